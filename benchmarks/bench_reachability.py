@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rules_run import named_runs
 
+from tests.models.grammar.forced import count_derivations
+from tests.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.arrays.ragged import row_numbers
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
-from xlate.models.grammar.forced import count_derivations
-from xlate.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
 from xlate.phrases.rules import GAP
 from xlate.text.encoded import EncodedText

@@ -22,8 +22,8 @@ from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.blocks import lists as block_lists
-from xlate.jobs.systems.blocks.lists import BlockFolds
+from xlate.jobs.systems import block_lists
+from xlate.jobs.systems.block_lists import BlockFolds
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind, open_system
 from xlate.phrases.extract import extract_phrases

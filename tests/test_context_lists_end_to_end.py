@@ -19,7 +19,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.jobs.context.context_stores import context_stores
 from xlate.jobs.systems.context import classifier, with_fold_predictions
-from xlate.jobs.systems.fold_models import FoldModels
+from xlate.jobs.systems.phrase_lists import PhraseFolds
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import PredictedScores
@@ -58,9 +58,9 @@ def test_sparse_features_are_learned_beside_predictions(
                 assert store.arrays.sentence_I is not None
                 assert not (fold_S[store.arrays.sentence_I] == fold).any()
     # What a fold's system knows of a pair is by its own numbers, and p(e|f) is that without the fold.
-    models = FoldModels(prepared, "none", 3)
+    models = PhraseFolds(prepared, "none", 3)
     model = load_phrase_model(models.stage(1).folder / "model")
-    rows = models.whole_rows(model.table)
+    rows = models.rows.of(model.table)
     settings = ContextUseConfig(run=str(context_run))
     scores = with_fold_predictions(model, settings, prepared, (1, 3), rows).in_sentence
     assert isinstance(scores, PredictedScores)

@@ -17,7 +17,7 @@ from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online_training.method import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
-from xlate.models.tuned import TunedByFold, TunedCosts
+from xlate.models.tuned import TunedByFold
 from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
@@ -94,7 +94,7 @@ def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, tmp_pa
     system, work_directory = open_system(tmp_path / "run", config_of_run(tmp_path / "run"), Asked(10))
     assert work_directory is not None
     sentences = [work_directory.source_tokens(line) for line in work_directory.source_lines("dev")[:5]]
-    tuned = TunedBlocks(TunedCosts(system), system.features)
+    tuned = TunedBlocks(system)
     lists = tuned.hypotheses(system.weights, [*sentences, []], 10)
     for words, found in zip(sentences, lists, strict=False):
         derivations = system.translate(words)
@@ -123,7 +123,7 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(work: Path, tm
     folds, whole = Folds.of_events(held, 2), held.blocks
     assert set(tuned.parts) == {0, 1}
     for fold, part in tuned.parts.items():
-        system = (part.costs if binary != "[]" else part).system
+        system = part.system
         others = WithoutFold(held, folds, fold, TableRows(whole.table))
         assert system.model.blocks.count_B.tolist() == others.blocks.count_B.tolist() != whole.count_B.tolist()
         # Blocks have one number everywhere, and so have the features of two of them.

@@ -32,9 +32,9 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.systems.fold_models import FoldModels
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
+from xlate.jobs.systems.phrase_lists import PhraseFolds
 from xlate.jobs.train.sparse_learning import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
@@ -375,7 +375,7 @@ def test_the_best_candidates_are_found() -> None:
 
 
 def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, sparse_run: Path) -> None:
-    models = FoldModels(WorkDirectory(own_work), "hier", 3)
+    models = PhraseFolds(WorkDirectory(own_work), "hier", 3)
     texts, links = models.work.encoded, models.work.links
     assert parted_copies(models.work.copies, models.fold_I) == 0
     for fold in range(3):
@@ -415,9 +415,9 @@ def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sp
     config = read_config(sparse_run / "config.yaml", TrainConfig)
     whole = Translator.of_run(config, sparse_run, Asked(20)).system
     assert whole.model.sparse is not None
-    models = FoldModels(WorkDirectory(own_work), "hier", 3)
+    models = PhraseFolds(WorkDirectory(own_work), "hier", 3)
     model = load_phrase_model(models.stage(1).folder / "model")
-    rows = models.whole_rows(model.table)
+    rows = models.rows.of(model.table)
     features, ids_F = features_of_subset(whole.model.sparse, model.table, *rows)
     decoder = PhraseDecoder(replace(model, sparse=features), whole.weights_D, whole.search, True, whole.sparse_F[ids_F])
     found = decoder.translate(["nirka", "no", "holdo", "va", "bolko", "ast", "."])

@@ -23,7 +23,7 @@ from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.models.context.model import ContextModel
-from xlate.models.hierarchical.scored import score_rules_of
+from xlate.models.hierarchical.derivations import score_rules_of
 from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes
 from xlate.text.encoded import EncodedText

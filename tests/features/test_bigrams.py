@@ -70,7 +70,7 @@ def test_the_context_of_a_block_scores_as_the_block_itself(seed):
     size = len(model.blocks)
     # A search asks for the blocks of a sentence only, among them words that are copied.
     blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], dtype=np.int32)
-    context_O = model.contexts_of(blocks)
+    context_O = model.contexts.standing(blocks)
     assert set(context_O.tolist()) <= set(blocks.tolist())
     assert context_O[-1] == -1
     differ, shared = 0, 0
@@ -111,5 +111,5 @@ def test_a_model_under_other_weights_keeps_what_they_do_not_change():
     assert other.arrays.feature_weights_F.tolist() != before[2].feature_weights_F.tolist()
     every = np.arange(len(model.blocks), dtype=np.int32)
     # Fewer features have a weight, so fewer blocks need be told apart.
-    assert len(set(other.contexts_of(every).tolist())) < len(set(model.contexts_of(every).tolist()))
+    assert len(set(other.contexts.standing(every).tolist())) < len(set(model.contexts.standing(every).tolist()))
     assert model.arrays is before[2]

@@ -13,7 +13,7 @@ from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import enumerate_all, model_and_arpa, random_words
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.steps import float_totals
+from xlate.models.block.moves import float_totals
 from xlate.search.lattice import first_paths, paths_by_score
 from xlate.search.lattice_graph import chosen_arcs
 

@@ -41,7 +41,7 @@ from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import BLEU, OracleDocument
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.lists import with_units
+from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch

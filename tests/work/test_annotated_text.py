@@ -10,7 +10,6 @@ import pytest
 from tests.work.test_corpus_stage import built
 from xlate.cli.main import main
 from xlate.errors import InputError
-from xlate.jobs.systems.fold_models import FoldModels
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
@@ -122,8 +121,6 @@ def test_what_was_not_prepared_is_not_there(tmp_path: Path) -> None:
         work.documents()
     with pytest.raises(InputError, match=r"factors/target\.tag/dev"):
         work.factor("target", "tag", "dev")
-    with pytest.raises(InputError, match="the documents of train are not known"):
-        _ = FoldModels(work, "hier", 2, by_document=True).fold_I
 
 
 @pytest.mark.parametrize("name", ["factors/source.pos/train/ids_T.npy", "documents/dev/names"])
@@ -168,10 +165,9 @@ def test_the_built_in_corpus_with_factors_is_the_same_text(tmp_path: Path, capsy
             pos = work.factor("target", "pos", split, number)
             assert [len(pos[row]) for row in range(len(pos))] == [len(work.target_tokens(line)) for line in reference]
     assert len(work.documents()) == 12
-    fold_I = FoldModels(work, "hier", 5, by_document=True).fold_I
+    fold_I = work.documents().folds(5)
     assert sorted(set(fold_I.tolist())) == list(range(5))
     assert not {len(set(fold_I[rows.start : rows.stop])) for rows in work.documents().ranges()} - {1}
-    assert FoldModels(work, "hier", 5, by_document=True).identity != FoldModels(work, "hier", 5).identity
     translated_alike(tmp_path, work, capsys)
 
 

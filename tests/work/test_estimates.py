@@ -11,7 +11,7 @@ import pytest
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
-from xlate.jobs.systems.fold_models import FoldModels
+from xlate.jobs.systems.phrase_lists import PhraseFolds
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -72,7 +72,7 @@ def test_folds_hold_all_copies(prepared: WorkDirectory) -> None:
     assert np.array_equal(folds.fold_S[100:150], folds.fold_S[:50])
     assert np.array_equal(folds.heldout_S[100:150], folds.heldout_S[:50])
     assert folds.heldout_S[:50].any()
-    phrase_fold_I = FoldModels(with_copies(prepared, group_S), "hier", FOLDS).fold_I
+    phrase_fold_I = PhraseFolds(with_copies(prepared, group_S), "hier", FOLDS).fold_I
     assert np.array_equal(phrase_fold_I, folds.fold_S)
     assert np.bincount(folds.fold_S).max() - np.bincount(folds.fold_S).min() <= 1
 

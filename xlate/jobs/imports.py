@@ -27,10 +27,10 @@ from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.jobs.run_text import PreparedText, TextSettings, TextSides, TokenizedText
 from xlate.jobs.run_weights import made_with
+from xlate.jobs.systems.grammar import KIND, open_grammar
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import MODEL, SET
 from xlate.jobs.systems.registry import GRAMMAR_SUFFIXES
-from xlate.jobs.systems.whole_grammar import KIND, open_grammar
 from xlate.models.grammar.store import save_grammar
 from xlate.models.phrase.moses import moses_model
 from xlate.models.phrase.store import save_phrase_model

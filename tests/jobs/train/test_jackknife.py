@@ -14,7 +14,7 @@ import pytest
 from xlate.candidates.decoded import DecodedList
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.loss_schema import FoldedListsConfig
-from xlate.jobs.systems.listed import FoldSystem
+from xlate.jobs.systems.kind import FoldSystem
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText

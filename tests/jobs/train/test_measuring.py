@@ -13,7 +13,7 @@ import pytest
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
-from xlate.jobs.systems.blocks.block_stores import block_stores
+from xlate.jobs.systems.block_lists import block_stores
 from xlate.jobs.train import measuring
 from xlate.jobs.train.local import phases
 from xlate.jobs.train.measuring import DevBleu

@@ -234,7 +234,7 @@ def test_left_only_where_it_was_seen_often_enough(fast):
 
     def lefts(words: str, **search) -> set[str]:
         found = decode(model, words.split(), fast, nbest=100, **EVERYTHING, **search)
-        return {s.source_words[0] for d in found for s in d.blocks if LETTERS[s.orientation] == "L"}
+        return {d.source[s.source_span[0]] for d in found for s in d.blocks if LETTERS[s.orientation] == "L"}
 
     assert lefts("a b a", mode="swap_or") == {"b"}
     assert lefts("a b a", mode="swap_or", min_left_count=4) == set()

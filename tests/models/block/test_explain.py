@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from tests.models.small_models import SOURCE, block_set, model_and_arpa, random_words
-from xlate.features.block import FLOATS
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.models.block.explain import contributions, explain
 
 
 def test_every_block_is_one_line_and_its_parts_add_up():
@@ -19,8 +17,9 @@ def test_every_block_is_one_line_and_its_parts_add_up():
         model, _ = model_and_arpa(seed)
         words = random_words(np.random.default_rng(seed), 6)
         partition = ["off", "local"][seed % 2]
-        [derivation] = BlockDecoder(model, BlockSearch(partition=partition)).translate(words)
-        *lines, last = explain(model, words, derivation).split("\n")
+        decoder = BlockDecoder(model, BlockSearch(partition=partition))
+        [derivation] = decoder.translate(words)
+        *lines, last = decoder.explain(words, derivation).split("\n")
         assert len(lines) == len(derivation.steps)
         for line, step in zip(lines, derivation.steps, strict=True):
             score, reasons = re.search(r"  (-?[0-9.]+) = (.*)$", line).groups()
@@ -40,8 +39,9 @@ def test_a_line_in_full():
     weights = np.array([0.0, 0.0, 0.0, 0.0, -2.0])
     key = np.array([0 << 32 | 1], dtype=np.uint64)
     model = BlockModel(blocks, base.lm, SOURCE, weights, weights, key, np.array([0.75]))
-    [derivation] = BlockDecoder(model, BlockSearch()).translate(["a", "b", "c", "zz"])
-    assert explain(model, ["A", "b", "c", "Zz"], derivation).split("\n") == [
+    decoder = BlockDecoder(model, BlockSearch())
+    [derivation] = decoder.translate(["a", "b", "c", "zz"])
+    assert decoder.explain(["A", "b", "c", "Zz"], derivation).split("\n") == [
         "[0,2) N  A b -> v w  (N=3)  -1.0000 = lexical -2×0.5=-1",
         "[2,3) R  c -> u  (N=1)  -1.2500 = lexical -2×1=-2, BB:a b|v w>c|u=0.75",
         "[3,4) R  Zz -> zz  (copied)  -40.0000 = lexical -2×20=-40",
@@ -52,5 +52,6 @@ def test_a_line_in_full():
 
 def test_contributions_leave_out_zeros():
     model, _ = model_and_arpa(2)
-    [derivation] = BlockDecoder(model, BlockSearch(mode="mon")).translate(["zz"])
-    assert [how.split()[0] for how, _ in contributions(derivation.steps[-1], FLOATS)] == ["lm_first"]
+    decoder = BlockDecoder(model, BlockSearch(mode="mon"))
+    *_, end, _ = decoder.explain(["zz"], *decoder.translate(["zz"])).split("\n")
+    assert re.findall(r"(\w+) -?[0-9.]+×", end) == ["lm_first"]

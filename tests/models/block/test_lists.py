@@ -16,7 +16,7 @@ from xlate.candidates.units import under_templates
 from xlate.errors import InputError
 from xlate.kernels.orientation import NEUTRAL
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.lists import with_units
+from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering

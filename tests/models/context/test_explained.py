@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.models.context.test_predicted import SIZE, WORDS, models
+from tests.models.context.test_predicted import SIZE, WORDS, models, searched
 from tests.models.small_models import SOURCE
 from xlate.kernels.learning.crossing import crossed_ids
 from xlate.models.context.explained import candidate_weights, changes, influences
@@ -32,7 +32,7 @@ def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int,
         else:
             scaled_C = one.share_C * np.exp(added_C)
             assert scaled_C / scaled_C.sum() == pytest.approx(one.probability_C)
-        places = predicted.places(*(np.full(len(one.pair_C), n) for n in (one.start, one.end)), one.pair_C)
+        places = searched(predicted, *(np.full(len(one.pair_C), n) for n in (one.start, one.end)), one.pair_C)
         assert np.exp(predicted.log_C[places]) == pytest.approx(one.probability_C)
         assert len(one.names) == len(one.weight_XC)
 

@@ -13,7 +13,7 @@ from tests.models.phrase.small_phrase_models import random_weights
 from xlate.candidates.decoded import listed
 from xlate.candidates.units import LENGTH, PAIR, START
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
-from xlate.models.context.listed import chosen_in
+from xlate.models.context.model import chosen_in
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.list_arrays import with_units

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from tests.models.small_models import SOURCE
+from xlate.array_types import Ints
 from xlate.features.context import ContextFeatures, Layer, TargetFeatures
 from xlate.features.word_values import every_word
 from xlate.kernels.learning.crossing import crossed_ids
-from xlate.models.context.model import Classifier, ContextModel
+from xlate.models.context.model import Classifier, ContextModel, Prediction
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -85,6 +86,15 @@ def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
     return {pair: score - total for pair, score in scores.items()}
 
 
+def searched(found: Prediction, start_O: Ints, end_O: Ints, pair_O: Ints) -> Ints:
+    """Where pairs at spans stand among what is predicted, -1 where nothing is said of one."""
+    rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
+    keys = zip(found.spans.start_I[rows].tolist(), found.spans.end_I[rows].tolist(), found.pair_C.tolist(), strict=True)
+    known = {key: place for place, key in enumerate(keys)}
+    asked = zip(start_O.tolist(), end_O.tolist(), pair_O.tolist(), strict=True)
+    return np.array([known.get(key, -1) for key in asked], dtype=np.int64)
+
+
 @pytest.mark.parametrize("alone", [False, True])
 def test_probabilities_are_those_by_hand(alone: bool) -> None:
     seen = 0
@@ -95,7 +105,7 @@ def test_probabilities_are_those_by_hand(alone: bool) -> None:
             for end in range(start + 1, min(start + 2, len(WORDS)) + 1):
                 expected = by_hand(model, start, end)
                 pairs = np.array(sorted(expected), dtype=np.int64)
-                places = found.places(np.full(len(pairs), start), np.full(len(pairs), end), pairs)
+                places = searched(found, np.full(len(pairs), start), np.full(len(pairs), end), pairs)
                 assert (places >= 0).all()
                 assert found.log_C[places] == pytest.approx([expected[b] for b in pairs.tolist()], abs=1e-4)
                 seen += len(pairs)
@@ -129,7 +139,7 @@ def test_pairs_are_found_where_a_search_finds_them() -> None:
         start_O, end_O = np.append(start_O, found.spans.start_I[rows]), np.append(end_O, found.spans.end_I[rows])
         pair_O = np.append(pair_O, found.pair_C)
         place_O = model.places_of_pairs(found, SentencePhrases(WORDS, start_O, end_O, pair_O))
-        assert place_O.tolist() == found.places(start_O, end_O, pair_O).tolist()
+        assert place_O.tolist() == searched(found, start_O, end_O, pair_O).tolist()
         assert place_O[300:].tolist() == list(range(len(rows)))
         seen += int((place_O < 0).sum())
     assert seen > 100

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models.grammar.enumeration import whole_grammars
+from tests.models.grammar.forced import count_derivations
 from tests.models.grammar.test_decoder import enumerated, sentences, small
-from xlate.models.grammar.forced import count_derivations
 from xlate.models.grammar.parsing import SynchronousGrammar
 
 

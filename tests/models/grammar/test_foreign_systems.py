@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.grammar.forced import count_derivations
 from xlate.formats.grammars.cdec import read_cdec_grammar
 from xlate.formats.grammars.grammar import NO_LIMIT, glue_grammar, joined
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.metrics.score import evaluate
 from xlate.models.grammar.decoder import CkyDecoder
-from xlate.models.grammar.forced import count_derivations
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.text.lines import read_lines, read_references

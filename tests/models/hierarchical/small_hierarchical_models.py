@@ -14,9 +14,8 @@ from xlate.features.structure import FAMILIES, StructureFeatures, StructureTempl
 from xlate.features.word_values import every_word
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Span, own_spans
+from xlate.models.hierarchical.derivations import RuleDerivation, RuleStep, score_rules_of
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
-from xlate.models.hierarchical.scored import RuleDerivation, score_rules_of
-from xlate.models.hierarchical.steps import RuleStep
 from xlate.phrases.rules import GAP, RuleTable
 from xlate.text.encoded import EncodedText
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.models.grammar.forced import count_derivations
+from tests.models.hierarchical.bottom_up import bottom_up_decoder, bottom_up_grammar
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from xlate.errors import InputError
-from xlate.models.grammar.forced import count_derivations
-from xlate.models.hierarchical.bottom_up import bottom_up_decoder, bottom_up_grammar
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.model import BACKTRACK
 

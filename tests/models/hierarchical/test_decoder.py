@@ -15,10 +15,9 @@ from tests.models.hierarchical.small_hierarchical_models import (
 )
 from xlate.errors import InputError
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
+from xlate.models.hierarchical.derivations import steps_back, tree
 from xlate.models.hierarchical.options import backtracks
-from xlate.models.hierarchical.scored import steps_back
 from xlate.models.hierarchical.structure import facts_of
-from xlate.models.hierarchical.text import tree
 from xlate.search.nbest import best_paths
 
 EXACT = {"beam": None, "threshold": 0.0, "options": 1000, "pop_limit": 10**6, "nbest": 10**6, "distinct": False}

@@ -27,8 +27,7 @@ from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import ALONE, context_model
 from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import Phrase
-from xlate.jobs.systems.phrase_models import open_phrase_model, phrase_base, phrase_decoder
+from xlate.jobs.systems.phrase import Phrase, open_phrase_model, phrase_base, phrase_decoder
 from xlate.jobs.systems.predictions import KIND, check_folds, check_predicted_by, classifier_config
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.jobs.train.list_settings import list_settings

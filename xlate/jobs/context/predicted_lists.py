@@ -16,7 +16,7 @@ from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
-from xlate.models.context.listed import NO_CHOICE, chosen_in
+from xlate.models.context.model import NO_CHOICE, chosen_in
 from xlate.progress import track
 from xlate.train.list_checkpoint import lists_identity
 from xlate.work.directory import WorkDirectory

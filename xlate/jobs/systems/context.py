@@ -20,7 +20,6 @@ from xlate.jobs.context.context_stores import ContextParts
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.predictions import KIND, classifier_config, classifier_runs, fold_classifier, predicted
-from xlate.jobs.systems.without_decoder import WithoutDecoder
 from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
@@ -37,15 +36,6 @@ log = logging.getLogger(__name__)
 
 # What that of a classifier says which was trained on over lists: whether each candidate is judged by itself.
 ALONE = "alone"
-
-
-class Context(WithoutDecoder):
-    """Predictions of translations; they translate nothing by themselves."""
-
-    name = KIND
-    predicts = True
-    without = "a run that predicts translations has no decoder"
-    remedy = "xlate train model=phrase context=feature model.context.run=RUN uses what it learned"
 
 
 def context_model(run: Path, work: WorkDirectory) -> ContextModel:

@@ -1,13 +1,16 @@
-"""The hierarchical model of a work directory, and its decoder."""
+"""The hierarchical model of a work directory: its rules, its decoder, and what it learns."""
 
 from __future__ import annotations
 
+import logging
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints32
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
@@ -16,25 +19,28 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
-from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.kind import Asked, Kind
-from xlate.jobs.systems.listed import ListedModel
-from xlate.jobs.systems.rule_stage import TABLE, rule_stage
-from xlate.jobs.systems.same_model import check_model_of_base
-from xlate.jobs.systems.to_tune import Saved, ToTune
+from xlate.jobs.run_weights import weights_of, weights_path
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, made_of, needed
 from xlate.jobs.train.sparse_models import structure_features
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
 from xlate.models.hierarchical.model import COLUMNS
-from xlate.models.hierarchical.tuned import TunedRules
 from xlate.models.system import AnySystem
-from xlate.models.tuned import TunedSystem
-from xlate.phrases.rule_extraction import RuleSettings
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules
+from xlate.phrases.rule_scores import score_rules
 from xlate.phrases.rules import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import WithoutFold
+from xlate.work.estimates import Estimates, WithoutFold
+from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 
+if TYPE_CHECKING:
+    # Of training, which translating has no need of.
+    from xlate.models.hierarchical.tuned import TunedRules
+    from xlate.models.tuned import TunedSystem
+
+log = logging.getLogger(__name__)
 KIND = "hierarchical"
+TABLE = "table"
 # What the structure features are, in a weights file.
 FEATURES = f"{KIND}.features"
 
@@ -43,6 +49,11 @@ class Hierarchical(Kind):
     """Rules in target normal form, translated from left to right."""
 
     name = KIND
+    SEARCH = RuleSearch
+    without_lists = (
+        "the hierarchical model learns no sparse features from lists of the training text",
+        "loss=mira or another tuner",
+    )
 
     def open(
         self,
@@ -52,18 +63,12 @@ class Hierarchical(Kind):
         work: WorkDirectory | None,
         asked: Asked,
     ) -> HierarchicalDecoder:
-        """The decoder of a run's weights over the rules of its work directory."""
         model = hierarchical_model(work, config.model, weights.extra.get(FEATURES))
-        return self.decoder(model, weights.sets[KIND], config.decoder, asked)
+        return self._decoder(model, weights.sets[KIND], config.decoder, asked)
 
-    def decoder(
+    def _decoder(
         self, model: HierarchicalModel, weights: Weights, settings: DecoderConfig, asked: Asked
     ) -> HierarchicalDecoder:
-        """The decoder of a model under weights.
-
-        Raises:
-            InputError: the weights are not those of a hierarchical model.
-        """
         known = 0 if model.structure is None else len(model.structure)
         if weights.dense_names != model.columns or len(weights.sparse_F) != known:
             seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
@@ -72,24 +77,8 @@ class Hierarchical(Kind):
         dense_D, sparse_F = (np.asarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
         return HierarchicalDecoder(model, dense_D, self.search(settings, asked), asked.fast, sparse_F)
 
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> RuleSearch:  # noqa: B008
-        """The settings that concern this decoder."""
-        return RuleSearch(
-            algorithm=settings.algorithm,
-            beam=settings.stack,
-            threshold=settings.threshold,
-            pop_limit=settings.pop_limit,
-            options=settings.options,
-            max_span=settings.max_span,
-            future_cost=settings.future_cost,
-            max_words=settings.max_words,
-            nbest=asked.nbest,
-            distinct=asked.distinct,
-        )
-
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
-        """The one set."""
-        return saved_rules(system.weights, system.features)
+        return _saved_rules(system.weights, system.features)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """It must be a hierarchical model of the same rules."""
@@ -97,59 +86,49 @@ class Hierarchical(Kind):
         weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """The float weights."""
-        assert config.loss.tune is not None
+        """The float weights; online with structure features these, else the sum of those that the base run has."""
+        from xlate.models.hierarchical.tuned import TunedRules
+
+        tune = config.loss.tune
+        assert tune is not None
+        learned, from_base = _same_features(config), tune.start == "base"
         if config.model.structure is not None and config.loss.name != ONLINE:
-            return self._floats_to_tune(config, work)
-        from_base = config.loss.tune.start == "base"
-        learned = _same_features(config) if from_base else None
-        model = hierarchical_model(work, config.model, None if learned is None else learned.extra[FEATURES])
+            if learned is None:
+                raise InputError(
+                    "structure features are numbered when they are met, which only online training does",
+                    file=None if config.base is None else Path(config.base),
+                    seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
+                    expected="source=online, structure=none, or base=RUN that has learned them",
+                )
+            held, model = learned.sets[KIND], hierarchical_model(work, config.model, learned.extra[FEATURES])
+            tuned = TunedRules(self._decoder(model, held, config.decoder, Asked()), tune.processes)
+            start = replace(held, sparse_F=np.zeros(0)) if from_base else tuned.uniform
+            sparse_F = held.sparse_F.astype(np.float64)
+
+            def saved(weights: Weights) -> Saved:
+                return _saved_rules(replace(weights, sparse_F=sparse_F), model.structure)
+
+            return ToTune(tuned, start, saved, made_of(config, work))
+        described_F7 = learned.extra[FEATURES] if learned is not None and from_base else None
+        model = hierarchical_model(work, config.model, described_F7)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), self.search(config.decoder))
-        tuned = TunedRules(decoder, config.loss.tune.processes, tunes_sparse=model.structure is not None)
+        tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None)
         start = tuned.uniform
-        if learned is not None:
-            start = with_sum_in(learned.sets[KIND])
-        elif from_base:
-            start = with_sum(weights_of(Path(str(config.base))).sets[KIND], model)
-        return ToTune(tuned, start, lambda weights: saved_rules(weights, model.structure), _metadata(config, work))
+        if from_base:
+            file = weights_of(Path(str(config.base))) if learned is None else learned
+            start = _with_sum(file.sets[KIND], model, learned is not None)
+        saved = lambda weights: _saved_rules(weights, model.structure)  # noqa: E731
+        return ToTune(tuned, start, saved, made_of(config, work))
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedRules:
         """Rules and language model of the other folds, with the structure features of the whole text."""
+        from xlate.models.hierarchical.tuned import TunedRules
+
         assert isinstance(whole, TunedRules)
-        model, settings = whole.decoder.model, RuleSettings(**asdict(config.model.rules))
-        stage = rule_stage(without.work, settings, without)
+        stage = rule_stage(without.work, RuleSettings(**asdict(config.model.rules)), without)
         table = RuleTable.load(stage.folder / TABLE, without.work.words)
-        model = replace(model, table=table, lm=without.lm)
+        model = replace(whole.decoder.model, table=table, lm=without.lm)
         return replace(whole, decoder=whole.decoder.changed(model=model))
-
-    def _floats_to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """The float weights of a run that has structure features, the sum of these among them as one more float."""
-        assert config.loss.tune is not None
-        file = _same_features(config)
-        if file is None:
-            raise InputError(
-                "structure features are numbered when they are met, which only online training does",
-                file=None if config.base is None else Path(config.base),
-                seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
-                expected="source=online, structure=none, or base=RUN that has learned them",
-            )
-        model, held = hierarchical_model(work, config.model, file.extra[FEATURES]), file.sets[KIND]
-        tuned = TunedRules(self.decoder(model, held, config.decoder, Asked()), config.loss.tune.processes)
-        start = replace(held, sparse_F=np.zeros(0)) if config.loss.tune.start == "base" else tuned.uniform
-
-        def saved(weights: Weights) -> Saved:
-            return saved_rules(replace(weights, sparse_F=held.sparse_F.astype(np.float64)), model.structure)
-
-        return ToTune(tuned, start, saved, _metadata(config, work))
-
-    def check_lists(self, config: TrainConfig) -> None:  # noqa: ARG002
-        """There are no sparse features that lists of the training text could be learned with."""
-        _refuse_lists()
-
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:  # noqa: ARG002
-        """Raises InputError."""
-        _refuse_lists()
-        raise AssertionError
 
 
 def _same_features(config: TrainConfig) -> WeightsFile | None:
@@ -161,25 +140,19 @@ def _same_features(config: TrainConfig) -> WeightsFile | None:
     return weights_of(Path(base))
 
 
-def _metadata(config: TrainConfig, work: WorkDirectory | None) -> dict[str, Any]:
-    """What a weights file says of the work directory and the model."""
-    return {"work": config.work, "work_identity": work.identity if work else None, **made_with(config.model)}
+def _with_sum(weights: Weights, model: HierarchicalModel, learned: bool) -> Weights:
+    """Float weights to begin with, and 1 for the sum of structure features.
 
-
-def _refuse_lists() -> None:
-    raise InputError(
-        "the hierarchical model learns no sparse features from lists of the training text",
-        seen="loss=xbleu",
-        expected="loss=mira or another tuner",
-    )
-
-
-def with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
-    """Float weights, perhaps of a model without structure features, and 1 for the sum of these, none of them met yet.
+    What that sum weighed goes into the weights of features that are `learned`. Without them the weights may be those of
+    a model without structure features; none of these is met yet.
 
     Raises:
         InputError: they are of another model, or have sparse weights already.
     """
+    if learned:
+        dense_D = weights.dense_D.copy()
+        dense_D[-1] = 1.0
+        return replace(weights, dense_D=dense_D, sparse_F=weights.dense_D[-1] * weights.sparse_F.astype(np.float64))
     if weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F):
         seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
         raise InputError("the base run cannot be trained on", seen=seen, expected=" ".join(COLUMNS))
@@ -188,14 +161,7 @@ def with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
     return Weights(dense_D, np.zeros(0), model.columns)
 
 
-def with_sum_in(weights: Weights) -> Weights:
-    """The same model with 1 for the sum of structure features, whose tuned weight goes into their own weights."""
-    dense_D = weights.dense_D.copy()
-    dense_D[-1] = 1.0
-    return replace(weights, dense_D=dense_D, sparse_F=weights.dense_D[-1] * weights.sparse_F.astype(np.float64))
-
-
-def saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
+def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
     """Weights as they are written: of the structure features those that have one."""
     if not isinstance(features, StructureFeatures):
         return Saved({KIND: weights}, {}, {})
@@ -218,8 +184,7 @@ def hierarchical_model(
     Raises:
         InputError: there is no work directory, or settings are out of range.
     """
-    if work is None:
-        raise InputError("a run without work directory", seen="work=''", expected=f"that of model={settings.name}")
+    work = needed(work, settings)
     stage = rule_stage(work, RuleSettings(**asdict(settings.rules)))
     table = RuleTable.load(stage.folder / TABLE, work.words)
     model = HierarchicalModel(table, work.source_vocabulary, work.target_vocabulary, work.lm)
@@ -229,3 +194,35 @@ def hierarchical_model(
     if described_F7 is not None:
         features = StructureFeatures(features.templates, described_F7)
     return replace(model, structure=features)
+
+
+def rule_stage(work: WorkDirectory, settings: RuleSettings, without: WithoutFold | None = None) -> Stage:
+    """The rule table of a work directory (`RuleTable.load(stage.folder / TABLE)`), made when it is not there.
+
+    Tables of several settings stand beside each other; how much memory may be taken is no part of what a table is.
+    Rules may be those of the text without a fold.
+
+    Raises:
+        InputError: the work directory lacks its text or links.
+    """
+    asked = settings.identity()
+    identity: dict[str, Any] = {
+        "rules": asked,
+        "on": [read_stage(work.path, name).identity for name in ("corpus", "align")],
+        "version": 1,
+    }
+    if without is not None:
+        identity["without"] = without.identity
+    estimates = without or Estimates(work)
+    name = str(estimates.folder / "rules" / identity_of(asked)[:12])
+    return run_stage(work.path, name, identity, lambda folder: _build(estimates, settings, folder))
+
+
+def _build(estimates: Estimates, settings: RuleSettings, folder: Path) -> dict[str, Any]:
+    text = estimates.text
+    start = time.perf_counter()
+    table = score_rules(extract_rules(*text, settings, folder), lexical_table(*text), settings)
+    log.info("%d rules, %.0f rules/s", len(table), len(table) / (time.perf_counter() - start))
+    table.save(folder / TABLE)
+    by_gaps = np.bincount(table.gaps()[table.source_B], minlength=settings.most_gaps + 1)
+    return {"rules": len(table), "source_sides": len(table.source_sides), "rules_by_gaps": by_gaps.tolist()}

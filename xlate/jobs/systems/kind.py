@@ -1,23 +1,30 @@
-"""What jobs know of a kind of model: how a run of it is opened, and what its weights are."""
+"""What jobs know of a kind of model: how a run of it is opened and trained, what its weights are, what it cannot do."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.jobs.run_weights import made_with
 from xlate.models.system import AnySystem
-from xlate.scoring.weights import WeightsFile
+from xlate.scoring.weights import Weights, WeightsFile
+from xlate.search.settings import SearchSettings
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
     # Of training, which translating has no need of.
-    from xlate.jobs.systems.listed import ListedModel
-    from xlate.jobs.systems.to_tune import Saved, ToTune
+    from xlate.array_types import AnyArray, Ints
+    from xlate.candidates.batch import CandidateBatch
+    from xlate.candidates.decoded import DecodedList
+    from xlate.candidates.units import UnitFeatures
+    from xlate.features.index import FeatureIndex
     from xlate.models.tuned import TunedSystem
     from xlate.work.estimates import WithoutFold
 
@@ -31,62 +38,97 @@ class Asked:
     fast: bool = True
 
 
-class Kind(ABC):
+class Saved(NamedTuple):
+    """Weights as they are written: the sets, what their sparse weights are of, and other arrays."""
+
+    sets: Mapping[str, Weights]
+    features: Mapping[str, FeatureIndex]
+    extra: Mapping[str, AnyArray]
+
+
+@dataclass(frozen=True)
+class ToTune:
+    """What is tuned, where it starts, how its weights are written, and what is said of them."""
+
+    system: TunedSystem
+    start: Weights
+    saved: Callable[[Weights], Saved]
+    metadata: Mapping[str, Any]
+
+
+class Kind:
     """A value of `model.kind`.
 
     Attributes:
-        name: that value.
+        name: that value, and of most kinds the name of their set of weights.
+        SEARCH: the settings of its decoder.
         of_costs: whether the floats are costs, so that weights below 0 are the rule.
         ranks_lists: whether it ranks lists that are given, and translates nothing.
         tunes_from_run: whether tuning goes on from a run of it.
         predicts: whether it says how phrases are translated in context, and translates nothing.
         untrained: whether it translates with weights that are not trained, too.
+        impossible: what is said when something else is asked of it than it can do, and the command that is of use.
+        without_lists: what is said of learning from lists of the training text where there is none, and what is
+            expected instead; None where `impossible` says it.
     """
 
     name: ClassVar[str]
+    SEARCH: ClassVar[type[SearchSettings]]
     of_costs: ClassVar[bool] = False
     ranks_lists: ClassVar[bool] = False
     tunes_from_run: ClassVar[bool] = False
     predicts: ClassVar[bool] = False
     untrained: ClassVar[bool] = False
+    impossible: ClassVar[tuple[str, str]]
+    without_lists: ClassVar[tuple[str, str] | None] = None
 
-    @abstractmethod
     def open(
-        self, run: Path, config: TrainConfig, weights: WeightsFile, work: WorkDirectory | None, asked: Asked
+        self,
+        run: Path,
+        config: TrainConfig,  # noqa: ARG002
+        weights: WeightsFile,  # noqa: ARG002
+        work: WorkDirectory | None,  # noqa: ARG002
+        asked: Asked,  # noqa: ARG002
     ) -> AnySystem:
         """The system of a run's weights under its configuration.
 
         Raises:
-            InputError: weights of something else, a work directory that is missing, or settings out of range.
+            InputError: weights of something else, a work directory that is missing, or settings out of range; a model
+                that translates nothing.
         """
+        self._refuse(run)
 
-    @abstractmethod
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> Any:
-        """The search settings of a configuration.
+    def search(self, settings: DecoderConfig, asked: Asked = Asked(), **changed: Any) -> Any:
+        """The search settings of a configuration, some of them changed.
 
         Raises:
             InputError: a value outside its range.
         """
+        names = [field.name for field in fields(self.SEARCH) if hasattr(settings, field.name)]
+        held = {name: getattr(settings, name) for name in names}
+        if hasattr(settings, "stack"):
+            held["beam"] = settings.stack
+        return self.SEARCH(**held | changed, nbest=asked.nbest, distinct=asked.distinct)
 
-    @abstractmethod
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The weights of a system in the form of the file that they came from."""
+        return Saved({self.name: system.weights}, {}, file.extra)
 
-    @abstractmethod
-    def check_base(self, config: TrainConfig, base: Path) -> None:
+    def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
         """Looks whether weights of this kind can be tuned from a run, before anything is written.
 
         Raises:
             InputError: it is missing, unfinished, or of another model.
         """
+        self._refuse(base)
 
-    @abstractmethod
-    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:  # noqa: ARG002
         """What a configuration asks to tune.
 
         Raises:
             InputError: a run or work directory is missing.
         """
+        self._refuse(None)
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:  # noqa: ARG002
         """What is tuned, made from the training text without a fold, with the sparse features of the whole text.
@@ -101,23 +143,27 @@ class Kind(ABC):
             remedy="source.folds=0, or lists of the training text: loss=xbleu",
         )
 
-    @abstractmethod
     def check_lists(self, config: TrainConfig) -> None:
         """Looks whether sparse weights of such a model can be learned from lists of the training text.
 
         Raises:
             InputError: there are none, or the settings or the base run do not allow it.
         """
+        if self.without_lists is None:
+            self._refuse(None)
+        what, expected = self.without_lists
+        raise InputError(what, seen=f"loss={config.loss.name}", expected=expected)
 
-    @abstractmethod
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:  # noqa: ARG002
         """What is learned from lists of the training text, with the float weights of a run.
 
         Raises:
-            InputError: the run has none, or other ones.
+            InputError: the run has none, or other ones; see `check_lists`.
         """
+        self.check_lists(config)
+        raise AssertionError("it refuses")
 
-    def check(self, model: ModelConfig) -> None:  # noqa: B027 - most kinds have nothing to check
+    def check(self, model: ModelConfig) -> None:
         """Looks whether the settings of a model fit each other.
 
         Raises:
@@ -127,3 +173,136 @@ class Kind(ABC):
     def based(self, config: TrainConfig) -> TrainConfig:
         """A configuration with what it takes over from its base."""
         return config
+
+    def _refuse(self, run: Path | None) -> NoReturn:
+        what, remedy = self.impossible
+        seen, expected = f"model.kind={self.name}", "a run of another model"
+        raise InputError(what, file=run, seen=seen, expected=expected, remedy=remedy)
+
+
+class Rerank(Kind):
+    """Weights over the hypotheses of other systems."""
+
+    name = "rerank"
+    ranks_lists = True
+    impossible = (
+        "a run of model=rerank translates nothing: it ranks the lists of other systems",
+        "xlate nbest rescore FILE run=RUN out=FILE",
+    )
+
+
+class Context(Kind):
+    """Predictions of translations; they translate nothing by themselves."""
+
+    name = "context"
+    predicts = True
+    impossible = (
+        "a run that predicts translations has no decoder",
+        "xlate train model=phrase context=feature model.context.run=RUN uses what it learned",
+    )
+
+
+class FoldSystem(NamedTuple):
+    """A system that has not seen a fold.
+
+    Attributes:
+        decoder: the system under its weights.
+        hypotheses: gives the list of a sentence with units; `draw=` is how candidates are drawn, None for the best.
+        columns: names of the floats.
+        numbered: lists with units as they are numbered in the whole text.
+    """
+
+    decoder: AnySystem
+    hypotheses: Callable[..., DecodedList]
+    columns: Sequence[str]
+    numbered: Callable[[CandidateBatch], CandidateBatch]
+
+
+class FoldSystems(Protocol):
+    """Systems of a kind of model, each made from a work directory's training text without one fold."""
+
+    @property
+    def fold_I(self) -> Ints:
+        """The fold of each sentence pair; all copies of a pair are in one."""
+
+    @property
+    def identity(self) -> str:
+        """What the systems are made from."""
+
+    def opened(
+        self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderConfig, nbest: int
+    ) -> FoldSystem:
+        """The system without a fold, made when it is not there.
+
+        Args:
+            fold: its number.
+            weights: floats, and those of `sparse` when there are any.
+            sparse: the features of the whole text, None to decode without.
+            search: settings.
+            nbest: the size of lists.
+        """
+
+    def discard(self, fold: int) -> None:
+        """Removes what is of no use when all of a fold is decoded."""
+
+
+class ListedModel(ABC):
+    """A model of the whole text whose sparse weights are learned from lists.
+
+    Attributes:
+        theta: float weights to begin with.
+    """
+
+    theta: Weights
+
+    @property
+    @abstractmethod
+    def features(self) -> UnitFeatures:
+        """What is learned."""
+
+    @abstractmethod
+    def folds(self, count: int) -> FoldSystems:
+        """The systems of so many folds."""
+
+    @abstractmethod
+    def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
+        """Float weights and learned ones as systems of folds take them, to decode once more."""
+
+    @abstractmethod
+    def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
+        """Float weights to be tuned, together with the sums of features under learned weights."""
+
+
+def needed(work: WorkDirectory | None, model: ModelConfig) -> WorkDirectory:
+    """The work directory of a run.
+
+    Raises:
+        InputError: the run has none.
+    """
+    if work is None:
+        raise InputError("a run without work directory", seen="work=''", expected=f"that of model={model.name}")
+    return work
+
+
+def made_of(config: TrainConfig, work: WorkDirectory | None) -> dict[str, Any]:
+    """What a weights file says of the work directory and the model."""
+    return {"work": config.work, "work_identity": work.identity if work else None, **made_with(config.model)}
+
+
+def check_model_of_base(
+    config: TrainConfig,
+    base: Path,
+    free: Collection[str] = (),
+    remedy: str = "give both the same model settings",
+) -> None:
+    """Looks whether the model of a run has the settings of a configuration, but for its name and the `free` ones.
+
+    Raises:
+        InputError: they differ, or the run cannot be read.
+    """
+    ours, theirs = asdict(config.model), asdict(config_of_run(base).model)
+    keys = ["kind"] if ours["kind"] != theirs["kind"] else [key for key in ours if key not in (*free, "name")]
+    differing = [key for key in keys if key not in theirs or ours[key] != theirs[key]]
+    if differing:
+        seen, expected = (", ".join(f"model.{key}={of.get(key)}" for key in differing) for of in (theirs, ours))
+        raise InputError("the base run has another model", file=base, seen=seen, expected=expected, remedy=remedy)

@@ -5,21 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.run_weights import weights_of, weights_path
 from xlate.jobs.systems.context import context_model, distance_model
-from xlate.jobs.systems.kind import Asked, Kind
-from xlate.jobs.systems.listed import ListedModel
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, made_of, needed
 from xlate.jobs.systems.predictions import check_predicted_by, check_use, predicted_by
-from xlate.jobs.systems.same_model import check_model_of_base
-from xlate.jobs.systems.to_tune import Saved, ToTune
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
-from xlate.models.context.lcs_options import NAMES
+from xlate.models.context.lcs_moves import NAMES
 from xlate.models.context.lcs_tuned import TunedLcs, language_alone
-from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 
@@ -30,7 +26,9 @@ class Lcs(Kind):
     """Predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
 
     name = KIND
+    SEARCH = LcsSearch
     untrained = True
+    without_lists = ("the lattice decoder has no sparse features", "loss=mira or another tuner")
 
     def open(
         self,
@@ -50,26 +48,6 @@ class Lcs(Kind):
         search = self.search(config.decoder, asked)
         return LcsDecoder(lcs_model(config.model, work), held.dense_D, search, asked.fast)
 
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> LcsSearch:  # noqa: B008
-        """The settings that concern this decoder."""
-        return LcsSearch(
-            window=settings.window,
-            least_probability=settings.least_probability,
-            options=settings.options,
-            deletions=settings.deletions,
-            deletion_cost=settings.deletion_cost,
-            beam=settings.beam,
-            threshold=settings.threshold,
-            future_cost=settings.future_cost,
-            max_words=settings.max_words,
-            nbest=asked.nbest,
-            distinct=asked.distinct,
-        )
-
-    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        """The one set."""
-        return Saved({KIND: system.weights}, {}, file.extra)
-
     def check(self, model: ModelConfig) -> None:
         """The classifiers must be trained."""
         check_use(model.context)
@@ -81,30 +59,15 @@ class Lcs(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The weights; without a tuner those of the language model alone."""
-        decoder = self._untuned(config, work)
-        tune = config.loss.tune
+        model, tune = lcs_model(config.model, work), config.loss.tune
+        alone = language_alone(model.names)
+        decoder = LcsDecoder(model, alone.dense_D, self.search(config.decoder))
         tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
-        start = language_alone(decoder.feature_names) if tune is None else tuned.uniform
+        start = alone if tune is None else tuned.uniform
         if tune is not None and tune.start == "base":
             start = weights_of(Path(str(config.base))).sets[KIND]
-        of_work = {"work": config.work, "work_identity": work.identity if work else None}
-        metadata = {**of_work, **made_with(config.model), **predicted_by(config.model.context)}
+        metadata = {**made_of(config, work), **predicted_by(config.model.context)}
         return ToTune(tuned, start, lambda weights: Saved({KIND: weights}, {}, {}), metadata)
-
-    def _untuned(self, config: TrainConfig, work: WorkDirectory | None) -> LcsDecoder:
-        """The decoder under the weights of the language model alone."""
-        model = lcs_model(config.model, work)
-        return LcsDecoder(model, language_alone(model.names).dense_D, self.search(config.decoder))
-
-    def check_lists(self, config: TrainConfig) -> None:
-        """There are no sparse features that lists of the training text could be learned with."""
-        seen, expected = f"loss={config.loss.name}", "loss=mira or another tuner"
-        raise InputError("the lattice decoder has no sparse features", seen=seen, expected=expected)
-
-    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:  # noqa: ARG002
-        """Raises InputError."""
-        self.check_lists(config)
-        raise AssertionError
 
 
 def lcs_model(settings: ModelConfig, work: WorkDirectory | None) -> LcsModel:
@@ -113,8 +76,8 @@ def lcs_model(settings: ModelConfig, work: WorkDirectory | None) -> LcsModel:
     Raises:
         InputError: there is no work directory, or as `context_model` and `distance_model`.
     """
-    if work is None or settings.context is None:
-        raise InputError("a run without work directory", seen="work=''", expected=f"that of model={settings.name}")
+    work = needed(work if settings.context is not None else None, settings)
+    assert settings.context is not None
     classifier = context_model(Path(settings.context.run), work)
     placed = None
     if settings.context.distortion is not None:

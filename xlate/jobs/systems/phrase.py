@@ -1,4 +1,4 @@
-"""The phrase-based model of a work directory or of an imported system, and its decoder.
+"""The phrase-based model of a run, of an imported system or of a work directory, and its decoder.
 
 What only training needs is imported where it is used, so that translating a line does not wait for it.
 """
@@ -7,51 +7,52 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from xlate.config.model_schema import ModelConfig, PhraseModelConfig
+from xlate.align.links import Links
+from xlate.config.model_schema import ModelConfig, PhraseModelConfig, SparseConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.run_places import located_config
-from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.kind import Asked, Kind
-from xlate.jobs.systems.phrase_models import (
-    KIND,
-    check_words_of_base,
-    open_phrase_model,
-    phrase_base,
-    phrase_decoder,
-    phrase_search,
-    unweighted_decoder,
-)
-from xlate.jobs.systems.phrase_stage import MODEL, REORDERINGS
+from xlate.jobs.run_places import located_config, located_runs
+from xlate.jobs.run_weights import weights_of, weights_path
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of
 from xlate.jobs.systems.predictions import (
     check_folds,
     check_predicted_by,
     check_same_use,
     check_use,
+    classifier_runs,
     predicted_by,
 )
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.settings import PhraseSearch
+from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.system import AnySystem
+from xlate.phrases.table import PhraseTable
+from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
+from xlate.work.stages import Stage, read_stage, run_stage
 
 if TYPE_CHECKING:
     from xlate.jobs.systems.phrase_lists import PhraseLists
-    from xlate.jobs.systems.to_tune import Saved, ToTune
 
-__all__ = ["KIND", "MODEL", "REORDERINGS", "SET", "Phrase", "open_phrase_model"]
-SET = KIND
+# The kind of model, and the name of its set of weights.
+KIND = SET = "phrase"
+MODEL = "model"
+REORDERINGS = ("none", "wbe", "phrase", "hier", "hier5")
 
 
 class Phrase(Kind):
     """The phrase-based model with Moses's features."""
 
     name = KIND
+    SEARCH = PhraseSearch
 
     def open(
         self,
@@ -66,16 +67,14 @@ class Phrase(Kind):
         model = open_phrase_model(run, config)
         return phrase_decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
 
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> PhraseSearch:  # noqa: B008
-        """The settings that concern this decoder."""
-        return phrase_search(settings, asked)
+    def search(self, settings: DecoderConfig, asked: Asked = Asked(), **changed: Any) -> PhraseSearch:  # noqa: B008
+        limit = settings.distortion_limit
+        search: PhraseSearch = super().search(settings, asked, distortion_limit=None if limit < 0 else limit, **changed)
+        return search
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        """The one set."""
-        from xlate.jobs.systems.to_tune import Saved
-
-        weights, index = system.weights, system.features
-        return Saved({SET: weights.single()}, {} if index is None else {SET: index}, file.extra)
+        index = system.features
+        return Saved({SET: system.weights.single()}, {} if index is None else {SET: index}, file.extra)
 
     def check(self, model: ModelConfig) -> None:
         """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
@@ -102,23 +101,20 @@ class Phrase(Kind):
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
         from xlate.jobs.systems.context import with_predictions
-        from xlate.jobs.systems.to_tune import Saved, ToTune
         from xlate.models.phrase.tuned import TunedPhrases, with_sums
 
-        assert config.loss.tune is not None
+        tune = config.loss.tune
+        assert tune is not None
         if config.base is not None and config.model.sparse is None:
             model = open_phrase_model(Path(config.base), located_config(Path(config.base)))
             model = with_predictions(model, config.model.context, Path(config.work))
         else:
             model = open_phrase_model(Path("."), config)
         sparse = model.sparse
-        tuned = TunedPhrases(
-            unweighted_decoder(model, config.decoder), config.loss.tune.processes, tunes_sparse=sparse is not None
-        )
+        tuned = TunedPhrases(unweighted_decoder(model, config.decoder), tune.processes, tunes_sparse=sparse is not None)
         start = tuned.uniform
-        if config.loss.tune.start == "base":
-            start = weights_of(Path(str(config.base))).sets[SET]
-            start = with_sums(start, model)
+        if tune.start == "base":
+            start = with_sums(weights_of(Path(str(config.base))).sets[SET], model)
             if sparse is not None:
                 start = replace(start, sparse_F=np.zeros(len(sparse)))
 
@@ -127,9 +123,7 @@ class Phrase(Kind):
                 Saved({SET: weights}, {}, {}) if sparse is None else Saved({SET: weights.single()}, {SET: sparse}, {})
             )
 
-        of_work = {"work": config.work, "work_identity": work.identity if work else None}
-        more = {**made_with(config.model), **predicted_by(config.model.context)}
-        return ToTune(tuned, start, saved, {**of_work, **more})
+        return ToTune(tuned, start, saved, {**made_of(config, work), **predicted_by(config.model.context)})
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be sparse features, and classifiers of folds; a base must be a phrase model with weights."""
@@ -147,3 +141,151 @@ class Phrase(Kind):
         from xlate.jobs.systems.phrase_lists import PhraseLists
 
         return PhraseLists(config, work, base)
+
+
+def phrase_base(base: Path, *, weighted: bool = True) -> None:
+    """Checks that a run is of the phrase model and, with `weighted`, that it has weights.
+
+    Raises:
+        InputError: it is not, or has none.
+    """
+    trained = config_of_run(base)
+    if trained.model.kind != KIND:
+        raise InputError("the base run has another model", file=base, seen=trained.model.name, expected="model=phrase")
+    if weighted:
+        weights_path(base)
+
+
+def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
+    """The model of a run: its own, that of the run it is based on, or that of its work directory.
+
+    With sparse features it is that of the imported system it is based on, if any and if they are not learned from
+    lists of its work directory's text, or that of its work directory.
+
+    Raises:
+        InputError: none of them is there.
+    """
+    model, use = _of_table(run, config), config.model.context
+    if not classifier_runs(use):
+        return model
+    from xlate.jobs.systems.context import with_predictions
+
+    return with_predictions(model, use, Path(config.work))
+
+
+def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
+    """The same without predictions in context."""
+    if (run / MODEL).exists():
+        return load_phrase_model(run / MODEL)
+    if config.model.sparse is not None and (imported := _imported(config)) is not None:
+        from xlate.jobs.train.sparse_models import imported_sparse_features
+
+        model = load_phrase_model(imported / MODEL)
+        return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
+    # Sparse features are those of the work directory, whatever run the float weights came from.
+    if config.base is not None and config.model.sparse is None:
+        base = Path(config.base)
+        trained = config_of_run(base)
+        if trained.model.reordering != config.model.reordering:
+            raise InputError(
+                "the base run has another reordering model than the run that was tuned on it",
+                file=base / CONFIG_FILE,
+                seen=f"model.reordering={trained.model.reordering}",
+                expected=f"model.reordering={config.model.reordering}",
+                remedy="restore the configuration of the base run",
+            )
+        return _of_table(base, located_config(base, near=config.work))
+    work = WorkDirectory(Path(config.work)).check()
+    model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
+    if config.model.sparse is None:
+        return model
+    from xlate.jobs.train.sparse_models import sparse_features
+
+    sparse = sparse_features(work, config.model.sparse, model.table, model.orientations)
+    return replace(model, sparse=sparse)
+
+
+def check_words_of_base(config: TrainConfig, sparse: SparseConfig) -> None:
+    """Checks that the kinds of words of sparse features are there where a run is based on an imported system.
+
+    Raises:
+        InputError: classes are to be computed, for which such a system has no text.
+    """
+    computed = [kind for kind in sparse.words if kind.startswith("class")]
+    if computed and _imported(config) is not None:
+        from xlate.jobs.train.sparse_models import no_text_for
+
+        no_text_for(computed[0])
+
+
+def _imported(config: TrainConfig) -> Path | None:
+    """The imported system a run is based on, through any other runs; None when it is based on none.
+
+    What is learned from lists of a work directory's text is of that work directory's model, whatever it began with.
+    """
+    while config.base is not None and config.loss.lists is None:
+        base = Path(config.base)
+        if (base / MODEL).exists():
+            return base
+        config = located_runs(base)
+    return None
+
+
+def phrase_decoder(model: PhraseModel, weights: Weights, settings: DecoderConfig, asked: Asked) -> PhraseDecoder:
+    """The decoder of a model under weights.
+
+    Raises:
+        InputError: the weights are not those of a phrase model.
+    """
+    if weights.dense_names != model.columns:
+        expected = " ".join(model.columns)
+        raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
+    sparse_F = weights.sparse_F if model.sparse is not None and len(weights.sparse_F) else None
+    weights_D = np.asarray(weights.dense_D, dtype=np.float64)
+    return PhraseDecoder(model, weights_D, Phrase().search(settings, asked), asked.fast, sparse_F)
+
+
+def unweighted_decoder(model: PhraseModel, settings: DecoderConfig) -> PhraseDecoder:
+    """The decoder of a model before it has weights: all are 0."""
+    return PhraseDecoder(model, np.zeros(model.size), Phrase().search(settings))
+
+
+def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
+    """The phrase model of a work directory in its binary form, made when it is not there.
+
+    Raises:
+        InputError: an unknown reordering model.
+    """
+    if reordering not in REORDERINGS:
+        raise InputError("unknown value of model.reordering", seen=reordering, expected=", ".join(REORDERINGS))
+    settings: dict[str, Any] = {
+        "reordering": reordering,
+        "on": [read_stage(work.path, name).identity for name in ("phrases", "lm")],
+        "version": 1,
+    }
+    return run_stage(work.path, f"phrase/{reordering}", settings, lambda folder: _build(work, reordering, folder))
+
+
+def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
+    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
+    oriented = reordering_model(table, *work.encoded, work.links, reordering)
+    model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
+    save_phrase_model(folder / MODEL, model)
+    return {"pairs": len(table)}
+
+
+def reordering_model(
+    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
+) -> Reordering | None:
+    """The reordering model of an aligned text, None of the kind `none`; `max_length` is that of its phrases.
+
+    Raises:
+        InputError: an unknown kind, or texts and links that do not fit.
+    """
+    if kind == "none":
+        return None
+    # Of training, which translating has no need of.
+    from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+
+    counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)
+    return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))

@@ -1,65 +1,126 @@
-"""Lists of the training text for the phrase model: systems of folds, and sparse weights learned from lists."""
+"""Lists of the training text for the phrase model: systems of its folds, and sparse weights learned from lists.
+
+The word alignment is that of the whole text; phrases, reordering and language model are counted without the fold.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from xlate.align.copies import balanced_folds
+from xlate.align.lexical import lexical_table
 from xlate.array_types import AnyArray, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_subset import features_of_subset
-from xlate.jobs.run_weights import made_with, weights_of
+from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.context import with_fold_predictions
-from xlate.jobs.systems.fold_models import FoldModels
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.listed import FoldSystem, ListedModel
-from xlate.jobs.systems.phrase_models import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
+from xlate.jobs.systems.kind import Asked, FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
+from xlate.jobs.systems.phrase import KIND, open_phrase_model, phrase_decoder, reordering_model, unweighted_decoder
 from xlate.jobs.systems.predictions import classifier_runs, fold_classifier, predicted_by
-from xlate.jobs.systems.to_tune import Saved, ToTune
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel
 from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
-from xlate.models.phrase.store import load_phrase_model
+from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums
+from xlate.models.tuned import TunedByFold, TunedSystem
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
+from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import Weights
+from xlate.text.folders import awaited
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import identity_of
+from xlate.work.estimates import WithoutFold
+from xlate.work.folds import Folds
+from xlate.work.stages import Stage, discard_stage, identity_of, read_stage, run_stage
 
 
 @dataclass(frozen=True)
 class PhraseFolds:
-    """Phrase systems that have not seen a fold; their models are removed when the fold is decoded."""
+    """Phrase systems that have not seen a fold; their models are removed when the fold is decoded.
 
-    models: FoldModels
+    Attributes:
+        work: the work directory.
+        reordering: kind of the reordering model, as in `phrase_stage`.
+        count: how many folds.
+        use: the classifiers whose predictions the systems have.
+    """
+
+    work: WorkDirectory
+    reordering: str
+    count: int
     use: ClassifierConfig | None = None
 
-    @property
+    @cached_property
     def fold_I(self) -> Ints:
-        """The fold of each sentence pair."""
-        return self.models.fold_I
+        """The fold of each sentence pair.
+
+        Copies of a pair are in one fold, or a system would have seen what it is to translate. Pairs without copies make
+        folds of neighbours, since neighbours may be alike.
+        """
+        return balanced_folds(self.work.copies, self.count)
+
+    @cached_property
+    def made_from(self) -> str:
+        """What the models are made from."""
+        on = [read_stage(self.work.path, name).identity for name in ("phrases", "lm")]
+        return identity_of({"on": on, "folds": self.count, "reordering": self.reordering, "version": 2})
 
     @property
     def identity(self) -> str:
-        """What the models are made from."""
+        """What the models and their predictions are made from."""
         runs = classifier_runs(self.use)
         if not runs:
-            return self.models.identity
+            return self.made_from
         # Settings of classifiers, how they are used, and not where they lie.
         used = {k: v for k, v in asdict(self.use).items() if k not in ("run", "distortion")} if self.use else {}
-        folders = [fold_classifier(run, self.models.work, (0, self.models.folds))[1].name for run in runs]
-        return identity_of({"models": self.models.identity, "classifiers": folders, "use": used})
+        folders = [fold_classifier(run, self.work, (0, self.count))[1].name for run in runs]
+        return identity_of({"models": self.made_from, "classifiers": folders, "use": used})
+
+    @property
+    def folder(self) -> Path:
+        """Where the models are, below the work directory."""
+        return Path("folds") / self.made_from[:16]
+
+    @cached_property
+    def rows(self) -> TableRows:
+        """Says where the phrases and pairs of a fold's table stand in that of the whole text."""
+        return TableRows(PhraseTable.load(self.work.path / "phrases" / "table", self.work.words))
+
+    def stage(self, fold: int) -> Stage:
+        """The model of everything but a fold, made when it is not there."""
+        settings = {"on": self.made_from, "fold": fold, "version": 1}
+        return run_stage(self.work.path, f"{self.folder}/{fold}", settings, lambda folder: self._build(fold, folder))
+
+    def kept(self, fold: int) -> contextlib.AbstractContextManager[None]:
+        """While a fold's model is made and opened: another process that uses it must not remove it meanwhile.
+
+        Once it is open it may go, as its files stay until nobody has them open.
+        """
+        return awaited(self.work.path / self.folder / f"{fold}-opened")
+
+    def discard(self, fold: int) -> None:
+        """Removes a fold's model, if it is there: it is large and made in seconds."""
+        folder = self.work.path / self.folder / str(fold)
+        if folder.exists():
+            with self.kept(fold):
+                discard_stage(folder)
 
     def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
         """The system without a fold, with the sparse features that its pairs have."""
-        with self.models.kept(fold):
-            stage = self.models.stage(fold)
-            model = load_phrase_model(stage.folder / "model")
-        rows = self.models.whole_rows(model.table)
-        model = with_fold_predictions(model, self.use, self.models.work, (fold, self.models.folds), rows)
+        with self.kept(fold):
+            model = load_phrase_model(self.stage(fold).folder / "model")
+        rows = self.rows.of(model.table)
+        model = with_fold_predictions(model, self.use, self.work, (fold, self.count), rows)
         if sparse is not None:
             features, ids_F = features_of_subset(sparse, model.table, *rows)
             model, weights = replace(model, sparse=features), replace(weights, sparse_F=weights.sparse_F[ids_F])
@@ -75,9 +136,19 @@ class PhraseFolds:
         decoder = phrase_decoder(model, weights, search, Asked(nbest))
         return FoldSystem(decoder, with_units, model.columns[: None if sums is None else sums.start], numbered)
 
-    def discard(self, fold: int) -> None:
-        """Removes the model of a fold."""
-        self.models.discard(fold)
+    def _build(self, fold: int, folder: Path) -> dict[str, Any]:
+        kept = np.flatnonzero(self.fold_I != fold)
+        source, target = (select_phrases(text, kept) for text in self.work.encoded)
+        links, longest = self.work.links.select(kept), self.work.settings("phrases", {"max_length": int})["max_length"]
+        table = score_phrases(extract_phrases(source, target, links, longest), lexical_table(source, target, links))
+        # Pairs that the whole text's table lacks were filtered there.
+        table = table.select(self.rows.of(table).pair_B >= 0)
+        reordering = reordering_model(table, source, target, links, self.reordering, longest)
+        order = read_stage(self.work.path, "lm").number("order")
+        lm = NgramModel.from_arpa(estimate(self.work.lm_text(target), self.work.target_vocabulary, order))
+        model = PhraseModel(table, self.work.source_vocabulary, self.work.target_vocabulary, lm, reordering)
+        save_phrase_model(folder / "model", model)
+        return {"pairs": len(table), "sentences": len(kept)}
 
 
 class PhraseLists(ListedModel):
@@ -104,8 +175,7 @@ class PhraseLists(ListedModel):
 
     def folds(self, count: int) -> PhraseFolds:
         """The systems of so many folds."""
-        models = FoldModels(self.work, self.config.model.reordering or "none", count)
-        return PhraseFolds(models, self.config.model.context)
+        return PhraseFolds(self.work, self.config.model.reordering or "none", count, self.config.model.context)
 
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
         """Both together, sums of sparse features at 1."""
@@ -120,6 +190,22 @@ class PhraseLists(ListedModel):
         def saved(weights: Weights) -> Saved:
             return Saved({KIND: replace(weights, sparse_F=phi_F).single()}, {KIND: self.features}, {})
 
-        of_work = {"work": self.config.work, "work_identity": self.work.identity}
-        more = {**made_with(self.config.model), **predicted_by(self.config.model.context)}
-        return ToTune(system, with_sums(theta, self.model), saved, {**of_work, **more})
+        made = {**made_of(self.config, self.work), **predicted_by(self.config.model.context)}
+        return ToTune(system, with_sums(theta, self.model), saved, made)
+
+
+def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:
+    """A system of the training text whose sentences are decoded without their folds; models are made if need be.
+
+    Copies of a sentence are in one fold, so its words say which.
+
+    Raises:
+        InputError: the text cannot be cut into folds, or there are no such models of this kind.
+    """
+    folds, source, rows = Folds.of_events(work, config.source.folds), work.encoded[0], TableRows(work.blocks.table)
+    fold_of = {
+        tuple(work.source_vocabulary.word(w) for w in source[s].tolist()): fold
+        for s, fold in enumerate(folds.fold_S.tolist())
+    }
+    parts = {fold: kind.without_fold(config, whole, WithoutFold(work, folds, fold, rows)) for fold in folds.numbers}
+    return TunedByFold(whole, parts, fold_of)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -17,21 +16,21 @@ from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
-    from xlate.jobs.systems.blocks.event_kind import EventKind
+    from xlate.jobs.systems.blocks import EventKind
 
 # The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
 EVENT_KINDS = {
-    "orientation": ("blocks.block", "Block"),
-    "distortion": ("blocks.distortion", "DistortionKind"),
+    "orientation": ("blocks", "Block"),
+    "distortion": ("distortion", "DistortionKind"),
 }
 KINDS = {
     **EVENT_KINDS,
     "phrase": ("phrase", "Phrase"),
     "hierarchical": ("hierarchical", "Hierarchical"),
-    "grammar": ("whole_grammar", "Grammar"),
-    "context": ("context", "Context"),
+    "grammar": ("grammar", "Grammar"),
+    "context": ("kind", "Context"),
     "lcs": ("lcs", "Lcs"),
-    "rerank": ("rerank", "Rerank"),
+    "rerank": ("kind", "Rerank"),
 }
 
 # What the names of configurations of whole grammars end with: joshua.config, cdec.ini and moses.ini.
@@ -41,11 +40,6 @@ GRAMMAR_SUFFIXES = (".config", ".ini")
 def is_grammar(path: Path) -> bool:
     """Whether a path names the configuration of a whole grammar, and no run."""
     return path.suffix in GRAMMAR_SUFFIXES and not path.is_dir()
-
-
-def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> AnySystem:
-    """The system of such a configuration; see `whole_grammar.open_grammar`."""
-    return cast(AnySystem, import_module(f"{__package__}.whole_grammar").open_grammar(path, given, asked))
 
 
 def kind_of(name: str) -> Kind:

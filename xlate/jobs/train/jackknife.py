@@ -29,7 +29,7 @@ from xlate.candidates.units import UnitFeatures
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.index import signature
-from xlate.jobs.systems.listed import FoldSystems
+from xlate.jobs.systems.kind import FoldSystems
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.nbest_oracle import first_best, oracle

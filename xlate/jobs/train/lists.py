@@ -21,7 +21,7 @@ from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.context.folded import TrainPart, fold_classifiers
-from xlate.jobs.systems.listed import FoldSystems, ListedModel
+from xlate.jobs.systems.kind import FoldSystems, ListedModel
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.jackknife import Jackknife, pooled
 from xlate.jobs.train.measuring import measured_splits

@@ -13,7 +13,7 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.more_floats import MORE_FLOATS
 from xlate.jobs.run_weights import made_with, weights_path
-from xlate.jobs.systems.blocks.block_stores import BlockStores, block_stores
+from xlate.jobs.systems.block_lists import BlockStores, block_stores
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.measuring import DevBleu, measured_splits, rounded
 from xlate.jobs.train.nbest_events import nbest_stores

@@ -95,8 +95,8 @@ class DevBleu:
         """The BLEU of the dev set under some weights, as it is measured of a finished run; None when stopped."""
         kind = event_kind(self.config.model.kind)
         file = WeightsFile(dict(weights), {}, {f"{kind.sets[0]}.keys": self.keys_F}, {})
-        model = kind.model(Estimates(self.work), file, self.config.model)
-        translator = Translator(self.work, kind.decoder(model, self.config.decoder))
+        system = kind.system(Estimates(self.work), file, self.config.model, self.config.decoder)
+        translator = Translator(self.work, system)
         lines, references = dev_set(self.config, self.work)
         found: list[str] = []
         for translation in translator.translate(lines):

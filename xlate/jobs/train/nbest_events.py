@@ -19,7 +19,7 @@ from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.warnings import not_too_long
 from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
-from xlate.models.block.steps import BlockDerivation
+from xlate.models.block.moves import BlockDerivation
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.text.encoded import EncodedText

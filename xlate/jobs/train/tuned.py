@@ -10,8 +10,8 @@ from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.jobs.run_text import text_of_base
+from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.registry import kind_of
-from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.tuners import chosen_weights
 from xlate.jobs.train.tuning import TuningText, tune, tuning_text

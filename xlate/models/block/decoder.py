@@ -6,22 +6,20 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.lattice import arc_floats, block_arcs
-from xlate.models.block.model import LM_FIRST, LM_REST, BlockModel
-from xlate.models.block.moves import BlockMoves
-from xlate.models.block.options import collect_options, linked_weights
+from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
+from xlate.models.block.moves import BlockDerivation, BlockMoves
+from xlate.models.block.options import SentenceOptions, linked_weights, sentence_options
 from xlate.models.block.settings import BlockSearch
-from xlate.models.block.steps import BlockDerivation, read_derivation, step_bigrams
 from xlate.models.block.system import BlockSystem
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.lattice_graph import LatticeArcs, linear_scores
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
@@ -47,7 +45,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
     """
 
     SEARCH = BlockSearch
-    LABELS = 3
+    MOVES = BlockMoves
     LONGEST = LONGEST_SENTENCE
 
     @property
@@ -67,54 +65,66 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         return Weights(dense_D, np.asarray(self.model.feature_weights), self.model.dense_names)
 
     def with_weights(self, weights: Weights) -> BlockDecoder:
-        """The same decoder under other weights."""
         linked, neutral = np.split(np.array(weights.dense_D), 2)
         model = self.model.reweighted(linked=linked, neutral=neutral, feature_weights=weights.sparse_F)
         return self.changed(model=model)
 
-    def space(self, words: Sequence[str]) -> BlockMoves:
-        """The moves over a sentence."""
-        self.check_length(words)
-        return BlockMoves(self.model, self.search, collect_options(self.model, self.search, words))
+    def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SentenceOptions:
+        return sentence_options(self.model, self.search, words, longest, cells, block_O)
+
+    def asks(self, label_A: AnyInts) -> Bools:
+        """All but those of N steps."""
+        return np.asarray(_orientations(label_A) != NEUTRAL)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> BlockMoves:
         """The moves with all blocks of the model that stand in the target; a partition needs those of the search."""
-        if self.search.partition != "off":
-            return self.space(words)
-        self.check_length(words)
-        return BlockMoves(self.model, self.search, collect_options(self.model, self.search, words, target))
+        return super().forced_space(words, target) if self.search.partition == "off" else self.space(words)
 
     def compiled_search(self, space: BlockMoves, *, every_arc: bool) -> SearchGraph:
-        """By the kernel."""
-        search = self.search
+        search, options = self.search, space.options
         numbers = SearchNumbers(
             lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (space.linked, space.linked, space.neutral)]),
             limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
             swaps=search.swaps,
-            local=search.partition == "local",
+            local=space.local,
             end_word=END_ID if search.end_of_sentence else -1,
         )
-        return SearchGraph.of_hypotheses(*search_blocks(self.model.arrays, _sentence_arrays(space), numbers))
+        sentence = SentenceArrays(
+            words=len(options.words),
+            longest=options.longest,
+            cell_offsets_C1=options.cell_offsets_C1,
+            block_O=options.block_O,
+            context_O=space.context_O,
+            left_O=options.left_O,
+            static_O3=options.static_O3,
+            phrase_offsets_O1=options.phrase_offsets_O1,
+            phrase_words_W=options.phrase_words_W,
+            future_nn=space.future_nn,
+        )
+        return SearchGraph.of_hypotheses(*search_blocks(self.model.arrays, sentence, numbers))
 
-    def derivation(self, space: BlockMoves, labels: Sequence[int]) -> BlockDerivation:
-        """The derivation of a path's labels."""
-        return read_derivation(space, labels)
+    def own_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> Floats:  # noqa: ARG002
+        options, option_A = space.options, label_A // 3
+        float_AD = np.zeros((len(option_A), len(self.model.float_names)))
+        float_AD[:, UNIGRAM] = options.unigram_O[option_A]
+        float_AD[:, ORIENTATION] = options.orientation_O3[option_A, _orientations(label_A)]
+        float_AD[:, LEXICAL] = options.lexical_O[option_A]
+        return float_AD
+
+    def step_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs in the columns of its weights, linked ones first; shape (A, 2 · (5 + X))."""
+        float_AD, asks_A1 = super().step_floats(space, graph, label_A), self.asks(label_A)[:, None]
+        linked_AD, neutral_AD = float_AD * asks_A1, float_AD * ~asks_A1
+        if self.search.mode == "swap":
+            linked_AD[:, ORIENTATION] = 0.0
+        return np.concatenate([linked_AD, neutral_AD], axis=1)
 
     def arc_features(self, space: BlockMoves, found: LatticeArcs) -> LatticeArcs:
-        """Floats and binary features of the arcs."""
-        return block_arcs(space, found)
-
-    def step_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> tuple[Floats, Bools]:
-        """The floats of arcs, those of L and R steps first, (A, 10), and which ask for the block before, (A,)."""
-        end_A = label_A < 0
-        orientation_A = np.where(end_A, RIGHT, label_A % 3)
-        option_A = np.where(end_A, -1, label_A // 3).astype(np.int32)
-        return arc_floats(space, graph, option_A, orientation_A), orientation_A != NEUTRAL
-
-    def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
-        """Of each block to the left or right of the one before."""
-        steps = derivation.steps
-        return step_bigrams(self.features, steps, [step.orientation != NEUTRAL for step in steps])
+        """Floats and binary features of the arcs; the normalisers of a partition are fixed scores."""
+        arcs, weights = super().arc_features(space, found), self.weights
+        if not space.local:
+            return arcs
+        return arcs._replace(base_A=arcs.score_A - linear_scores(arcs, weights.dense_D, weights.sparse_F))
 
     def shown_features(self, derivation: BlockDerivation) -> Iterator[tuple[str, Sequence[float]]]:
         """All features; the partition where there is one."""
@@ -123,17 +133,6 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
                 yield name, values
 
 
-def _sentence_arrays(moves: BlockMoves) -> SentenceArrays:
-    options = moves.options
-    return SentenceArrays(
-        words=len(options.words),
-        longest=options.longest,
-        cell_offsets_C1=options.cell_offsets_C1,
-        block_O=options.block_O,
-        context_O=moves.context_O,
-        left_O=options.left_O,
-        static_O3=options.static_O3,
-        phrase_offsets_O1=options.phrase_offsets_O1,
-        phrase_words_W=options.phrase_words_W,
-        future_nn=moves.future_nn,
-    )
+def _orientations(label_A: AnyInts) -> AnyInts:
+    """The orientation of each label; the end is to the right."""
+    return np.where(label_A < 0, RIGHT, label_A % 3)

@@ -1,22 +1,178 @@
-"""The block bigram model as the decoder sees it: blocks, language model and weights."""
+"""Models over blocks: what they share, and the block bigram model by orientation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
-from xlate.array_types import Floats, Floats32, Uints
+from xlate.array_types import Floats, Floats32, Ints32, Uints
+from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex, BlockNames
+from xlate.features.bigrams import Contexts
 from xlate.features.block import FLOATS
 from xlate.features.more_floats import MoreFloats
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
+from xlate.kernels.search.block_model import ModelArrays
 from xlate.lm.model import NgramModel
-from xlate.models.block.lasting import lasting
-from xlate.models.block.lexicon import BlockLexicon
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.matching import phrase_finder
 from xlate.text.vocabulary import Vocabulary
 
+Value = TypeVar("Value")
+# The floats of the language model have the same places in every model over blocks.
 UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(len(FLOATS))
+# Where a model holds what its weights do not change.
+LASTING = "_lasting"
+
+
+class lasting(Generic[Value]):
+    """As `functools.cached_property`, but shared by all copies that `BlockLexicon.reweighted` makes."""
+
+    def __init__(self, made: Callable[[Any], Value]) -> None:
+        self.made = made
+        self.name = made.__name__
+        self.__doc__ = made.__doc__
+
+    @overload
+    def __get__(self, model: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, model: object, owner: type) -> Value: ...
+    def __get__(self, model: object | None, owner: type) -> Self | Value:
+        if model is None:
+            return self
+        held: dict[str, Value] = model.__dict__.setdefault(LASTING, {})
+        if self.name not in held:
+            held[self.name] = self.made(model)
+        return held[self.name]
+
+
+class BlockLexicon:
+    """Blocks, a language model and F weighted binary features; a model adds its floats.
+
+    It is a frozen dataclass that is used under one vector of weights after the other. No property that is `lasting` may
+    depend on its weights.
+
+    Attributes:
+        blocks, lm, source_vocabulary: what was prepared.
+        feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
+        target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
+        own_floats: the names of the model's own floats; more: its X optional ones, whose weights stand behind theirs.
+    """
+
+    own_floats: ClassVar[tuple[str, ...]]
+    blocks: BlockSet
+    lm: NgramModel
+    source_vocabulary: Vocabulary
+    feature_keys: Uints
+    feature_weights: Floats
+    target_vocabulary: Vocabulary | None
+    more: MoreFloats
+
+    def reweighted(self, **weights: Any) -> Self:
+        """The same under other weights, given by the names of its fields; `lasting` properties are not made again."""
+        other: Self = replace(self, **weights)  # type: ignore[type-var]
+        other.__dict__[LASTING] = self.__dict__.setdefault(LASTING, {})
+        return other
+
+    @property
+    def float_names(self) -> tuple[str, ...]:
+        """The names of all floats, in the order of weights."""
+        return (*self.own_floats, *self.more.names)
+
+    def check(self, **weights: Floats) -> None:
+        """Looks whether there is a weight for each float, and for each binary feature.
+
+        Raises:
+            InputError: weights of another shape or not finite, or keys that are not sorted.
+        """
+        size, given = len(self.float_names), np.asarray(self.feature_weights)
+        for name, float_weights in weights.items():
+            if np.shape(float_weights) != (size,) or not np.isfinite(float_weights).all():
+                what = name if name == "weights" else f"{name} weights"
+                raise InputError(f"the {what} cannot be used", seen=float_weights, expected=f"{size} finite numbers")
+        keys = np.asarray(self.feature_keys)
+        if keys.shape != given.shape or not np.isfinite(given).all():
+            raise InputError(
+                "the weights of binary features cannot be used",
+                seen=f"{len(keys)} keys, {len(given)} weights, {int((~np.isfinite(given)).sum())} not finite",
+                expected="one finite weight per key",
+            )
+        if (keys[1:] <= keys[:-1]).any():
+            raise InputError("feature keys are not sorted", expected="ascending keys, each once")
+
+    @lasting
+    def names(self) -> BlockNames:
+        """Puts blocks and features into words."""
+        return BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
+
+    @lasting
+    def feature_index(self) -> BigramIndex:
+        """The binary features with their names."""
+        return BigramIndex(np.asarray(self.feature_keys), self.names)
+
+    @lasting
+    def phrase_vocabulary(self) -> Vocabulary:
+        """What the blocks' target words are numbered by."""
+        return self.target_vocabulary or self.lm.vocabulary
+
+    @lasting
+    def lm_ids_T(self) -> Ints32:
+        """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
+        ids_T = self.blocks.table.target_phrases.ids_T
+        if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
+            return np.asarray(ids_T)
+        return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
+
+    @lasting
+    def source_finder(self) -> PhraseFinder:
+        """Finds the source phrases of the blocks in a sentence."""
+        return phrase_finder(self.blocks.table.source_phrases)
+
+    @property
+    def families(self) -> BigramFamilies:
+        """All features, those of weight 0 too, by their place among the keys."""
+        return self.feature_index.families
+
+    @cached_property
+    def arrays(self) -> ModelArrays:
+        """What kernels take of the model."""
+        weights_F = np.asarray(self.feature_weights, dtype=np.float64)
+        return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
+
+    @lasting
+    def standing_B(self) -> Ints32:
+        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `Contexts`."""
+        return Contexts.of(self.families, np.asarray(self.feature_keys)).standing(np.arange(len(self.blocks)))
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        """Says what a search remembers of a block, that all features with a weight need to know."""
+        return Contexts.of(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
+
+    def features_weight(self, predecessor: int, block: int) -> float:
+        """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
+        if predecessor < 0 or block < 0:
+            return 0.0
+        return float(bigrams_weight(self.families, self.arrays.feature_weights_F, predecessor, block))
+
+    def features_of(self, predecessor: int, block: int) -> tuple[tuple[str, float], ...]:
+        """The weighted features of (b', b) as (name, weight)."""
+        if predecessor < 0 or block < 0:
+            return ()
+        families, weights = self.families, self.feature_weights
+        rows = [int(bigram_row(families, family, predecessor, block)) for family in range(len(families.tag_A))]
+        known = [row for row in rows if row >= 0 and weights[row] != 0]
+        return tuple((self.names.feature(int(self.feature_keys[row])), float(weights[row])) for row in known)
+
+    def target_words(self, block: int) -> tuple[str, ...]:
+        """The target phrase of a block."""
+        phrase = self.blocks.table.target_phrases[int(self.blocks.table.target_B[block])]
+        return tuple(self.phrase_vocabulary.word(int(word)) for word in phrase)
 
 
 @dataclass(frozen=True)
@@ -38,7 +194,6 @@ class BlockModel(BlockLexicon):
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.
     """
 
-    kind: ClassVar[str] = "orientation"
     own_floats: ClassVar[tuple[str, ...]] = FLOATS
 
     blocks: BlockSet
@@ -53,10 +208,7 @@ class BlockModel(BlockLexicon):
     more: MoreFloats = field(default_factory=MoreFloats.none)
 
     def __post_init__(self) -> None:
-        """Checks the weights."""
-        self.check_weights("linked weights", self.linked)
-        self.check_weights("neutral weights", self.neutral)
-        self.check_features()
+        self.check(linked=self.linked, neutral=self.neutral)
 
     @property
     def dense_names(self) -> tuple[str, ...]:

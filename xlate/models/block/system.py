@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints32
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.bigram_index import BigramIndex
+from xlate.kernels.orientation import LETTERS
 from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.explain import explain
-from xlate.models.block.lexicon import BlockLexicon
-from xlate.models.block.options import SpanOptions
+from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
+from xlate.models.block.moves import NO_BLOCK, BlockDerivation, BlockStep, SpanMoves
+from xlate.models.block.options import SpanOptions, best_of_cells, blocks_of_spans
 from xlate.models.block.settings import BlocksSearch
-from xlate.models.block.steps import BlockDerivation
+from xlate.models.derivation import COPIED, END
 from xlate.models.option_words import numbered_words
-from xlate.models.system import Space, System
+from xlate.models.system import System
+from xlate.search.lattice_graph import LatticeArcs, chosen_arcs
 from xlate.search.space import END_LABEL
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import END_ID, Vocabulary
 
 Lexicon = TypeVar("Lexicon", bound=BlockLexicon)
+Moves = TypeVar("Moves", bound=SpanMoves[Any])
 Blocks = TypeVar("Blocks", bound=BlocksSearch)
 
 
-class BlockSystem(System[Space, Blocks], Generic[Lexicon, Space, Blocks]):
+class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
     """Floats of blocks, and binary features of a block and the one before.
 
     Args:
         model: blocks, language model, weights.
         search: settings.
         fast: the compiled search; the readable one gives the same derivations and scores.
-
-    Attributes:
-        LABELS: how many labels of a search space each option has, one behind the other.
     """
 
     SEARCH: ClassVar[type[BlocksSearch]]
-    LABELS: ClassVar[int] = 1
+    MOVES: ClassVar[type[SpanMoves[Any]]]
 
     def __init__(self, model: Lexicon, search: Blocks | None = None, fast: bool = True) -> None:
         self.model = model
@@ -55,15 +56,45 @@ class BlockSystem(System[Space, Blocks], Generic[Lexicon, Space, Blocks]):
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """The words of the blocks."""
         return self.model.phrase_vocabulary
 
     @abstractmethod
-    def step_floats(self, space: Space, graph: ArcGraph, label_A: Ints32) -> tuple[Floats, Bools]:
-        """The floats of arcs in the order of `weights`, (A, D), and which ask for the block before, (A,)."""
+    def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SpanOptions:
+        """The options of a sentence: the blocks of some cells, with what they score."""
 
-    def nbest_labels(self, space: Space) -> list[list[int]]:
-        """The labels of the `nbest` best paths through a space, best first."""
+    @abstractmethod
+    def own_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs that no language model gives, the other columns as they come; no arc is the end."""
+
+    def asks(self, label_A: AnyInts) -> Bools:
+        """Which labels ask for the block before; an orientation is a label, too: that of the first option."""
+        return np.ones(len(label_A), dtype=np.bool_)
+
+    def space(self, words: Sequence[str]) -> Moves:
+        return self._space(words, None)
+
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Moves:
+        """The moves with all blocks of the model that stand in the target."""
+        return self._space(words, target)
+
+    def _space(self, words: Sequence[str], target: Sequence[str] | None) -> Moves:
+        self.check_length(words)
+        search = self.search
+        longest, scored = max(1, min(search.max_phrase, len(words))), search.option_order == "score"
+        if target is not None:
+            cells, blocks = blocks_of_spans(self.model, words, longest, None, target)
+        else:
+            cells, blocks = blocks_of_spans(self.model, words, longest, None if scored else search.options, None)
+        options = self.options(words, longest, cells, blocks)
+        if scored and target is None:
+            kept = best_of_cells(options, search.options)
+            options = self.options(words, longest, cells[kept], blocks[kept])
+        return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
+
+    def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
+        return space.derivation(labels)
+
+    def nbest_labels(self, space: Moves) -> list[list[int]]:
         if not self.fast:
             return super().nbest_labels(space)
         arcs = self.search_space(space, every_arc=True).arcs
@@ -71,27 +102,102 @@ class BlockSystem(System[Space, Blocks], Generic[Lexicon, Space, Blocks]):
         labels = labels_L.tolist()
         return [[*labels[a:b], END_LABEL] for a, b in pairwise(offsets_N1.tolist())]
 
-    def texts(self, space: Any) -> Texts:
+    def texts(self, space: Moves) -> Texts:
         """The target words of each label of a space."""
-        options: SpanOptions = space.options
-        offsets_O1 = options.phrase_offsets_O1
-        ids_W = numbered_words(
-            self.model.blocks.table,
-            self.model.phrase_vocabulary,
-            options.words,
-            options.block_O,
-            options.start_O,
-            offsets_O1,
-        )
-        if self.LABELS == 1:
+        options, vocabulary = space.options, self.model.phrase_vocabulary
+        offsets_O1, units = options.phrase_offsets_O1, (options.words, options.block_O, options.start_O)
+        ids_W = numbered_words(self.model.blocks.table, vocabulary, *units, offsets_O1)
+        if space.LABELS == 1:
             return Texts(offsets_O1, ids_W, self.search.distinct)
-        option = np.repeat(np.arange(len(options)), self.LABELS)
+        option = np.repeat(np.arange(len(options)), space.LABELS)
         ids_W = ids_W[places_of(offsets_O1, option)]
         return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W, self.search.distinct)
 
+    def blocks_of(self, space: Moves, label_A: AnyInts) -> Ints32:
+        """The block of each label, `END` of the end."""
+        block_A = space.options.block_O[label_A // space.LABELS]
+        return np.where(label_A < 0, END, block_A).astype(np.int32)
+
+    def step_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs in the order of `weights`, (A, D)."""
+        options, lm, option_A = space.options, self.model.lm, label_A // np.int32(space.LABELS)
+        place = int(lm.begin_state), END_ID if self.search.end_of_sentence else -1, graph, option_A
+        float_AD = self.own_floats(space, graph, label_A)
+        float_AD[:, len(self.model.own_floats) :] = options.more_OX[option_A]
+        float_AD[label_A < 0] = 0.0
+        costs_A2 = arc_language_costs(lm.arrays, *place, options.phrase_words_W, options.phrase_offsets_O1)
+        float_AD[:, [LM_FIRST, LM_REST]] = np.asarray(costs_A2)
+        return float_AD
+
+    def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
+        """Arcs with floats and binary features; nodes know the last block wherever an arc from there has one with it.
+
+        Nodes that the decoder recombined because a feature's weight is 0 are taken apart, so that it can be trained.
+        """
+        model, graph, block_A = self.model, found.graph, self.blocks_of(space, found.label_A)
+        dense_AD = self.step_floats(space, graph, found.label_A)
+        # Behind a block that is generated to the left the next one is neutral: it asks for nothing.
+        successor_A = np.where(self.asks(found.label_A), block_A, NO_BLOCK).astype(np.int32)
+        context_A = np.maximum(block_A, NO_BLOCK)
+        if len(model.standing_B):
+            context_A = np.where(block_A < 0, NO_BLOCK, model.standing_B[np.maximum(block_A, 0)])
+        node_P, context_P, place_A = _pairs(graph.target_A, context_A)
+        live_P = live_contexts(graph, successor_A, model.families, node_P, context_P)
+        context_A = np.where(live_P[place_A], context_A, NO_BLOCK)
+        # A node for each pair of node and last block; arc_B is the arc that each of its arcs was.
+        node_M, context_M, place_A = _pairs(np.append(0, graph.target_A), np.append(NO_BLOCK, context_A))
+        offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
+        arc_B = places_of(offsets_N1, node_M)
+        source_B = np.repeat(np.arange(len(node_M), dtype=np.int32), np.diff(offsets_N1)[node_M])
+        split = ArcGraph(source_B, place_A[1:][arc_B].astype(np.int32), len(node_M))
+        offsets_B1, ids_M = arc_bigrams(model.families, context_M[source_B], successor_A[arc_B])
+        arcs = chosen_arcs(found._replace(dense_AD=dense_AD), arc_B, split)
+        return arcs._replace(sparse_offsets_A1=offsets_B1, sparse_ids_M=ids_M)
+
+    def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
+        steps = derivation.steps
+        asks = self.asks(np.array([step.orientation for step in steps], dtype=np.int64))
+        pairs = [(s.predecessor if asked else NO_BLOCK, s.unit) for s, asked in zip(steps, asks, strict=True)]
+        return self.features.of_units(np.array(pairs, dtype=np.int32).reshape(-1, 2))
+
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
-        """Block by block."""
-        return explain(self.model, source, derivation)
+        """One block per line, then the end of the sentence, then the sum.
+
+        A line holds source span (from 0, end excluded), orientation, source words -> target words, how often the block
+        was seen, its score and the contributions to it: weight × cost of every float with a contribution, the binary
+        features with their weights, the partition. The strongest contribution stands first. Contributions are natural
+        logs.
+
+        Example:
+            [0,2) N  das haus -> the house  (N=12)  -3.41 = unigram -0.5×4.2=-2.1, lexical -0.3×2.6=-0.78, …
+        """
+        lines = []
+        for step in derivation.steps:
+            what = "end of sentence" if step.is_end else "  ".join(self._block(source, step))
+            reasons = ", ".join(f"{how}={value:.4g}" for how, value in self._contributions(step))
+            lines.append(f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else ""))
+        return "\n".join([*lines, f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"])
+
+    def _block(self, source: Sequence[str], step: BlockStep) -> Iterator[str]:
+        start, end = step.source_span
+        yield f"[{start},{end}) {LETTERS[step.orientation]}"
+        yield f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"
+        yield "(copied)" if step.unit == COPIED else f"(N={int(self.model.blocks.count_B[step.unit])})"
+
+    def _contributions(self, step: BlockStep) -> list[tuple[str, float]]:
+        """What a step's score is the sum of, as (how it came about, value), strongest first, zeros left out."""
+        floats = zip(self.model.float_names, step.weights, step.floats, strict=True)
+        parts = [(f"{name} {weight:.3g}×{cost:.4g}", weight * cost) for name, weight, cost in floats]
+        parts += [*step.sparse, ("partition", -step.normalizer)]
+        return sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
+
+
+def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:
+    """The different pairs of node and context, sorted by node, and which of them each arc has."""
+    both_A = (node_A.astype(np.int64) << 32) | (context_A.astype(np.int64) + 1)
+    pairs, place_A = np.unique(both_A, return_inverse=True)
+    node_P, context_P = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
+    return node_P, context_P, place_A.reshape(-1)
 
 
 AnyBlockSystem = BlockSystem[Any, Any, Any]

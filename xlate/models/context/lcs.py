@@ -9,8 +9,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.models.context.lcs_moves import LatticeMoves
-from xlate.models.context.lcs_options import DELETED, LM, PLACE, LcsModel, collect_lcs_options
+from xlate.models.context.lcs_moves import DELETED, LM, PLACE, LatticeMoves, LcsModel, collect_lcs_options
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
 from xlate.models.explained import explained
@@ -71,12 +70,10 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
     @property
     def weights_D(self) -> Floats:
-        """Their weights, shape (D,)."""
         return self._weights_D
 
     @property
     def weights(self) -> Weights:
-        """The same by name."""
         return Weights(self.weights_D.copy(), np.zeros(0), self.model.names)
 
     @property
@@ -86,21 +83,19 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """The words of the blocks."""
         return self.model.target_vocabulary
 
     def with_weights(self, weights: Weights) -> LcsDecoder:
-        """The same decoder under other weights."""
         return self.changed(weights_D=weights.dense_D)
 
     def space(self, words: Sequence[str]) -> LatticeMoves:
-        """The moves over a sentence."""
-        self.check_length(words)
-        options = collect_lcs_options(self.model, self.search, words)
-        return LatticeMoves(self.model, self.weights_D, self.search, options)
+        return self._space(words, None)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> LatticeMoves:
         """The moves with all predicted blocks that stand in the target."""
+        return self._space(words, target)
+
+    def _space(self, words: Sequence[str], target: Sequence[str] | None) -> LatticeMoves:
         self.check_length(words)
         options = collect_lcs_options(self.model, self.search, words, target)
         return LatticeMoves(self.model, self.weights_D, self.search, options)
@@ -110,9 +105,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return search_graph(space, self.limits())
 
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
-        """The derivation of a path's labels."""
         steps: list[LcsStep] = []
-        features_D, lm_state, before = np.zeros(len(self.model.names)), space.start.lm_state, None
+        before: Span | None = None
+        features_D, lm_state, options = np.zeros(len(self.model.names)), space.start.lm_state, space.options
         for label in labels:
             if label == END_LABEL:
                 features_D[LM] += space.end_logprob(lm_state)
@@ -122,12 +117,13 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
             features_D[LM] += logprob
             if self.model.placed is not None:
                 features_D[PLACE] += space.place(label, len(steps))
-            steps.append(_step(space, label, before))
-            before = steps[-1].source_span
+            at, unit, log_p = (int(options.position_O[label]), int(options.unit_O[label]), float(options.log_O[label]))
+            side = side_of(before, (at, at + 1))
+            steps.append(LcsStep(unit, ((at, at + 1),), options.target_O[label], side, log_p))
+            before = at, at + 1
         return Derivation(space.options.words, tuple(steps), features_D, float(self.weights_D @ features_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
-        """The features of the arcs."""
         state_N = np.full(found.graph.nodes, space.start.lm_state)
         dense_AD = np.zeros((len(found.label_A), len(self.model.names)))
         covered_N = np.zeros(found.graph.nodes, dtype=np.int64)
@@ -144,19 +140,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return found._replace(dense_AD=dense_AD)
 
     def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
-        """Word by word."""
-        lines = [_line(source, step) for step in derivation.steps]
+        lines = []
+        for step in derivation.steps:
+            start, end = step.source_span
+            said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, f"p {np.exp(step.log_p):.3g}")
+            lines.append(f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}")
         return explained(lines, self.feature_names, self.weights_D, derivation)
-
-
-def _step(space: LatticeMoves, label: int, before: Span | None) -> LcsStep:
-    options = space.options
-    span = int(options.position_O[label]), int(options.position_O[label]) + 1
-    unit, log_p = int(options.unit_O[label]), float(options.log_O[label])
-    return LcsStep(unit, (span,), options.target_O[label], side_of(before, span), log_p)
-
-
-def _line(source: Sequence[str], step: LcsStep) -> str:
-    start, end = step.source_span
-    said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, f"p {np.exp(step.log_p):.3g}")
-    return f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}"

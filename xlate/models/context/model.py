@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import places_of_keys, row_numbers
+from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_choices import Choices, Translations
 from xlate.candidates.context_instances import ContextInstances
@@ -30,6 +30,8 @@ from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
+# Of a part of a list that nothing is predicted of.
+NO_CHOICE = -1
 # The values of layers that belong to tokens, not to words, of a sentence's words.
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
 
@@ -52,25 +54,6 @@ class Prediction:
     pair_C: Ints
     log_C: Floats
     share_C: Floats
-
-    def places(self, start_O: AnyInts, end_O: AnyInts, pair_O: AnyInts) -> Ints:
-        """Where each of O pairs at a span stands among the C, -1 where nothing is said of it; shape (O,)."""
-        keys_C, order = self._sorted
-        place_O = places_of_keys(keys_C, _keys(start_O, end_O, pair_O))
-        return np.where(place_O >= 0, np.append(order, -1)[place_O], -1)
-
-    @cached_property
-    def _sorted(self) -> tuple[Ints, Ints]:
-        rows = row_numbers(self.offsets_I1)
-        keys_C = _keys(self.spans.start_I[rows], self.spans.end_I[rows], self.pair_C)
-        order = np.argsort(keys_C)
-        return keys_C[order], order
-
-
-def _keys(start_N: AnyInts, end_N: AnyInts, pair_N: AnyInts) -> Ints:
-    """A number for each span and pair; sentences have fewer than 2^15 words."""
-    spans = (np.asarray(start_N, np.int64) << 47) | (np.asarray(end_N, np.int64) << 32)
-    return np.asarray(spans | np.asarray(pair_N, np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,14 +171,11 @@ class ContextModel(Classifier):
         )
 
     def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> Ints:
-        """As `Prediction.places` of what `predict` found, without a search among the candidates."""
+        """Where each of O pairs at a span stands among the C that were found, -1 where nothing is said of it; (O,)."""
         spans = PhraseSpans(*(np.asarray(column, np.int64) for column in found.spans.columns))
         columns = (np.asarray(column, np.int64) for column in phrases[1:])
-        return np.asarray(places_of_pairs(self._listed_places, spans, found.offsets_I1, *columns))
-
-    @cached_property
-    def _listed_places(self) -> ListedPlaces:
-        return ListedPlaces(self.listed_place_B, np.asarray(self.targets.table.source_B, np.int32))
+        listed = ListedPlaces(self.listed_place_B, np.asarray(self.targets.table.source_B, np.int32))
+        return np.asarray(places_of_pairs(listed, spans, found.offsets_I1, *columns))
 
     @cached_property
     def listed_place_B(self) -> Ints32:
@@ -219,20 +199,42 @@ class ContextModel(Classifier):
 
 def log_probabilities(score_C: Floats, offsets_I1: Ints, *, alone: bool) -> Floats:
     """ln p of the C candidates of I instances: of each by itself, or of all of an instance together; (C,)."""
-    return _log_yes(score_C) if alone else _log_shares(score_C, offsets_I1)
-
-
-def _log_yes(score_C: Floats) -> Floats:
-    """ln σ(s)."""
-    logs: Floats = -np.logaddexp(0.0, -score_C)
-    return logs
-
-
-def _log_shares(score_C: Floats, offsets_I1: Ints) -> Floats:
-    """ln of the softmax of the scores of each instance, none of which is empty."""
+    if alone:
+        return np.asarray(-np.logaddexp(0.0, -score_C))
     if not len(score_C):
         return score_C
+    # The softmax of the scores of each instance, none of which is empty.
     sizes = np.diff(offsets_I1)
     top_C = np.repeat(np.maximum.reduceat(score_C, offsets_I1[:-1]), sizes)
     total_I = np.add.reduceat(np.exp(score_C - top_C), offsets_I1[:-1])
     return np.asarray(score_C - top_C - np.log(np.repeat(total_I, sizes)))
+
+
+def chosen_in(
+    model: ContextModel, words: Sequence[str], start_P: AnyInts, end_P: AnyInts, pair_P: AnyInts
+) -> tuple[CandidateBatch, Ints]:
+    """The S spans of a sentence that P parts translate, and which of their C candidates each part is, (P,).
+
+    `base_C` of the spans holds the scores of the classifier. A span of one candidate, which is certain whatever the
+    weights are, is left out. Parts that nothing can be learned of are `NO_CHOICE`.
+
+    Args:
+        model: the classifier.
+        words: the sentence.
+        start_P, end_P: source spans, half-open.
+        pair_P: pairs by their numbers in the classifier's table; below 0 for words that stand for themselves.
+    """
+    spans, batch, number_C = model.instances(words)
+    offsets_S1, share_C = batch.candidate_offsets_I1, batch.dense_CD[:, 0].astype(np.float64)
+    found = Prediction(spans, offsets_S1, number_C, share_C, share_C)
+    place_P = model.places_of_pairs(found, SentencePhrases(words, start_P, end_P, pair_P))
+    span_C = row_numbers(offsets_S1)
+    used_S = np.zeros(len(spans), np.bool_)
+    used_S[span_C[place_P[place_P >= 0]]] = True
+    if not model.alone:
+        used_S &= np.diff(offsets_S1) > 1
+    used_C = used_S[span_C]
+    new_C = np.where(used_C, np.cumsum(used_C) - 1, NO_CHOICE)
+    choice_P = np.where(place_P >= 0, np.append(new_C, NO_CHOICE)[place_P], NO_CHOICE)
+    kept = batch.select(np.flatnonzero(used_S))
+    return replace(kept, base_C=model.scores(kept).astype(np.float32), dense_CD=kept.dense_CD[:, :0]), choice_P

@@ -6,21 +6,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.steps import BlockDerivation, step_bigrams
+from xlate.models.block.model import LM_FIRST, LM_REST
 from xlate.models.block.system import BlockSystem
-from xlate.models.distortion.lattice import arc_floats, jump_arcs
-from xlate.models.distortion.model import LM_FIRST, LM_REST, DistortionModel
-from xlate.models.distortion.moves import JumpMoves, read_jumps
-from xlate.models.distortion.options import collect_jump_options
+from xlate.models.distortion.model import (
+    DIRECT,
+    INBOUND,
+    LENGTH,
+    MODEL1,
+    OUTBOUND,
+    DistortionModel,
+    JumpOptions,
+    jump_options,
+)
+from xlate.models.distortion.moves import JumpMoves
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits
 from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.vocabulary import END_ID
 
 
@@ -33,6 +39,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     """
 
     SEARCH = DistortionSearch
+    MOVES = JumpMoves
     LONGEST = 32_767
 
     @property
@@ -52,26 +59,16 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), model.float_names)
 
     def with_weights(self, weights: Weights) -> DistortionDecoder:
-        """The same decoder under other weights."""
         dense_D = np.array(weights.dense_D)
         return self.changed(model=self.model.reweighted(weights=dense_D, feature_weights=weights.sparse_F))
 
-    def space(self, words: Sequence[str]) -> JumpMoves:
-        """The moves over a sentence."""
-        self.check_length(words)
-        return JumpMoves(self.model, self.search, collect_jump_options(self.model, self.search, words))
-
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> JumpMoves:
-        """The moves with all blocks of the model that stand in the target."""
-        self.check_length(words)
-        return JumpMoves(self.model, self.search, collect_jump_options(self.model, self.search, words, target))
+    def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> JumpOptions:
+        return jump_options(self.model, self.search, words, longest, cells, block_O)
 
     def limits(self) -> BeamLimits:
-        """What the readable search keeps."""
         return BeamLimits(self.search.beam, self.search.log_threshold, self.search.coverage_beam)
 
     def compiled_search(self, space: JumpMoves, *, every_arc: bool) -> SearchGraph:
-        """By the kernel."""
         search, options, weights = self.search, space.options, self.model.weights
         numbers = JumpNumbers(
             first_weight=float(weights[LM_FIRST]),
@@ -95,18 +92,13 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         )
         return SearchGraph.of_hypotheses(*search_jumps(self.model.arrays, sentence, numbers))
 
-    def derivation(self, space: JumpMoves, labels: Sequence[int]) -> BlockDerivation:
-        """The derivation of a path's labels."""
-        return read_jumps(space, labels)
-
-    def arc_features(self, space: JumpMoves, found: LatticeArcs) -> LatticeArcs:
-        """Floats and binary features of the arcs."""
-        return jump_arcs(space, found)
-
-    def step_floats(self, space: JumpMoves, graph: ArcGraph, label_A: Ints32) -> tuple[Floats, Bools]:
-        """The floats of arcs, (A, 7), all of which ask for the block before, (A,)."""
-        return arc_floats(space, graph, label_A), np.ones(len(label_A), dtype=np.bool_)
-
-    def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
-        """Of each block."""
-        return step_bigrams(self.features, derivation.steps, [True] * len(derivation.steps))
+    def own_floats(self, space: JumpMoves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        options = space.options
+        # All ways to a node end at the same source word.
+        last_N = np.zeros(graph.nodes, dtype=np.int64)
+        last_N[graph.target_A] = np.where(label_A < 0, 0, options.end_O[label_A])
+        place = last_N[graph.source_A], options.start_O[label_A]
+        dense_AD = np.zeros((len(label_A), len(self.model.float_names)))
+        dense_AD[:, [DIRECT, MODEL1, LENGTH]] = options.floats_O3[label_A]
+        dense_AD[:, INBOUND], dense_AD[:, OUTBOUND] = options.inbound_1n[place], options.outbound_1n[place]
+        return dense_AD

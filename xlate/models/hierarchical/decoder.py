@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hierarchical.cube_search import search_rule_cubes
 from xlate.kernels.search.hierarchical.facts import local_scores
 from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumbers, RuleSentence
 from xlate.kernels.search.hierarchical.stack_search import search_rules
 from xlate.kernels.search.hypotheses import Limits
-from xlate.models.derivation import Derivation, Span
+from xlate.models.derivation import Derivation, Span, side_of
 from xlate.models.hierarchical.chart import bottom_up_paths, graph_of_paths
+from xlate.models.hierarchical.derivations import RuleStep, explain_rules, score_rules_of, word_links
 from xlate.models.hierarchical.lists import RuleList, listed_paths, rule_arcs
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
-from xlate.models.hierarchical.moves import RuleMoves, occurring
-from xlate.models.hierarchical.options import collect_rule_options
-from xlate.models.hierarchical.ranking import RankedRules
-from xlate.models.hierarchical.scored import score_rules_of, word_links
+from xlate.models.hierarchical.moves import RuleMoves
+from xlate.models.hierarchical.options import RankedRules, collect_rule_options
 from xlate.models.hierarchical.settings import CKY, RuleSearch
-from xlate.models.hierarchical.steps import RuleStep
 from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
-from xlate.models.hierarchical.text import explain_rules
 from xlate.models.system import SpanLimit
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
+from xlate.search.forced_decoding import phrases_in
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.vocabulary import END_ID
@@ -79,7 +78,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return RankedRules(self.model, self.weights_D, self.search.options)
 
     def space(self, words: Sequence[str]) -> RuleMoves:
-        """The moves over a sentence."""
         self.check_length(words)
         options = collect_rule_options(self.model, self.ranked, self.search.max_span, words)
         if not self.has_sparse:
@@ -88,7 +86,9 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         scale = float(self.weights_D[-1])
         known = self.model.structure.weighted(self.sparse_F if scale == 1.0 else scale * self.sparse_F)
         held = rule_words(self.model, options.found.unit_R, self.model.source_vocabulary.ids(words))
-        options = options.with_scores(local_scores(held, known))
+        found, more_T = options.found, local_scores(held, known)
+        found = replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T)
+        options = replace(options, found=found)
         return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
 
     @cached_property
@@ -99,16 +99,32 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
         """The moves with all rules whose words stand in the target, whatever the search's limit of options."""
-        return occurring(self.unlimited.space(words), target)
+        return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
         """The derivation along the labels of a path, its features from their definitions."""
         return score_rules_of(self.model, self.weights_D, space.options.words, space.steps(labels), self.sparse_F)
 
     def compiled_search(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
-        """By the kernel of the algorithm."""
         kernel = search_rule_cubes if self.search.algorithm == "cube" else search_rules
-        search = self.search
+        search, options, found = self.search, space.options, space.options.found
+        future_nn, suffix_n = space.estimates
+        sentence = RuleSentence(
+            words=len(options.words),
+            longest=options.longest,
+            matches=options.matches,
+            begin_M=options.begin_M,
+            end_M=options.end_M,
+            label_offsets_M1=options.label_offsets_M1,
+            backtrack_M2=space.backtrack_M2,
+            static_T=found.static_R,
+            alone_T=found.alone_R,
+            swapped_T=found.swapped_R,
+            phrases=found.phrases,
+            future_nn=future_nn,
+            suffix_n=suffix_n,
+            structure=space.structure,
+        )
         numbers = RuleNumbers(
             lm_weight=float(self.weights_D[LM]),
             glue=float(self.weights_D[GLUE]),
@@ -117,7 +133,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
             pop_limit=search.pop_limit,
         )
-        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, sentence_arrays(space), numbers))
+        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, sentence, numbers))
 
     def search_space(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
         """The graph of a space; bottom-up one of the best path, or of the `nbest` best ones, side by side."""
@@ -129,7 +145,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return graph_of_paths(space, bottom_up_paths(space, self.search.pop_limit, most, distinct=distinct))
 
     def arc_features(self, space: RuleMoves, found: LatticeArcs) -> LatticeArcs:
-        """Float features of the arcs."""
         return rule_arcs(space, found)
 
     @property
@@ -147,7 +162,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return listed_paths(space, graph.arcs, search.nbest, search.distinct, self.sparse_F)
 
     def step_features(self, derivation: Derivation[RuleStep]) -> tuple[Ints, Ints32]:
-        """Of each rule."""
         if self.model.structure is None:
             return super().step_features(derivation)
         return step_features(self.model, self.model.structure, derivation.source, derivation.steps)
@@ -164,37 +178,9 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             start += count
 
     def word_links(self, derivation: Derivation[RuleStep]) -> list[Span]:
-        """What the rules align."""
         return word_links(self.model, derivation)
 
     def orientations(self, derivation: Derivation[RuleStep]) -> list[int]:
         """Of each rule's own words to those of the rule before."""
-        found, before = [], (0, 0)
-        for step in derivation.steps:
-            begin, end = step.source_span
-            right, left = begin == before[1], end == before[0]
-            found.append(RIGHT if right else LEFT if left else NEUTRAL)
-            before = begin, end
-        return found
-
-
-def sentence_arrays(moves: RuleMoves) -> RuleSentence:
-    """A sentence as the kernels take it."""
-    options, found = moves.options, moves.options.found
-    future_nn, suffix_n = moves.estimates
-    return RuleSentence(
-        words=len(options.words),
-        longest=options.longest,
-        matches=options.matches,
-        begin_M=options.begin_M,
-        end_M=options.end_M,
-        label_offsets_M1=options.label_offsets_M1,
-        backtrack_M2=moves.backtrack_M2,
-        static_T=found.static_R,
-        alone_T=found.alone_R,
-        swapped_T=found.swapped_R,
-        phrases=found.phrases,
-        future_nn=future_nn,
-        suffix_n=suffix_n,
-        structure=moves.structure,
-    )
+        spans = [(0, 0), *(step.source_span for step in derivation.steps)]
+        return [side_of(before, span) for before, span in pairwise(spans)]

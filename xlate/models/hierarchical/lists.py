@@ -18,9 +18,9 @@ from xlate.kernels.search.lattice_arcs import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.kernels.search.search_graph import GraphArcs
 from xlate.models.derivation import COPIED, Derivation
+from xlate.models.hierarchical.derivations import RuleStep
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM
 from xlate.models.hierarchical.moves import RuleMoves
-from xlate.models.hierarchical.steps import RuleStep
 from xlate.models.hierarchical.structure import rule_words
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.encoded import Numbering

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints32
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
+from xlate.kernels.search.hierarchical.moves import estimate_spans
 from xlate.models.derivation import COPIED, own_spans
-from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
+from xlate.models.hierarchical.derivations import RuleStep
+from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
 from xlate.models.hierarchical.settings import RuleSearch
-from xlate.models.hierarchical.steps import RuleStep
-from xlate.search.forced_decoding import phrases_in
 from xlate.search.space import END_LABEL, Move, SearchSpace, Words
 from xlate.text.vocabulary import END_ID
 
@@ -63,23 +63,36 @@ class RuleMoves(SearchSpace[RuleState]):
 
     @property
     def start(self) -> RuleState:
-        """The whole sentence open, the history `<s>`."""
         return RuleState((OpenSpan(0, len(self.options.words), True),), int(self.model.lm.begin_state))
 
     @property
     def levels(self) -> int:
-        """Coverage of the goal: one more than the words of the sentence."""
         return len(self.options.words) + 1
 
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:
-        """Estimates of the scores of spans, shape (n + 1, n + 1), and of glued suffixes, shape (n + 1,)."""
-        return self.options.estimates(self.weights_D, self.search.future_cost)
+        """The best score without history of each span by rules, (n + 1, n + 1), and of each suffix glued together.
+
+        All are 0 without `future_cost`.
+        """
+        options, n = self.options, len(self.options.words)
+        if not self.search.future_cost:
+            return np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+        alone_T, swapped_T = options.found.alone_R, options.found.swapped_R
+        by_order = [np.where(swapped_T == swapped, alone_T, -np.inf) for swapped in (False, True)]
+        # A row of its own for each source side: all matches of it have the same translations.
+        first, side_M = np.unique(options.begin_M, return_inverse=True)
+        best_S2 = np.stack([np.maximum.reduceat(scores, first) for scores in by_order], axis=1)
+        best_M2, glue = best_S2[side_M] + self.backtrack_M2, float(self.weights_D[GLUE])
+        found: tuple[Floats, Floats] = estimate_spans(options.matches, best_M2, n, options.longest, glue)
+        return found
 
     @cached_property
     def backtrack_M2(self) -> Floats:
         """What going back in the source scores, by the order of the gaps of each match; shape (M, 2)."""
-        return self.options.backtrack_scores(self.weights_D)
+        counts_M22 = self.options.backtrack_M22.astype(np.float64)
+        steps, words = self.weights_D[BACKTRACK].tolist()
+        return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), dtype=np.float64)
 
     def future(self, state: RuleState) -> float:
         """The estimates of the spans that are open."""
@@ -90,7 +103,6 @@ class RuleMoves(SearchSpace[RuleState]):
         return total
 
     def expand(self, state: RuleState) -> Iterator[Move[RuleState]]:
-        """All moves from a state."""
         if not state.spans:
             score = float(self.weights_D[LM]) * self.model.lm.score(state.lm_state, END_ID)[0]
             yield Move(RuleState((), 0, ended=True), self.levels, score, END_LABEL)
@@ -149,7 +161,6 @@ class RuleMoves(SearchSpace[RuleState]):
         return phrases.words_W[phrases.offsets_O1[at] : phrases.offsets_O1[at + 1]]
 
     def words_of(self, label: int) -> Words:
-        """The target words of a label."""
         if label == END_LABEL:
             return ()
         match, at = (int(of[0]) for of in self.options.taken_apart(np.array([label])))
@@ -181,8 +192,3 @@ class RuleMoves(SearchSpace[RuleState]):
             )
             waiting = max(waiting - 1, 0) + len(gaps)
         return tuple(steps)
-
-
-def occurring(moves: RuleMoves, target: Sequence[str]) -> RuleMoves:
-    """A search space with only the rules whose target words stand together somewhere in a translation."""
-    return replace(moves, allowed=frozenset(phrases_in(target)))

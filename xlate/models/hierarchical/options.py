@@ -3,22 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import offsets_of, places_of
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
-from xlate.kernels.search.hierarchical.moves import estimate_spans
-from xlate.models.derivation import Span
-from xlate.models.hierarchical.model import BACKTRACK, GLUE, HierarchicalModel
-from xlate.models.hierarchical.ranking import RankedRules, RankedTranslations
-from xlate.models.ranking import joined_rows
+from xlate.models.derivation import COPIED, Span
+from xlate.models.hierarchical.model import LM, HierarchicalModel
+from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, logprobs_alone, phrases_alone
+from xlate.models.unit_model import weighted_sum
 from xlate.phrases.rules import GAP
+from xlate.phrases.table import select_phrases
 
 STRAIGHT, SWAPPED = 0, 1
+
+
+@dataclass(frozen=True)
+class RankedTranslations(RankedRows):
+    """R rules, those of each source side together and best first.
+
+    Attributes:
+        swapped_R: whether the gaps of a rule come in reverse in the target.
+    """
+
+    swapped_R: Bools
+
+
+class RankedRules(Ranking[RankedTranslations]):
+    """The best `options` rules of each source side asked for, under some weights."""
+
+    def __init__(self, model: HierarchicalModel, weights_D: Floats, options: int) -> None:
+        self.model = model
+        self.weights_D = weights_D
+        self.options = options
+        super().__init__(len(model.table.source_sides), RankedTranslations)
+
+    def ranked(self, rows: Ints) -> tuple[RankedTranslations, Ints]:
+        """The rules of some source sides, and how many each of them keeps."""
+        model, offsets_P1 = self.model, self.model.unit_offsets_P1
+        rule_B, size_S = places_of(offsets_P1, rows), offsets_P1[rows + 1] - offsets_P1[rows]
+        static_B = weighted_sum(model.rule_features(rule_B), self.weights_D)
+        targets = model.target_phrases(rule_B)
+        words_T = model.lm_number_V[targets.ids_T]
+        alone_B = static_B + self.weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
+        kept = best_of_groups(alone_B, size_S, self.options)
+        chosen = select_phrases(targets, kept)
+        phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
+        swapped_R = np.asarray(model.table.swapped_B[rule_B[kept]], dtype=np.bool_)
+        found = RankedTranslations(rule_B[kept], static_B[kept], alone_B[kept], phrases, swapped_R)
+        return found, np.minimum(size_S, self.options)
+
+    def copies(self, words: Sequence[str]) -> RankedTranslations:
+        """Words that stand for themselves."""
+        model, size = self.model, len(words)
+        unit_N = np.full(size, COPIED, dtype=np.int64)
+        static_N = weighted_sum(model.rule_features(unit_N), self.weights_D)
+        text = np.arange(size + 1), model.lm.vocabulary.ids(words)
+        alone_N = static_N + self.weights_D[LM] * logprobs_alone(model.lm, *text)
+        return RankedTranslations(
+            unit_N, static_N, alone_N, phrases_alone(model.lm, *text), np.zeros(size, dtype=np.bool_)
+        )
 
 
 @dataclass(frozen=True)
@@ -58,34 +105,6 @@ class RuleOptions:
         a, b, c, d = self.matches.gaps_M4[match].tolist()
         spans = [span for span in ((a, b), (c, d)) if span[0] != NO_GAP]
         return tuple(reversed(spans) if swapped else spans)
-
-    def backtrack_scores(self, weights_D: Floats) -> Floats:
-        """What going back scores, with gaps in order and in reverse, shape (M, 2)."""
-        counts_M22 = self.backtrack_M22.astype(np.float64)
-        steps, words = weights_D[BACKTRACK].tolist()
-        return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), dtype=np.float64)
-
-    def estimates(self, weights_D: Floats, future_cost: bool) -> tuple[Floats, Floats]:
-        """The best score without history of each span by rules, and of each suffix glued together; 0 when off."""
-        n = len(self.words)
-        if not future_cost:
-            return np.zeros((n + 1, n + 1)), np.zeros(n + 1)
-        best_M2 = self._best_M2() + self.backtrack_scores(weights_D)
-        found: tuple[Floats, Floats] = estimate_spans(self.matches, best_M2, n, self.longest, float(weights_D[GLUE]))
-        return found
-
-    def with_scores(self, more_T: Floats) -> RuleOptions:
-        """The same options whose translations score more wherever they stand."""
-        found = self.found
-        return replace(self, found=replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T))
-
-    def _best_M2(self) -> Floats:
-        """The best translation of each match alone, with gaps in order and in reverse; minus infinity for none."""
-        by_order = [np.where(self.found.swapped_R == swapped, self.found.alone_R, -np.inf) for swapped in (False, True)]
-        # A row of its own for each source side: all matches of it have the same translations.
-        first, side_M = np.unique(self.begin_M, return_inverse=True)
-        best_S2 = np.stack([np.maximum.reduceat(scores, first) for scores in by_order], axis=1)
-        return np.asarray(best_S2[side_M], dtype=np.float64)
 
 
 def collect_rule_options(

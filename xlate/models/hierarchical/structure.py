@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import (
@@ -25,8 +26,10 @@ from xlate.kernels.memory.hashing import build_table
 from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
 from xlate.models.derivation import COPIED
 from xlate.models.hierarchical.model import HierarchicalModel
-from xlate.models.hierarchical.steps import RuleStep
 from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
+
+if TYPE_CHECKING:
+    from xlate.models.hierarchical.derivations import RuleStep
 
 Facts = list[tuple[int, int, int, int, int]]
 
@@ -169,9 +172,3 @@ def step_features(
     facts_A5 = np.array([fact for facts in facts_N for fact in facts], dtype=np.int32).reshape(-1, FACT)
     id_offsets_A1, ids = features.of_facts(facts_A5)
     return id_offsets_A1[offsets_of(np.array([len(facts) for facts in facts_N], dtype=np.int64))], ids
-
-
-def structure_score(features: StructureFeatures, sparse_F: Floats, facts_A5: Ints32) -> float:
-    """The sum of the weights of the features of facts."""
-    _, ids = features.of_facts(facts_A5)
-    return float(features.padded(sparse_F)[ids].sum())

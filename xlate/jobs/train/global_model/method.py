@@ -12,7 +12,7 @@ from typing import Any
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.same_model import check_model_of_base
+from xlate.jobs.systems.kind import check_model_of_base
 from xlate.jobs.train.global_model.texts import (
     TRAIN,
     FoldedText,

@@ -14,11 +14,10 @@ from xlate.config.loss_schema import GlobalConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
-from xlate.jobs.systems.blocks.lists import BlockFolds
-from xlate.jobs.systems.kind import Asked, Kind
+from xlate.jobs.systems.block_lists import BlockFolds
+from xlate.jobs.systems.blocks import check_floats_of_base, check_sums, frequent_features, with_features
+from xlate.jobs.systems.kind import Asked, Kind, Saved
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
-from xlate.jobs.systems.to_tune import Saved
 from xlate.jobs.train.sparse_learning import sample
 from xlate.jobs.train.warnings import not_too_long
 from xlate.models.system import AnySystem

@@ -17,9 +17,9 @@ from xlate.config.source_schema import ONLINE, SourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.jobs.run_text import text_of_base
-from xlate.jobs.systems.folded import by_fold
+from xlate.jobs.systems.kind import ToTune
+from xlate.jobs.systems.phrase_lists import by_fold
 from xlate.jobs.systems.registry import kind_of
-from xlate.jobs.systems.to_tune import ToTune
 from xlate.jobs.train.measuring import measured_splits, rounded
 from xlate.jobs.train.online_training.scale import scale_of_learning, times
 from xlate.jobs.train.online_training.sentence_lists import ListsOfSentences

@@ -16,14 +16,11 @@ from xlate.formats.grammars.grammar import normal_form
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.formats.grammars.moses import read_moses_system
 from xlate.formats.moses_ini import is_moses_ini
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.to_tune import Saved
-from xlate.jobs.systems.without_decoder import NotTuned
+from xlate.jobs.systems.kind import Asked, Kind
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.hierarchical.settings import CKY
-from xlate.models.system import AnySystem
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import SearchSettings
 from xlate.work.directory import WorkDirectory
@@ -63,19 +60,18 @@ def _system(path: Path, decoder: CkyDecoder, settings: DecoderConfig, asked: Ask
             expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
             remedy=f"leave decoder.algorithm out, or say {CKY}",
         )
-    return GrammarSystem(decoder, _search(settings, asked))
+    return GrammarSystem(decoder, Grammar().search(settings, asked))
 
 
-def _search(settings: DecoderConfig, asked: Asked) -> SearchSettings:
-    return SearchSettings(nbest=asked.nbest, distinct=asked.distinct, max_words=settings.max_words)
-
-
-class Grammar(NotTuned):
+class Grammar(Kind):
     """An imported grammar under the weights that it came with."""
 
     name = KIND
-    without = "an imported grammar keeps the weights that it came with"
-    remedy = "rank its n-best lists: xlate train model=rerank nbest=FILE references=[FILE]"
+    SEARCH = SearchSettings
+    impossible = (
+        "an imported grammar keeps the weights that it came with",
+        "rank its n-best lists: xlate train model=rerank nbest=FILE references=[FILE]",
+    )
 
     def open(
         self,
@@ -93,9 +89,3 @@ class Grammar(NotTuned):
             seen, expected = (" ".join(names[:20]) for names in (held.dense_names, system.feature_names))
             raise InputError("not the weights of this grammar", file=run, seen=seen, expected=expected)
         return system
-
-    def search(self, settings: DecoderConfig, asked: Asked = Asked()) -> SearchSettings:  # noqa: B008
-        return _search(settings, asked)
-
-    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        return Saved({KIND: system.weights}, {}, file.extra)

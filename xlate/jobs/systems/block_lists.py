@@ -1,0 +1,239 @@
+"""What models over blocks learn from: stores of candidates, systems of folds, and lists of the training text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.array_types import AnyArray, Bools, Ints, Uints
+from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
+from xlate.candidates.store import CandidateStore
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex
+from xlate.features.more_floats import more_floats
+from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.blocks import EventKind, frequent_features, with_features
+from xlate.jobs.systems.kind import Asked, FoldSystem, ListedModel, ToTune, made_of
+from xlate.jobs.systems.registry import event_kind
+from xlate.models.block.tuned import with_units
+from xlate.models.system import AnySystem
+from xlate.phrases.events import collect_events
+from xlate.phrases.matching import Matches, match_blocks
+from xlate.phrases.table_rows import TableRows
+from xlate.progress import track
+from xlate.scoring.weights import Weights, WeightsFile
+from xlate.text.encoded import EncodedText
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, WithoutFold, estimates_of, part_of
+from xlate.work.folds import Folds
+from xlate.work.stages import identity_of, run_stage
+
+DEV_STORES = ("linked.dev", "neutral.dev")
+NO_KEYS: Uints = np.zeros(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class BlockStores:
+    """The stores by name and the features they speak of.
+
+    `linked` and `neutral` are of the training text, `….heldout` of its held-out sentences, `….dev` of the dev set and
+    its references, when there is one.
+    """
+
+    stores: dict[str, CandidateStore]
+    features: BigramIndex
+    identity: str
+
+
+def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
+    """Opens the stores of a model's settings, making them first when they are not there.
+
+    They hold all floats of the model's kind, the optional ones it names, and those of its binary families that stand
+    above its threshold; which of the kind's own floats are trained does not matter to them.
+    """
+    folds = Folds.of_events(work, model.folds)
+    whole = Estimates(work)
+    settings: dict[str, Any] = {
+        "threshold": model.threshold if model.binary else None,
+        "families": sorted(model.binary),
+        "alternatives": model.alternatives,
+        "listed_only": model.listed_only,
+        "by_span": model.by_span,
+        "by_target": model.by_target,
+        "kind": model.kind,
+        **event_kind(model.kind).identity_settings(whole, model),
+        "on": [whole.identity, folds.identity],
+        "version": 3,
+    }
+    if more := more_floats(model.floats):
+        settings["more_floats"] = list(more)
+    features = frequent_features(work, model)
+    name = f"candidates/{identity_of(settings)[:12]}"
+    stage = run_stage(work.path, name, settings, lambda folder: _write(work, model, features, folds, folder))
+    names = [*STORES, *(DEV_STORES if stage.figures.get("dev") else ())]
+    stores = {name: CandidateStore.open(stage.folder / name) for name in names}
+    return BlockStores(stores, features, stage.identity)
+
+
+def _write(
+    work: WorkDirectory, model: ModelConfig, features: BigramIndex, folds: Folds, folder: Path
+) -> dict[str, Any]:
+    kind, target = event_kind(model.kind), work.training_tokens("target")
+
+    def instances(estimates: Estimates, matches: Matches, target: list[list[str]], heldout_S: Bools) -> BlockInstances:
+        return BlockInstances(
+            blocks=kind.feature_arrays(estimates, model, features.keys_F),
+            features=len(features),
+            lm=estimates.lm,
+            matches=matches,
+            events=collect_events(matches),
+            target=EncodedText.encode(target, estimates.lm.vocabulary),
+            heldout_S=heldout_S,
+            alternatives=model.alternatives,
+            listed_only=model.listed_only,
+            by_span=model.by_span,
+            by_target=model.by_target,
+            dense_names=kind.names(model),
+        )
+
+    def parts() -> Iterator[BlockInstances]:
+        made = estimates_of(work, folds)
+        for fold in track(folds.numbers, "candidates: folds"):
+            estimates = made.pop(fold)
+            matches = part_of(work.matches, folds.fold_S == fold, estimates.blocks.known_B)
+            yield instances(estimates, matches, target, folds.heldout_S)
+
+    sizes = write_stores(folder, parts())
+    source, references = _dev_pairs(work)
+    if source:
+        one, two = (work.source_vocabulary, source), (work.target_vocabulary, references)
+        encoded = (EncodedText.encode(lines, words) for words, lines in (one, two))
+        nothing_S = np.zeros(len(source), dtype=bool)
+        part = instances(Estimates(work), match_blocks(work.blocks.table, *encoded), references, nothing_S)
+        sizes |= write_stores(folder, [part], DEV_STORES)
+    figures = {name.replace(".", "_"): size for name, size in sizes.items()}
+    return {**figures, "features": len(features), "dev": bool(source)}
+
+
+def _dev_pairs(work: WorkDirectory) -> tuple[list[list[str]], list[list[str]]]:
+    """The dev source beside each of its references in turn, tokenised; pairs with an empty side become empty."""
+    if not work.has_split("dev"):
+        return [], []
+    lines = [work.source_tokens(line) for line in work.source_lines("dev")]
+    source, target = [], []
+    for reference in work.references("dev"):
+        for left, line in zip(lines, reference, strict=True):
+            right = work.target_tokens(line)
+            usable = bool(left and right)
+            source.append(left if usable else [])
+            target.append(right if usable else [])
+    return source, target
+
+
+@dataclass(frozen=True)
+class BlockFolds:
+    """Systems over blocks that have not seen a fold: the estimates that events of a fold are made with.
+
+    Blocks have the numbers that they have in the whole text, so features need no translation.
+    """
+
+    kind: EventKind
+    work: WorkDirectory
+    model: ModelConfig
+    count: int
+    file: WeightsFile
+
+    @cached_property
+    def folds(self) -> Folds:
+        """The folds, which are those of events when there are as many."""
+        return Folds.of_events(self.work, self.count)
+
+    @property
+    def fold_I(self) -> Ints:
+        """The fold of each sentence pair."""
+        return self.folds.fold_S
+
+    @cached_property
+    def identity(self) -> str:
+        """The text, its folds, and what floats depend on."""
+        whole = Estimates(self.work)
+        made = {"kind": self.kind.name, **self.kind.identity_settings(whole, self.model)}
+        return identity_of({**made, "on": [whole.identity, self.folds.identity], "version": 1})
+
+    def estimates(self, fold: int) -> WithoutFold:
+        """What a fold's system is made of."""
+        return WithoutFold(self.work, self.folds, fold, self._rows)
+
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
+        """The system without a fold."""
+        keys_F = NO_KEYS if sparse is None else sparse.keys_F
+        file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
+        decoder = self.kind.system(self.estimates(fold), file, self.model, search, Asked(nbest))
+        held = weights.sparse_F if len(keys_F) else np.zeros(0)
+        # Blocks of a fold have the numbers of the whole text.
+        given = decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names
+        return FoldSystem(*given, lambda lists: lists)
+
+    def discard(self, fold: int) -> None:
+        """Leaves everything: events are made with it, too."""
+
+    @cached_property
+    def _rows(self) -> TableRows:
+        return TableRows(self.work.blocks.table)
+
+
+class BlockLists(ListedModel):
+    """The block bigrams of a work directory, and the float weights of a run.
+
+    Binary weights that the run may have are left aside.
+
+    Raises:
+        InputError: the run has no weights, or is of another model or work directory.
+    """
+
+    def __init__(self, kind: EventKind, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
+        self.kind, self.config, self.work = kind, config, work
+        self.file = weights_of(base)
+        if self.file.metadata.get("work_identity") != work.identity:
+            raise InputError(
+                "the base run was trained on another work directory",
+                file=base,
+                seen=self.file.metadata.get("work"),
+                expected=str(work.path),
+                remedy="train the float weights on this work directory",
+            )
+        self.theta = self._whole(NO_KEYS).weights
+
+    @cached_property
+    def features(self) -> BigramIndex:
+        """All bigrams of the whole text above the threshold."""
+        return frequent_features(self.work, self.config.model)
+
+    def folds(self, count: int) -> BlockFolds:
+        """The systems of so many folds."""
+        return BlockFolds(self.kind, self.work, self.config.model, count, self.file)
+
+    def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
+        """Both together."""
+        return replace(theta, sparse_F=phi_F.astype(np.float64))
+
+    def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
+        """The floats that a run of the model tunes, and the scale of the learned weights."""
+        assert self.config.loss.tune is not None
+        system = self._whole(self.features.keys_F).with_weights(self.weighted(theta, phi_F))
+        tuned = self.kind.tuned(system, self.config.model, self.config.loss.tune.processes)
+        extra = {f"{self.kind.sets[0]}.keys": self.features.keys_F}
+        file = replace(self.file, extra=extra)
+        metadata = {**self.file.metadata, **made_of(self.config, self.work)}
+        return ToTune(tuned, tuned.trained, lambda weights: self.kind.saved(tuned.weighted(weights), file), metadata)
+
+    def _whole(self, keys_F: Uints) -> AnySystem:
+        file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
+        return self.kind.system(Estimates(self.work), file, self.config.model, self.config.decoder)

@@ -1,0 +1,262 @@
+"""Models over blocks, which learn from events of the training text, too: what they share, and the orientation model."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from xlate.array_types import Uints
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.source_schema import ONLINE
+from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex, BlockNames
+from xlate.features.block import FLOATS, block_arrays
+from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
+from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
+from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.block.decoder import BlockDecoder
+from xlate.models.block.model import BlockModel
+from xlate.models.block.settings import BlockSearch
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import Weights, WeightsFile
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates, WithoutFold
+
+if TYPE_CHECKING:
+    # Of training, which translating has no need of.
+    from xlate.jobs.systems.block_lists import BlockLists
+    from xlate.models.tuned import TunedCosts, TunedSystem
+
+# Keys of a model that do not alter what its floats mean: those of its events, and of its binary features.
+FREE = ("binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
+
+
+class EventKind(Kind):
+    """A kind of model over blocks.
+
+    Attributes:
+        floats: names of its own floats, which every model of the kind has; a model's settings may add optional ones.
+        sets: names of its weight sets; sparse features belong to the first.
+    """
+
+    of_costs = True
+    tunes_from_run = True
+    floats: ClassVar[tuple[str, ...]]
+    sets: ClassVar[tuple[str, ...]]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What `model.floats` may name."""
+        return (*self.floats, *MORE_FLOATS)
+
+    def names(self, model: ModelConfig) -> tuple[str, ...]:
+        """The floats of a model's settings: the kind's own, trained or not, and the optional ones that are named."""
+        return (*self.floats, *more_floats(model.floats))
+
+    @abstractmethod
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
+        """What features are computed from, for candidates."""
+
+    @abstractmethod
+    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
+        """What the floats depend on, beside blocks and language model."""
+
+    @abstractmethod
+    def system(
+        self,
+        estimates: Estimates,
+        weights: WeightsFile,
+        model: ModelConfig,
+        settings: DecoderConfig,
+        asked: Asked = Asked(),  # noqa: B008
+    ) -> AnySystem:
+        """The decoder of a run's weights over blocks that are estimated.
+
+        Raises:
+            InputError: weights of other floats.
+        """
+
+    def open(
+        self,
+        run: Path,  # noqa: ARG002
+        config: TrainConfig,
+        weights: WeightsFile,
+        work: WorkDirectory | None,
+        asked: Asked,
+    ) -> AnySystem:
+        return self.system(Estimates(needed(work, config.model)), weights, config.model, config.decoder, asked)
+
+    def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
+        weights, sets, at = system.weights, {}, 0
+        for name in self.sets:
+            held = file.sets[name]
+            dense_D = weights.dense_D[at : at + len(held.dense_D)].copy()
+            sparse_F = held.sparse_F if at else weights.sparse_F.copy()
+            sets[name] = replace(held, dense_D=dense_D, sparse_F=sparse_F)
+            at += len(dense_D)
+        return Saved(sets, {} if system.features is None else {self.sets[0]: system.features}, file.extra)
+
+    def check_base(self, config: TrainConfig, base: Path) -> None:
+        """It must have the same model; online training needs the floats only."""
+        if config.loss.name == ONLINE:
+            check_floats_of_base(config, base)
+            return
+        check_model_of_base(config, base)
+        weights_path(base)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """The dense weights of the base run, and the scale of its sparse ones; online these themselves."""
+        from xlate.models.block.tuned import TunedBlocks
+
+        assert config.loss.tune is not None
+        base, every = Path(str(config.base)), config.loss.name == ONLINE and bool(config.model.binary)
+        file = weights_of(base)
+        if every:
+            check_sums(config)
+            features = frequent_features(needed(work, config.model), config.model)
+            file = with_features(file, self.sets[0], features.keys_F)
+        system = self.open(base, config, file, work, Asked())
+        tuned = self.tuned(system, config.model, config.loss.tune.processes)
+        if every:
+            tuned = TunedBlocks(tuned.system, tuned.processes, tuned.from_zero_D)
+        start = tuned.trained if config.loss.tune.start == "base" else tuned.uniform
+        metadata = {**file.metadata, **made_with(config.model)}
+        return ToTune(tuned, start, lambda weights: self.saved(tuned.weighted(weights), file), metadata)
+
+    def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedCosts:
+        """Blocks, counts and language model of the other folds; all numbers are those of the whole text."""
+        from xlate.models.block.tuned import TunedBlocks
+        from xlate.models.tuned import TunedCosts
+
+        file = weights_of(Path(str(config.base)))
+        assert isinstance(whole, TunedCosts)
+        if isinstance(whole, TunedBlocks):
+            file = with_features(file, self.sets[0], cast(BigramIndex, whole.system.features).keys_F)
+        return replace(whole, system=self.system(without, file, config.model, config.decoder))
+
+    def tuned(self, system: AnySystem, model: ModelConfig, processes: int) -> TunedCosts:
+        """A system to be tuned: its floats that have a weight, and the optional ones that are named."""
+        from xlate.models.tuned import TunedCosts
+
+        optional = [name in MORE_FLOATS for name in self.names(model)] * len(self.sets)
+        return TunedCosts(system, processes, np.array(optional))
+
+    def check_lists(self, config: TrainConfig) -> None:
+        """There must be binary features, no partition, and a base run with the floats."""
+        if not config.model.binary:
+            expected = "model.binary=[BB] or another"
+            raise InputError("no binary features to train", seen="model.binary=[]", expected=expected)
+        check_sums(config)
+        if config.base is None:
+            raise InputError(
+                "no run to take float weights from",
+                seen="base is not set",
+                expected="base=RUN of the same model",
+                remedy=f"train one first: xlate train model={config.model.name} model.binary=[] run=RUN",
+            )
+        check_floats_of_base(config, Path(config.base))
+
+    def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> BlockLists:
+        from xlate.jobs.systems.block_lists import BlockLists
+
+        return BlockLists(self, config, work, base)
+
+    def _shared(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> dict[str, Any]:
+        """What the models over blocks have in common."""
+        first, blocks = self.sets[0], estimates.blocks
+        return {
+            "blocks": blocks,
+            "lm": estimates.lm,
+            "source_vocabulary": estimates.work.source_vocabulary,
+            "target_vocabulary": estimates.work.target_vocabulary,
+            "feature_keys": weights.extra[f"{first}.keys"],
+            "feature_weights": self._checked_set(weights, first, model).sparse_F,
+            "more": MoreFloats.of(blocks, more_floats(model.floats)),
+        }
+
+    def _checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
+        """A set of weights with the floats of the model's settings, in their order."""
+        held, names = weights.sets.get(name), self.names(model)
+        if held is None or held.dense_names != names:
+            seen = f"{name}: {None if held is None else ' '.join(held.dense_names)}"
+            raise InputError(f"not the weights of the {self.name} model", seen=seen, expected=" ".join(names))
+        return held
+
+
+class Block(EventKind):
+    """The orientation model of Tillmann & Zhang 2007: blocks with two weight sets."""
+
+    name = "orientation"
+    SEARCH = BlockSearch
+    floats = FLOATS
+    sets = ("linked", "neutral")
+
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
+        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
+        given = estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing, more
+        return block_arrays(*given, model.unigram_per_word)
+
+    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
+        divided = {"unigram_per_word": True} if model.unigram_per_word else {}
+        return {"orientation_smoothing": model.orientation_smoothing, **divided}
+
+    def system(
+        self,
+        estimates: Estimates,
+        weights: WeightsFile,
+        model: ModelConfig,
+        settings: DecoderConfig,
+        asked: Asked = Asked(),  # noqa: B008
+    ) -> BlockDecoder:
+        shared = self._shared(estimates, weights, model)
+        linked, neutral = (self._checked_set(weights, name, model).dense_D for name in self.sets)
+        smoothing = model.orientation_smoothing
+        blocks = BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=smoothing)
+        return BlockDecoder(blocks, self.search(settings, asked), asked.fast)
+
+
+def check_floats_of_base(config: TrainConfig, base: Path) -> None:
+    """Looks whether a run has the floats of a model over blocks; its binary features may be others.
+
+    Raises:
+        InputError: it has not, or no weights.
+    """
+    check_model_of_base(config, base, FREE, "train the floats of this model first, with model.binary=[]")
+    weights_of(base)
+
+
+def check_sums(config: TrainConfig) -> None:
+    """Looks whether the scores of a search are sums over features.
+
+    Raises:
+        InputError: it has a partition.
+    """
+    if getattr(config.decoder, "partition", "off") != "off":
+        seen, expected = f"decoder.partition={config.decoder.partition}", "decoder.partition=off"
+        raise InputError("scores with a partition are no sums over features", seen=seen, expected=expected)
+
+
+def frequent_features(work: WorkDirectory, model: ModelConfig) -> BigramIndex:
+    """The binary features of a model's settings."""
+    words = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
+    return BigramIndex.frequent(words, model.binary, model.threshold)
+
+
+def with_features(file: WeightsFile, first: str, keys_F: Uints, *, learned: bool = True) -> WeightsFile:
+    """Weights of a run whose set `first` has these binary features; those that it has not learned weigh 0.
+
+    Without `learned` all weigh 0.
+    """
+    held_keys, held = file.extra.get(f"{first}.keys", np.zeros(0, np.uint64)), file.sets[first]
+    sparse_F = np.zeros(len(keys_F))
+    if learned:
+        _, here, there = np.intersect1d(keys_F, held_keys, assume_unique=True, return_indices=True)
+        sparse_F[here] = held.sparse_F[there]
+    sets = {**file.sets, first: replace(held, sparse_F=sparse_F)}
+    return replace(file, sets=sets, extra={f"{first}.keys": keys_F})

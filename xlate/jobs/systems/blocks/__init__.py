@@ -1,1 +1,0 @@
-"""Models over blocks."""

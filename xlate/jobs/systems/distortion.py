@@ -1,0 +1,104 @@
+"""The phrase-distortion model: blocks whose order is scored by jumps, whose costs a work directory holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from xlate.align.model1 import Model1
+from xlate.array_types import Floats32, Uints
+from xlate.arrays.ranges import check_lengths
+from xlate.arrays.stored import open_arrays, save_arrays
+from xlate.config.model_schema import ModelConfig
+from xlate.config.schema import DecoderConfig
+from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
+from xlate.features.more_floats import more_floats
+from xlate.jobs.systems.blocks import EventKind
+from xlate.jobs.systems.kind import Asked
+from xlate.kernels.counting.model1 import model1_costs
+from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.distortion.decoder import DistortionDecoder
+from xlate.models.distortion.model import DistortionModel
+from xlate.models.distortion.settings import DistortionSearch
+from xlate.phrases.distortion import Distortion
+from xlate.phrases.table import phrase_pairs
+from xlate.scoring.weights import WeightsFile
+from xlate.work.estimates import Estimates
+from xlate.work.stages import Stage, run_stage
+
+# The folders of a distortion stage.
+JUMPS, MODEL1 = "jumps", "model1"
+MODEL1_KIND = "set of Model 1 costs"
+
+
+class DistortionKind(EventKind):
+    """The phrase-distortion model of Tillmann & Zhang 2007, section 5.3."""
+
+    name = "distortion"
+    SEARCH = DistortionSearch
+    floats = DISTORTION_FLOATS
+    sets = ("linked",)
+
+    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
+        words, more = estimates.work.target_vocabulary, more_floats(model.floats)
+        given = (estimates.blocks, estimates.lm, words, keys_F, *_jump_costs(estimates, model), more)
+        return distortion_arrays(*given, model.direct_discount)
+
+    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
+        discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}
+        return {"distortion": _stage(estimates, model).identity, **discount}
+
+    def system(
+        self,
+        estimates: Estimates,
+        weights: WeightsFile,
+        model: ModelConfig,
+        settings: DecoderConfig,
+        asked: Asked = Asked(),  # noqa: B008
+    ) -> DistortionDecoder:
+        shared = self._shared(estimates, weights, model)
+        distortion, model1_B = _jump_costs(estimates, model)
+        blocks = DistortionModel(
+            **shared,
+            weights=self._checked_set(weights, "linked", model).dense_D,
+            distortion=distortion,
+            model1_B=model1_B,
+            direct_discount=model.direct_discount,
+        )
+        return DistortionDecoder(blocks, self.search(settings, asked), asked.fast)
+
+
+def _stage(estimates: Estimates, model: ModelConfig) -> Stage:
+    """Jump costs and Model 1 weights of a text, estimated when a work directory does not have them."""
+    settings: dict[str, Any] = {
+        "reach": model.jump_reach,
+        "smoothing": model.jump_smoothing,
+        "iterations": model.model1_iterations,
+        "on": estimates.identity,
+        "version": 2,
+    }
+    name = estimates.folder / "distortion" / f"{model.jump_reach}-{model.jump_smoothing:g}-{model.model1_iterations}"
+    return run_stage(estimates.work.path, str(name), settings, lambda folder: _estimate(estimates, model, folder))
+
+
+def _jump_costs(estimates: Estimates, model: ModelConfig) -> tuple[Distortion, Floats32]:
+    """What the stage holds.
+
+    Raises:
+        InputError: a file is missing or damaged, or of other words or blocks than those of the work directory.
+    """
+    work, folder = estimates.work, _stage(estimates, model).folder
+    stored = open_arrays(folder / MODEL1, MODEL1_KIND, {"model1_B": ("<f4", 1)}, memory_map=False)
+    check_lengths(stored, model1_B=(len(work.blocks),))
+    return Distortion.load(folder / JUMPS, len(work.source_vocabulary)), stored["model1_B"]
+
+
+def _estimate(estimates: Estimates, model: ModelConfig, folder: Path) -> dict[str, Any]:
+    work = estimates.work
+    source, target, links = estimates.text
+    words = len(work.source_vocabulary.words)
+    Distortion.count(source, links, words, model.jump_reach, model.jump_smoothing).save(folder / JUMPS)
+    model1 = Model1.train(source, target, len(work.target_vocabulary.words), model.model1_iterations)
+    model1_B = model1_costs(phrase_pairs(work.blocks.table), model1.table, model1.probability_K, 1e-7)
+    save_arrays(folder / MODEL1, MODEL1_KIND, {"model1_B": model1_B})
+    return {"model1_pairs": len(model1.keys_K)}
