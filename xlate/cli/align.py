@@ -20,5 +20,5 @@ def run(config: AlignCommandConfig) -> None:
     pair = read_parallel(config.source, config.target)
     source = [split_tokens(line) for line in pair.source]
     target = [split_tokens(line) for line in pair.target]
-    links = align(source, target, config.method, config.symmetrization, config.seed, apart=cores() > 1)
+    links = align(source, target, config.method, config.symmetrization, config.seed, side_by_side=cores() > 1)
     write_links(config.out, links)
