@@ -41,9 +41,8 @@ class Links:
         """Collects the (source, target) links of each sentence pair, in any order, repeated ones once."""
         rows = [sorted(set(links)) for links in sentences]
         flat_L2 = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
-        return cls(
-            np.ascontiguousarray(flat_L2[:, 0]), np.ascontiguousarray(flat_L2[:, 1]), offsets_of(list(map(len, rows)))
-        )
+        source_L, target_L = np.ascontiguousarray(flat_L2.T)
+        return cls(source_L, target_L, offsets_of(list(map(len, rows))))
 
     def __len__(self) -> int:
         """The number of sentence pairs S."""
