@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.align.parted_copies import parted_copies
 from tests.made_once import made_once
 from tests.test_end_to_end import prepare_small, translate
-from xlate.align.copies import parted_copies
 from xlate.candidates.store import CandidateStore
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig

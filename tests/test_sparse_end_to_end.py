@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 import torch
 
+from tests.align.parted_copies import parted_copies
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
-from xlate.align.copies import parted_copies
 from xlate.align.lexical import lexical_table
 from xlate.candidates import units
 from xlate.candidates.batch import CandidateBatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -50,6 +51,13 @@ class InputError(ValueError):
         if self.remedy is not None:
             parts.append(f"  remedy:   {self.remedy}")
         return "\n".join(parts)
+
+
+def check_choice(message: str, seen: str, choices: Iterable[str]) -> None:
+    """Raises InputError with this message, and with the choices there are, when `seen` is none of them."""
+    names = list(choices)
+    if seen not in names:
+        raise InputError(message, seen, "one of " + ", ".join(names))
 
 
 def _shortened(text: str, limit: int = 200) -> str:

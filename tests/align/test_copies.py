@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.align.copies import balanced_folds, copy_groups, heldout_pairs, normal_form, parted_copies
+from tests.align.parted_copies import parted_copies
+from xlate.align.copies import balanced_folds, copy_groups, heldout_pairs, normal_form
 
 words = st.lists(st.sampled_from(["a", "A", "b", ".", "1"]), min_size=1, max_size=2)
 pairs = st.lists(st.tuples(words, words), min_size=1, max_size=14)

@@ -94,7 +94,7 @@ def test_the_language_model_and_the_configuration_of_joshua(shared_data: Path) -
 def test_texts_beside_them(shared_data: Path) -> None:
     folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
     references = [folder / f"reference.en.{number}" for number in range(4)]
-    assert len(read_parallel(folder / "input.bn", references[0]).source) == 100
+    assert len(read_parallel(folder / "input.bn", references[0])[0]) == 100
     assert [len(lines) for lines in read_references(references, 100)] == [100] * 4
     examples = [shared_data / "nbest" / name for name in TEXTS["nbest"]]
     assert [len(read_references([path], count)[0]) for path, count in zip(examples, (3, 3, 3, 50), strict=True)]

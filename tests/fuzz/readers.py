@@ -62,7 +62,7 @@ from xlate.text.classes import read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import count_lines, iterate_lines, read_lines, read_parallel, read_references
-from xlate.text.tagging.tagger import open_tagger
+from xlate.text.tagging import open_tagger
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint

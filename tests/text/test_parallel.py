@@ -17,9 +17,9 @@ SIDE = st.lists(st.lists(st.just("w"), max_size=5), min_size=8, max_size=8)
 def test_two_sides(tmp_path: Path) -> None:
     write_lines(tmp_path / "a.de", ["eins\rzwei", "", "drei"])
     write_lines(tmp_path / "a.en.gz", ["one", "two\u2028", ""])
-    text = read_parallel(tmp_path / "a.de", tmp_path / "a.en.gz")
-    assert text.source == ["eins\rzwei", "", "drei"]
-    assert text.target == ["one", "two\u2028", ""]
+    source, target = read_parallel(tmp_path / "a.de", tmp_path / "a.en.gz")
+    assert source == ["eins\rzwei", "", "drei"]
+    assert target == ["one", "two\u2028", ""]
 
 
 @pytest.mark.parametrize(("left", "right"), [(2, 3), (3, 2), (0, 1)])

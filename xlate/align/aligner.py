@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xlate.align.direction import LONGEST, METHODS, Apart, Corpus, Direction
+from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Corpus, Direction
 from xlate.align.links import REMEDY, Links
 from xlate.array_types import AnyInts, Ints, Ints32
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.symmetrization import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
 
 GROWING = {
@@ -46,7 +46,7 @@ def symmetrize(
     Raises:
         InputError: an unknown method, different numbers of sentence pairs, or a link outside its sentence pair.
     """
-    check_method(method)
+    check_choice("unknown symmetrisation", method, SYMMETRIZATIONS)
     if not len(forward) == len(backward) == len(source_lengths_S) == len(target_lengths_S):
         raise InputError(
             "alignments and text differ in number of sentences",
@@ -57,7 +57,8 @@ def symmetrize(
         )
     if method in ("forward", "backward"):
         return forward if method == "forward" else backward
-    source_U, target_U, offsets_S1, origin_U = merge(*_flat(forward), *_flat(backward))
+    one = forward.source_L, forward.target_L, forward.offsets_S1
+    source_U, target_U, offsets_S1, origin_U = merge(*one, backward.source_L, backward.target_L, backward.offsets_S1)
     source_lengths, target_lengths = np.asarray(source_lengths_S), np.asarray(target_lengths_S)
     _check_inside(source_U, offsets_S1, source_lengths, "source")
     _check_inside(target_U, offsets_S1, target_lengths, "target")
@@ -68,20 +69,6 @@ def symmetrize(
         kept_U = origin_U == BOTH if method == "intersection" else (origin_U & (FORWARD | BACKWARD)) > 0
     before_U1 = np.concatenate(([0], np.cumsum(kept_U)))
     return Links(source_U[kept_U], target_U[kept_U], before_U1[offsets_S1].astype(np.int64))
-
-
-def check_method(method: str) -> None:
-    """Refuses a name that is no symmetrisation.
-
-    Raises:
-        InputError: with the names there are.
-    """
-    if method not in SYMMETRIZATIONS:
-        raise InputError("unknown symmetrisation", method, "one of " + ", ".join(SYMMETRIZATIONS))
-
-
-def _flat(links: Links) -> tuple[Ints32, Ints32, Ints]:
-    return links.source_L, links.target_L, links.offsets_S1
 
 
 def _check_inside(position_U: Ints32, offsets_S1: Ints, lengths_S: Ints, side: str) -> None:
@@ -110,7 +97,7 @@ def align(
     method: str = "eflomal",
     symmetrization: str = "grow-diag-final-and",
     seed: int = 0,
-    apart: bool = False,
+    side_by_side: bool = False,
 ) -> Links:
     """Aligns tokenised sentence pairs; equal input, method and seed give equal links, with any number of threads.
 
@@ -122,14 +109,14 @@ def align(
     Args:
         symmetrization: one of `SYMMETRIZATIONS`.
         seed: of the sampler; only `eflomal` draws at random.
-        apart: the two directions run side by side, unless the text is small. Either way each direction of a large text
-            runs in a process of its own, so that a signal ends it at once.
+        side_by_side: both directions run at the same time, unless the text is small. Either way each direction of a
+            large text runs in a process of its own, so that a signal ends it at once.
 
     Raises:
         InputError: an unknown method or symmetrisation, different numbers of sentences, or that process died.
     """
-    check_aligner(method)
-    check_method(symmetrization)
+    check_choice("unknown alignment method", method, METHODS)
+    check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
     if len(source) != len(target):
         raise InputError(
             "source and target differ in number of sentences",
@@ -137,13 +124,15 @@ def align(
             "as many of one as of the other",
             REMEDY,
         )
-    _warn_of_long(source, target)
+    too_long = sum(max(len(s), len(t)) > LONGEST for s, t in zip(source, target, strict=True))
+    if too_long:
+        log.warning("sentence pairs of more than %d words, left without links: %d", LONGEST, too_long)
     source_words, target_words = _numbered(source), _numbered(target)
     there = Direction(method, seed, "forward"), source_words, target_words
     back = Direction(method, seed, "backward"), target_words, source_words
     forward = backward = Links.from_pairs([[]] * len(source))
-    if apart and symmetrization not in ("forward", "backward") and _is_large(source, target):
-        with Apart(*back, beside=True) as process:
+    if side_by_side and symmetrization not in ("forward", "backward") and _is_large(source, target):
+        with AlignmentProcess(*back, beside=True) as process:
             forward = _links(*there)
             backward = process.links().transposed()
     else:
@@ -154,16 +143,6 @@ def align(
     return symmetrize(forward, backward, symmetrization, [len(s) for s in source], [len(t) for t in target])
 
 
-def check_aligner(method: str) -> None:
-    """Refuses a name that is no alignment method.
-
-    Raises:
-        InputError: with the names there are.
-    """
-    if method not in METHODS:
-        raise InputError("unknown alignment method", method, "one of " + ", ".join(METHODS))
-
-
 def _is_large(source: Corpus, target: Corpus) -> bool:
     return sum(map(len, source)) + sum(map(len, target)) >= WORTHWHILE
 
@@ -171,7 +150,7 @@ def _is_large(source: Corpus, target: Corpus) -> bool:
 def _links(direction: Direction, source: Corpus, target: Corpus) -> Links:
     if not _is_large(source, target):
         return direction.links(source, target)
-    with Apart(direction, source, target) as process:
+    with AlignmentProcess(direction, source, target) as process:
         return process.links()
 
 
@@ -179,9 +158,3 @@ def _numbered(sentences: Corpus) -> list[list[str]]:
     """The words of a text as numbers in decimals."""
     numbers: dict[str, str] = {}
     return [[numbers.setdefault(word, str(len(numbers))) for word in sentence] for sentence in sentences]
-
-
-def _warn_of_long(source: Corpus, target: Corpus) -> None:
-    too_long = sum(max(len(s), len(t)) > LONGEST for s, t in zip(source, target, strict=True))
-    if too_long:
-        log.warning("sentence pairs of more than %d words, left without links: %d", LONGEST, too_long)

@@ -14,10 +14,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from thot import alignment as thot
 
 from xlate.align.links import Links
 from xlate.array_types import Ints, Ints32
+from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.progress import Style, set_style, track
 
@@ -32,6 +32,15 @@ Corpus = Sequence[Sequence[str]]
 LONGEST = 1024  # thot's own limit, its `max_sentence_length`
 CHUNK = 500
 ITERATIONS = 5
+# Models are trained one after the other, the first from scratch and each further one from the one before.
+METHODS: dict[str, tuple[Any, ...]] = {
+    "eflomal": (thot.EflomalAlignmentModel,),
+    "fast_align": (thot.FastAlignModel,),
+    "hmm": (thot.Ibm1AlignmentModel, thot.HmmAlignmentModel),
+    "ibm1": (thot.Ibm1AlignmentModel,),
+    "ibm2": (thot.Ibm1AlignmentModel, thot.Ibm2AlignmentModel),
+    "ibm4": (thot.Ibm1AlignmentModel, thot.HmmAlignmentModel, thot.Ibm4AlignmentModel),
+}
 
 
 @dataclass(frozen=True)
@@ -51,13 +60,19 @@ class Direction:
 
     def links(self, source: Corpus, target: Corpus) -> Links:
         """Trains the model and takes its best links, source position first."""
-        first = thot.EflomalAlignmentModel() if self.method == "eflomal" else _first_model(self.method)
-        usable = [s for s in range(len(source)) if _usable(source[s], target[s])]
+        kind, *later = METHODS[self.method]
+        first = kind()
+        usable = [s for s in range(len(source)) if all(0 < len(side[s]) <= LONGEST for side in (source, target))]
         if not usable:
             return Links.from_pairs([[]] * len(source))
         for s in usable:
             first.add_sentence_pair(source[s], target[s])
-        model = METHODS[self.method](first, self.seed, f"training {self.method} {self.name}")
+        iterations = ITERATIONS
+        if self.method == "eflomal":
+            first.seed, first.deterministic, iterations = self.seed, True, 0
+        model = self._trained(first, iterations)
+        for stage in later:
+            model = self._trained(stage(model), iterations)
         links: list[list[list[int]]] = [[] for _ in source]
         chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
         for chunk in track(chunks, f"aligning {self.name}"):
@@ -66,54 +81,16 @@ class Direction:
                 links[s] = np.argwhere(matrix.to_numpy()).tolist()
         return Links.from_pairs([(i, j) for i, j in row] for row in links)
 
-
-def _usable(source: Sequence[str], target: Sequence[str]) -> bool:
-    return 0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST
-
-
-def _first_model(method: str) -> Any:
-    return thot.FastAlignModel() if method == "fast_align" else thot.Ibm1AlignmentModel()
-
-
-def _train(model: Any, name: str, iterations: int | None = None) -> Any:
-    """Trains a model for so many iterations, by default as many as the model itself chooses when training begins."""
-    model.start_training()
-    for _ in track(range(iterations or sum(model.get_iterations())), name):
-        model.train()
-    model.end_training()
-    return model
-
-
-def _eflomal(model: Any, seed: int, name: str) -> Any:
-    model.seed = seed
-    model.deterministic = True
-    return _train(model, name)
-
-
-def _staged(*later: Any) -> Callable[[Any, int, str], Any]:
-    """Trains models one after the other, the first from scratch and each further one from the one before."""
-
-    def train(model: Any, seed: int, name: str) -> Any:
-        del seed
-        model = _train(model, name, ITERATIONS)
-        for stage in later:
-            model = _train(stage(model), name, ITERATIONS)
+    def _trained(self, model: Any, iterations: int) -> Any:
+        """Trains a model for so many iterations; 0 stands for as many as it chooses when training begins."""
+        model.start_training()
+        for _ in track(range(iterations or sum(model.get_iterations())), f"training {self.method} {self.name}"):
+            model.train()
+        model.end_training()
         return model
 
-    return train
 
-
-METHODS: dict[str, Callable[[Any, int, str], Any]] = {
-    "eflomal": _eflomal,
-    "fast_align": _staged(),
-    "hmm": _staged(thot.HmmAlignmentModel),
-    "ibm1": _staged(),
-    "ibm2": _staged(thot.Ibm2AlignmentModel),
-    "ibm4": _staged(thot.HmmAlignmentModel, thot.Ibm4AlignmentModel),
-}
-
-
-class Apart:
+class AlignmentProcess:
     """Begins to align in another process; a context manager that ends it, whatever happens.
 
     Args:
@@ -128,26 +105,27 @@ class Apart:
         self._texts = source, target
         self._beside = beside
 
-    def __enter__(self) -> Apart:
+    def __enter__(self) -> AlignmentProcess:
         # It has no name, so that nothing is left of it, whoever is killed: the text, and then the links.
         self._file = tempfile.TemporaryFile()
         np.savez(self._file, *(array for text in self._texts for array in _flat(text)))
         self._file.seek(0)
         file = self._file.fileno()
+        # Modules are found as here; of the cores half are for threads of that process, unless it is told otherwise.
+        threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // 2))} if self._beside else {}
+        environment = {**threads, **os.environ, "PYTHONPATH": os.pathsep.join(part or "." for part in sys.path)}
         # It ends when this end of its standard input is closed, by us or because this process is no more.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, json.dumps(asdict(self._direction)), str(file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL if self._beside else subprocess.PIPE,
             pass_fds=[file],
-            env=_environment(self._beside),
+            env=environment,
             text=True,
         )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._file):
@@ -179,16 +157,9 @@ class Apart:
             return Links(held["arr_0"], held["arr_1"], held["arr_2"])
 
 
-def _environment(beside: bool) -> dict[str, str]:
-    """Modules are found as here; of the cores half are for threads of that process, unless it is told otherwise."""
-    threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // 2))} if beside else {}
-    return {**threads, **os.environ, "PYTHONPATH": os.pathsep.join(part or "." for part in sys.path)}
-
-
 def _flat(text: Corpus) -> tuple[Ints32, Ints]:
-    lengths = [len(sentence) for sentence in text]
     words = np.array([int(word) for sentence in text for word in sentence], np.int32)
-    return words, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return words, offsets_of(list(map(len, text)))
 
 
 def _sentences(words_T: Ints32, offsets_S1: Ints) -> list[list[str]]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from xlate.align.links import Links, check_inside, check_line_count, matched_lengths, parse_links
+from xlate.align.links import Links, check_inside, check_line_count, marked_links, matched_lengths
 from xlate.errors import InputError
-from xlate.text.lines import iterate_lines
 
 _GOLD = re.compile(r"([0-9]{1,9})([-p?])([0-9]{1,9})", re.ASCII)
-_HYPOTHESIS = re.compile(r"([0-9]{1,9})(-)([0-9]{1,9})", re.ASCII)
 
 Pairs = frozenset[tuple[int, int]]
 
@@ -69,13 +67,21 @@ def read_gold(
     Raises:
         InputError: a malformed link, or a link outside its sentence (with the line), or a wrong number of lines.
     """
-    marked = _read_marked(path, _GOLD, reverse)
+    marked = list(marked_links(path, _GOLD, reverse=reverse))
     if first is None:
         first = 0 if any(0 in (i, j) for links in marked for i, _, j in links) else 1
     shifted = [[(i - first, mark, j - first) for i, mark, j in links] for links in marked]
     possible = [frozenset((i, j) for i, _, j in links) for links in shifted]
     sure = [frozenset((i, j) for i, mark, j in links if mark == "-") for links in shifted]
-    _check(path, possible, source_lengths_S, target_lengths_S)
+    # Positions must not lie below the first and, when the lengths are known, must lie inside.
+    known = source_lengths_S is not None and target_lengths_S is not None
+    lengths = [(1 << 31, 1 << 31)] * len(possible)
+    if source_lengths_S is not None and target_lengths_S is not None:
+        check_line_count(path, len(possible), matched_lengths(source_lengths_S, target_lengths_S))
+        lengths = list(zip(source_lengths_S, target_lengths_S, strict=True))
+    for number, (links, (source, target)) in enumerate(zip(possible, lengths, strict=True), 1):
+        if known or any(min(link) < 0 for link in links):
+            check_inside(sorted(links), source, target, path, number)
     return GoldLinks(sure, possible)
 
 
@@ -85,7 +91,7 @@ def read_hypothesis_links(path: str | Path, *, swapped: bool = False) -> Links:
     Raises:
         InputError: a malformed link, with the line.
     """
-    return Links.from_pairs([(i, j) for i, _, j in links] for links in _read_marked(path, _HYPOTHESIS, swapped))
+    return Links.from_pairs([(i, j) for i, _, j in links] for links in marked_links(path, reverse=swapped))
 
 
 def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
@@ -109,7 +115,7 @@ def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
             "give the links of the gold sentences only, in their order",
         )
     proposed = [frozenset(links.pairs(s)) for s in range(len(links))]
-    total, sure, possible = _size(proposed), _size(gold.sure), _size(gold.possible)
+    total, sure, possible = (sum(map(len, each)) for each in (proposed, gold.sure, gold.possible))
     hit_sure = sum(len(a & s) for a, s in zip(proposed, gold.sure, strict=True))
     hit_possible = sum(len(a & p) for a, p in zip(proposed, gold.possible, strict=True))
     precision = hit_possible / total if total else 1.0
@@ -117,32 +123,3 @@ def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
     aer = 1.0 - (hit_sure + hit_possible) / (total + sure) if total + sure else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return AlignmentScore(aer, precision, recall, f1, total, sure, possible, len(links))
-
-
-def _size(sentences: Iterable[Pairs]) -> int:
-    return sum(map(len, sentences))
-
-
-def _read_marked(path: str | Path, form: re.Pattern[str], reverse: bool) -> list[list[tuple[int, str, int]]]:
-    sentences = []
-    for number, line in enumerate(iterate_lines(path), 1):
-        links = [(int(i), mark, int(j)) for i, mark, j in parse_links(line, form, path, number)]
-        sentences.append([(i, mark, j) for j, mark, i in links] if reverse else links)
-    return sentences
-
-
-def _check(
-    path: str | Path,
-    possible: list[Pairs],
-    source_lengths_S: Sequence[int] | None,
-    target_lengths_S: Sequence[int] | None,
-) -> None:
-    """Refuses positions below the first and, when the lengths are known, links outside and missing lines."""
-    known = source_lengths_S is not None and target_lengths_S is not None
-    lengths = [(1 << 31, 1 << 31)] * len(possible)
-    if source_lengths_S is not None and target_lengths_S is not None:
-        check_line_count(path, len(possible), matched_lengths(source_lengths_S, target_lengths_S))
-        lengths = list(zip(source_lengths_S, target_lengths_S, strict=True))
-    for number, (links, (source, target)) in enumerate(zip(possible, lengths, strict=True), 1):
-        if known or any(min(link) < 0 for link in links):
-            check_inside(sorted(links), source, target, path, number)

@@ -65,19 +65,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     lone_target = _unaligned(target, target_place_L)
     source_words = [source.ids_T[source_place_L], lone_source, np.full(len(lone_target), NULL)]
     target_words = [target.ids_T[target_place_L], np.full(len(lone_source), NULL), lone_target]
-    return _relative_frequencies(
-        np.concatenate(source_words).astype(np.int64), np.concatenate(target_words).astype(np.int64), decimals
-    )
-
-
-def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
-    """The words at places (in `ids_T`) that no link names."""
-    alone_T = np.ones(len(text.ids_T), np.bool_)
-    alone_T[place_L] = False
-    return text.ids_T[alone_T]
-
-
-def _relative_frequencies(source_W: Ints, target_W: Ints, decimals: int | None) -> LexicalTable:
+    source_W, target_W = (np.concatenate(words).astype(np.int64) for words in (source_words, target_words))
     keys_K, count_K = np.unique((source_W + 1 << 32) | (target_W + 1), return_counts=True)
     source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
     source_total = np.bincount(source_K + 1, weights=count_K)
@@ -89,6 +77,13 @@ def _relative_frequencies(source_W: Ints, target_W: Ints, decimals: int | None) 
         _rounded(count_K / source_total[source_K + 1], decimals),
         _rounded(count_K / target_total[target_K + 1], decimals),
     )
+
+
+def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
+    """The words at places (in `ids_T`) that no link names."""
+    alone_T = np.ones(len(text.ids_T), np.bool_)
+    alone_T[place_L] = False
+    return text.ids_T[alone_T]
 
 
 def _rounded(probability_K: Floats, decimals: int | None) -> Floats:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from xlate.array_types import AnyInts, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of, row_numbers
+from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
-_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})", re.ASCII)
+_LINK = re.compile(r"([0-9]{1,9})(-)([0-9]{1,9})", re.ASCII)
 REMEDY = "align the same two files again, or check which side is the source"
 
 
@@ -39,10 +40,9 @@ class Links:
     def from_pairs(cls, sentences: Iterable[Iterable[tuple[int, int]]]) -> Links:
         """Collects the (source, target) links of each sentence pair, in any order, repeated ones once."""
         rows = [sorted(set(links)) for links in sentences]
-        offsets_S1 = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
         flat_L2 = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
-        return cls(np.ascontiguousarray(flat_L2[:, 0]), np.ascontiguousarray(flat_L2[:, 1]), offsets_S1)
+        source_L, target_L = np.ascontiguousarray(flat_L2.T)
+        return cls(source_L, target_L, offsets_of(list(map(len, rows))))
 
     def __len__(self) -> int:
         """The number of sentence pairs S."""
@@ -60,8 +60,7 @@ class Links:
 
     def select(self, rows_R: AnyInts) -> Links:
         """The links of the given sentence pairs, in that order."""
-        places = places_of(self.offsets_S1, rows_R)
-        offsets_R1 = offsets_of(np.diff(self.offsets_S1)[rows_R])
+        places, offsets_R1 = gathered(self.offsets_S1, rows_R)
         return Links(self.source_L[places], self.target_L[places], offsets_R1)
 
     def transposed(self) -> Links:
@@ -93,12 +92,8 @@ def read_links(
     """
     expected = matched_lengths(source_lengths_S, target_lengths_S)
     sentences: list[list[tuple[int, int]]] = []
-    for number, line in enumerate(iterate_lines(path), 1):
-        if number > expected:
-            break
-        links = [(int(i), int(j)) for i, j in parse_links(line, _LINK, path, number)]
-        if reverse:
-            links = [(i, j) for j, i in links]
+    for number, marked in enumerate(islice(marked_links(path, reverse=reverse), expected), 1):
+        links = [(i, j) for i, _, j in marked]
         check_inside(links, int(source_lengths_S[number - 1]), int(target_lengths_S[number - 1]), path, number)
         sentences.append(links)
     check_line_count(path, len(sentences), expected)
@@ -110,26 +105,32 @@ def write_links(path: str | Path, links: Links) -> None:
     write_lines(path, (" ".join(f"{i}-{j}" for i, j in links.pairs(s)) for s in range(len(links))))
 
 
-def parse_links(line: str, form: re.Pattern[str], path: str | Path, number: int) -> Iterator[tuple[str, ...]]:
-    """Splits a line of links at blanks and yields the groups of each.
+def marked_links(
+    path: str | Path, form: re.Pattern[str] = _LINK, *, reverse: bool = False
+) -> Iterator[list[tuple[int, str, int]]]:
+    """Yields the links of each line: source position, mark and target position, which are the groups of the form.
+
+    With `reverse`, the file has the target position first.
 
     Raises:
         InputError: a link is not of the given form, with file and line.
     """
-    for text in line.split(" "):
-        if not text:
-            continue
-        match = form.fullmatch(text)
-        if match is None:
-            raise InputError(
-                "malformed link",
-                text,
-                "links like 3-4 with blanks between, counted from 0",
-                "check that this is an alignment file and was not cut off",
-                file=path,
-                line=number,
-            )
-        yield match.groups()
+    for number, line in enumerate(iterate_lines(path), 1):
+        links = []
+        for text in filter(None, line.split(" ")):
+            match = form.fullmatch(text)
+            if match is None:
+                raise InputError(
+                    "malformed link",
+                    text,
+                    "links like 3-4 with blanks between, counted from 0",
+                    "check that this is an alignment file and was not cut off",
+                    file=path,
+                    line=number,
+                )
+            first, second = int(match[1]), int(match[3])
+            links.append((second, match[2], first) if reverse else (first, match[2], second))
+        yield links
 
 
 def check_inside(links: Iterable[tuple[int, int]], source: int, target: int, path: str | Path, number: int) -> None:

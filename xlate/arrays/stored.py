@@ -120,13 +120,21 @@ def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check:
     `depth`, one of `DEPTHS`, says how deep the check goes; files that passed a deeper check pass. Whatever `check`
     raises is raised, and then nothing is remembered.
     """
-    stamp = _stamp(folder, files, seal)
-    record = _record_of(folder)
-    if stamp is not None and _read(record) in [stamp + deep for deep in DEPTHS[DEPTHS.index(depth) :]]:
+    stamp, record, known = _stamp(folder, files, seal), _record_of(folder), None
+    if record is not None:
+        with contextlib.suppress(OSError, ValueError):
+            known = record.read_text(encoding="utf-8")
+    if stamp is not None and known in [stamp + deep for deep in DEPTHS[DEPTHS.index(depth) :]]:
         return
     check()
-    if stamp is not None and not _recent(folder, files) and _stamp(folder, files, seal) == stamp:
-        _write(record, stamp + depth)
+    if stamp is None or record is None:
+        return
+    limit = time.time_ns() - RECENT_NS
+    with contextlib.suppress(OSError, ValueError):
+        recent = any(os.stat(folder / name).st_mtime_ns > limit for name in files)
+        if not recent and _stamp(folder, files, seal) == stamp:
+            with atomic_write(record) as stream:
+                stream.write((stamp + depth).encode("utf-8"))
 
 
 def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:
@@ -140,14 +148,6 @@ def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:
     return json.dumps(rows)
 
 
-def _recent(folder: Path, files: Sequence[str]) -> bool:
-    limit = time.time_ns() - RECENT_NS
-    try:
-        return any(os.stat(folder / name).st_mtime_ns > limit for name in files)
-    except OSError:
-        return True
-
-
 def _record_of(folder: Path) -> Path | None:
     given = os.environ.get("XDG_CACHE_HOME", "")
     home = os.environ.get("HOME", "")
@@ -159,19 +159,6 @@ def _record_of(folder: Path) -> Path | None:
         return None
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
     return cache / "xlate" / "verified" / name[:2] / name
-
-
-def _read(record: Path | None) -> str | None:
-    try:
-        return record.read_text(encoding="utf-8") if record is not None else None
-    except (OSError, ValueError):
-        return None
-
-
-def _write(record: Path | None, stamp: str) -> None:
-    if record is not None:
-        with contextlib.suppress(OSError, ValueError), atomic_write(record) as stream:
-            stream.write(stamp.encode("utf-8"))
 
 
 MAGIC = "xlate-arrays"
@@ -283,7 +270,8 @@ def open_arrays(
             check(stored)
 
     files = [HEADER, *(f"{name}.npy" for name in header["arrays"]), *header["files"]]
-    _check_sizes(folder, header["files"])
+    for name, entry in header["files"].items():
+        _check_size(folder / name, entry["bytes"])
     check_once(folder, files, header["sha256"], SUMS if check is None else RANGES, look_through)
     return stored
 
@@ -425,11 +413,6 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> AnyArray:
         raise
     except ValueError as error:
         raise unusable(path, "cannot be read", error, "an array as it was written") from error
-
-
-def _check_sizes(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, entry in files.items():
-        _check_size(folder / name, entry["bytes"])
 
 
 def _check_size(path: Path, size: int) -> None:

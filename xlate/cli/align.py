@@ -17,8 +17,7 @@ def run(config: AlignCommandConfig) -> None:
     from xlate.text.tokens import split_tokens
     from xlate.work.side_by_side import cores
 
-    pair = read_parallel(config.source, config.target)
-    source = [split_tokens(line) for line in pair.source]
-    target = [split_tokens(line) for line in pair.target]
-    links = align(source, target, config.method, config.symmetrization, config.seed, apart=cores() > 1)
+    sides = read_parallel(config.source, config.target)
+    source, target = ([split_tokens(line) for line in lines] for lines in sides)
+    links = align(source, target, config.method, config.symmetrization, config.seed, side_by_side=cores() > 1)
     write_links(config.out, links)

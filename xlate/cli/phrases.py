@@ -19,9 +19,8 @@ def run(config: PhrasesCommandConfig) -> None:
     from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import Vocabulary, check_reserved
 
-    pair = read_parallel(config.source, config.target)
-    source = [split_tokens(line) for line in pair.source]
-    target = [split_tokens(line) for line in pair.target]
+    sides = read_parallel(config.source, config.target)
+    source, target = ([split_tokens(line) for line in lines] for lines in sides)
     check_reserved(source, [config.source])
     check_reserved(target, [config.target])
     links = read_links(config.links, [len(s) for s in source], [len(t) for t in target])

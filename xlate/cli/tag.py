@@ -10,7 +10,7 @@ CONFIG = TagConfig
 
 def run(config: TagConfig) -> None:
     """Tokenises and tags standard input (or `input=`) line by line, to standard output (or `output=`)."""
-    from xlate.text.tagging.tagger import LineTagger, open_tagger
+    from xlate.text.tagging import LineTagger, open_tagger
     from xlate.text.tokens import Preprocessor
 
     tagger = LineTagger(

@@ -58,7 +58,7 @@ def word_classes(tokens: Sequence[Token]) -> list[str]:
         >>> word_classes([Token("the"), Token("tower", "0.subject"), Token("falls", "0.verb"), Token(".", "mark")])
         ['DET', 'NOUN', 'VERB', 'PUNCT']
     """
-    return [_word_class(token) for token in tokens]
+    return list(map(_word_class, tokens))
 
 
 def _word_class(token: Token) -> str:

@@ -92,7 +92,7 @@ class MosesIni:
         lines = self.settings.get(section)
         if lines is None:
             return default
-        numbers = _numbers(" ".join(lines))
+        numbers = parse_row(" ".join(lines), LARGEST_FLOAT32)
         if numbers is None or len(numbers) != 1:
             raise InputError(f"section [{section}]", " ".join(lines), "one number", file=self.path)
         return numbers[0]
@@ -186,17 +186,11 @@ def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> F
 
 def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[float, ...]]) -> None:
     name, equals, text = line.partition("=")
-    values = _numbers(text)
-    if not equals or values is None:
+    values = tuple(parse_row(text, LARGEST_FLOAT32) or ())
+    if not equals or not values:
         raise InputError("malformed weights", line, "Name= numbers", file=path, line=number)
     if weights.setdefault(name.strip(), values) is not values:
         raise InputError("weights given twice", name, "each name once", file=path, line=number)
-
-
-def _numbers(text: str) -> tuple[float, ...] | None:
-    """The numbers of a text; None when it has none, or one that 32 bits cannot hold, or holds something else."""
-    values = parse_row(text, LARGEST_FLOAT32)
-    return tuple(values) if values else None
 
 
 def phrase_feature(path: str, scores: int, limit: int) -> str:

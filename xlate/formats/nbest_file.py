@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from xlate.errors import InputError
-from xlate.formats.nbest_list import LARGEST, Hypothesis, Layout, Style, by_sentence, iterate_hypotheses, one_source
+from xlate.formats.nbest_list import LARGEST, Hypothesis, Style, by_sentence, iterate_hypotheses, one_source
 from xlate.formats.nbest_styles import AUTO, STYLES, style_of
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float
@@ -86,7 +86,10 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
         for place, hypothesis in enumerate(group):
             rows.setdefault(hypothesis.text, (place, hypothesis))
         values = {text: _columns(hypothesis) for text, (_, hypothesis) in rows.items()}
-        lowest = _lowest(list(values.values()))
+        # The lowest value of each feature that all rows have; a sparse one is 0 where it is not.
+        each = list(values.values())
+        shared = [key for key in each[0] if all(key in row for row in each)]
+        lowest = {key: [min(column) for column in zip(*(row[key] for row in each), strict=True)] for key in shared}
         for text in texts:
             held = values.get(text, lowest)
             named[text] |= {(prefix + name, count): row for (name, count), row in held.items()}
@@ -95,9 +98,12 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
                 agreed[text] += 1.0
                 ranks[text] += 1.0 / (1 + rows[text][0])
     made: list[Hypothesis] = []
-    for text, hypothesis in texts.items():
+    for text, first in texts.items():
         row = {**named[text], (AGREEMENT, 1): [agreed[text]], (RANKS, 1): [ranks[text]]}
-        made.append(_hypothesis(hypothesis, row, source))
+        values_of_row = [value for column in row.values() for value in column]
+        written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in column)}" for (name, _), column in row.items())
+        fields = (str(first.sentence), first.fields[1], written, "")
+        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), values_of_row, None, fields, 2, source))
     return made
 
 
@@ -110,20 +116,6 @@ def _columns(hypothesis: Hypothesis) -> _Named:
     if hypothesis.total is not None:
         found[TOTAL, 1] = [hypothesis.total]
     return found
-
-
-def _lowest(rows: Sequence[_Named]) -> _Named:
-    """The lowest value of each feature that all rows have; a sparse one is 0 where it is not."""
-    shared = [key for key in rows[0] if all(key in row for row in rows)]
-    return {key: [min(column) for column in zip(*(row[key] for row in rows), strict=True)] for key in shared}
-
-
-def _hypothesis(first: Hypothesis, row: _Named, source: str | None) -> Hypothesis:
-    layout: Layout = tuple(row)
-    values = [value for column in row.values() for value in column]
-    written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in column)}" for (name, _), column in row.items())
-    fields = (str(first.sentence), first.fields[1], written, "")
-    return Hypothesis(first.line, first.sentence, first.text, layout, values, None, fields, 2, source)
 
 
 KEEP, DROP = "keep", "drop"

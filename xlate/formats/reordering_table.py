@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
-from xlate.formats.moses_table import moses_order, numbers_text, spell_phrases, unescape_bars
+from xlate.formats.moses_table import BAR, moses_order, numbers_text, spell_phrases, unescape_bars
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
@@ -21,7 +21,6 @@ from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_row
 from xlate.text.vocabulary import Vocabulary
 
-BAR = " ||| "
 SCORES = 6
 FORM = "source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f"
 
@@ -57,10 +56,18 @@ def read_reordering_table(
     values: list[tuple[float, ...]] = []
     lines: list[int] = []
     for number, line in enumerate(track(iterate_lines(path), "reading reordering table"), 1):
-        source, target, text = _fields(path, number, line, unescape)
+        parts = line.rstrip(" ").split(BAR)
+        if len(parts) != 3:
+            raise InputError("wrong number of fields", line, FORM, file=path, line=number)
+        source, target, text = parts
+        if unescape and "#124;" in line:
+            source, target = (" ".join(map(unescape_bars, side.split(" "))) for side in (source, target))
         scores = known.get(text)
         if scores is None:
-            scores = known[text] = _scores(path, number, text)
+            scores = known[text] = tuple(parse_row(text) or ())
+            if len(scores) != SCORES or min(scores) < 0:
+                remedy = "give a table of model msd-bidirectional-fe"
+                raise InputError("not six scores", text, FORM, remedy, file=path, line=number)
         p, q = source_rows.get(source), target_rows.get(target)
         if p is not None and q is not None:
             keys.append(p << 32 | q)
@@ -97,25 +104,6 @@ def _rows(phrases: EncodedText, vocabulary: Vocabulary) -> dict[str, int]:
     """The row of each phrase, by its words with blanks between them."""
     words = [vocabulary.word(number) for number in phrases.ids_T.tolist()]
     return {" ".join(words[a:b]): row for row, (a, b) in enumerate(pairwise(phrases.offsets_S1.tolist()))}
-
-
-def _fields(path: Path, number: int, line: str, unescape: bool) -> tuple[str, str, str]:
-    parts = line.rstrip(" ").split(BAR)
-    if len(parts) != 3:
-        raise InputError("wrong number of fields", line, FORM, file=path, line=number)
-    source, target, text = parts
-    if unescape and "#124;" in line:
-        source, target = (" ".join(map(unescape_bars, side.split(" "))) for side in (source, target))
-    return source, target, text
-
-
-def _scores(path: Path, number: int, text: str) -> tuple[float, ...]:
-    scores = tuple(parse_row(text) or ())
-    if len(scores) != SCORES or min(scores) < 0:
-        raise InputError(
-            "not six scores", text, FORM, "give a table of model msd-bidirectional-fe", file=path, line=number
-        )
-    return scores
 
 
 def write_reordering_table(

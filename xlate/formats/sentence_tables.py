@@ -44,11 +44,6 @@ def marked(words: Sequence[str], repeated: Collection[str]) -> list[str]:
     return found
 
 
-def unmarked(word: str) -> str:
-    """The word without its number."""
-    return _MARKED.sub("", word)
-
-
 class SentenceTable(NamedTuple):
     """The table of a line.
 
@@ -121,7 +116,9 @@ class TableFolder:
         if self.lines is None:
             return words
         named = self.lines[number]
-        plain = [unescape_bars(unmarked(name)) if self.unescape else unmarked(name) for name in named]
+        plain = [_MARKED.sub("", name) for name in named]
+        if self.unescape:
+            plain = list(map(unescape_bars, plain))
         if plain != list(words):
             raise InputError(
                 "a table of another sentence",
@@ -145,7 +142,7 @@ class TableFolder:
         for at, line in enumerate(iterate_lines(path), 1):
             name, _, rest = line.partition(BAR)
             target, _, scores = rest.partition(BAR)
-            source = name if self.lines is None else " ".join(map(unmarked, name.split(" ")))
+            source = name if self.lines is None else " ".join(_MARKED.sub("", word) for word in name.split(" "))
             known = (source, target) in rows
             row = rows.setdefault((source, target), len(rows))
             # A pair is one row, however many places of the line it stands at; the same line twice is refused below.

@@ -103,7 +103,7 @@ def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str
         method=config.align.method,
         symmetrization=config.align.symmetrization,
         seed=config.seed,
-        apart=cores() > 1,
+        side_by_side=cores() > 1,
     )
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,20 +83,15 @@ def read_arpa(path: str | Path) -> ArpaModel:
             an n-gram stands twice or holds a word without a unigram.
     """
     lines = _Lines(path)
-    counts = _read_header(lines)
-    words: list[str] = []
-    tables: list[NgramTable] = []
-    vocabulary: Vocabulary | None = None
-    for order, count in enumerate(counts, 1):
-        section = _read_section(lines, order, count, last=order == len(counts))
-        if vocabulary is None:
-            words = [row[0] for row in section.words]
-            vocabulary = Vocabulary(words)
-            tables.append(_unigrams(section, words, vocabulary))
-        else:
-            tables.append(_table(section, order, vocabulary, lines))
+    first, *more = _read_header(lines)
+    section = _read_section(lines, 1, first, last=not more)
+    words = [row[0] for row in section.words]
+    vocabulary = Vocabulary(words)
+    tables = [_unigrams(section, words, vocabulary)]
+    for order, count in enumerate(more, 2):
+        section = _read_section(lines, order, count, last=order == 1 + len(more))
+        tables.append(_table(section, order, vocabulary, lines))
     lines.expect("\\end\\", "the end of the file")
-    assert vocabulary is not None
     return ArpaModel(vocabulary, tables)
 
 
@@ -158,8 +154,7 @@ class _Lines:
         return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(NamedTuple):
     words: list[list[str]]
     log10: list[float]
     backoff: list[float]
@@ -199,7 +194,10 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
         if value is None and gram == [BEGIN] and parts[0].lower() == "-inf":
             value = NEVER_LOG10
         if value is None or weight is None or len(gram) != order or len(parts) > 3 or "" in gram:
-            raise _bad_row(lines.at(first + offset), row, order, count)
+            lines.number = first + offset
+            if not row.strip() or row.startswith("\\"):
+                raise lines.error("wrong n-gram count", row, f"{count} {order}-grams, as the header says")
+            raise lines.error("malformed n-gram line", row, f"log10 TAB {order} words [TAB back-off]")
         if value > 0:
             raise lines.at(first + offset).error("a positive log-probability", row, "log10 probabilities at most 0")
         if parts[1] in known:
@@ -211,12 +209,6 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
     if len(rows) < count:
         raise lines.cut_off(f"{count} {order}-grams, of which {len(rows)} were found")
     return _Section(words, log10, backoff, first)
-
-
-def _bad_row(lines: _Lines, row: str, order: int, count: int) -> InputError:
-    if not row.strip() or row.startswith("\\"):
-        return lines.error("wrong n-gram count", row, f"{count} {order}-grams, as the header says")
-    return lines.error("malformed n-gram line", row, f"log10 TAB {order} words [TAB back-off]")
 
 
 def _number(text: str) -> float | None:

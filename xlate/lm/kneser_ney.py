@@ -54,14 +54,18 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
         raise InputError("an empty corpus", "no words", "text to estimate a language model from")
     stream_T = _padded(sentences)
     orders = _collect(stream_T, order)
-    adjusted = [_adjusted_counts(orders, n) for n in range(order)]
     tables: list[NgramTable] = []
     lower_K = np.zeros(0)
-    for n, (grams, counts_K) in enumerate(zip(orders, adjusted, strict=True)):
-        discounts = _discounts(counts_K[_counted(grams, n)], n + 1)
+    for n, grams in enumerate(orders):
+        counts_K = _adjusted_counts(orders, n)
+        # `<s>` alone is never predicted, so it does not count among unigrams.
+        discounts = _discounts(counts_K if n else counts_K[~grams.starts_K], n + 1)
         if n == 0:
             lower_K, uniform = _unigrams(grams, counts_K, discounts, len(vocabulary))
-            tables.append(_unigram_table(grams, lower_K, uniform, len(vocabulary)))
+            log10_V = np.full(len(vocabulary), np.log10(uniform))
+            log10_V[grams.word_K] = np.log10(lower_K)
+            words_V1 = np.arange(len(vocabulary), dtype=np.int32)[:, None]
+            tables.append(NgramTable(words_V1, log10_V, np.zeros(len(vocabulary))))
             continue
         gamma_C, lower_K = _interpolate(grams, counts_K, discounts, lower_K)
         # The unigram table has a row for every word, the rows collected are those seen in the text.
@@ -116,11 +120,6 @@ def _adjusted_counts(orders: list[_Ngrams], n: int) -> Ints:
     return np.where(grams.starts_K, grams.raw_K, left_K)
 
 
-def _counted(grams: _Ngrams, n: int) -> Bools:
-    """`<s>` alone is never predicted, so it does not count among unigrams."""
-    return ~grams.starts_K if n == 0 else np.ones(len(grams.raw_K), bool)
-
-
 def _discounts(counts_K: Ints, order: int) -> Floats:
     """D_0 = 0, D_1, D_2, D_3 from the numbers of n-grams with adjusted count 1 to 4 (Chen & Goodman, Eq. 26)."""
     t = np.bincount(np.minimum(counts_K, 5), minlength=6)[1:5].astype(np.float64)
@@ -141,12 +140,6 @@ def _unigrams(grams: _Ngrams, counts_K: Ints, discounts: Floats, size: int) -> t
     uniform = gamma / (size - 1)
     p_K: Floats = np.where(grams.starts_K, 1.0, (counted_K - off_K) / total + uniform)
     return p_K, uniform
-
-
-def _unigram_table(grams: _Ngrams, p_K: Floats, uniform: float, size: int) -> NgramTable:
-    log10_V = np.full(size, np.log10(uniform))
-    log10_V[grams.word_K] = np.log10(p_K)
-    return NgramTable(np.arange(size, dtype=np.int32)[:, None], log10_V, np.zeros(size))
 
 
 def _interpolate(grams: _Ngrams, counts_K: Ints, discounts: Floats, lower_K: Floats) -> tuple[Floats, Floats]:

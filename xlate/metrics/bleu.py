@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import joined_offsets, places_of_keys, row_numbers
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.text.encoded import EncodedText
 
 ORDER = 4
@@ -37,8 +37,7 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
     Raises:
         InputError: an unknown smoothing.
     """
-    if smooth not in SMOOTHING:
-        raise InputError("unknown BLEU smoothing", smooth, "one of " + ", ".join(SMOOTHING))
+    check_choice("unknown BLEU smoothing", smooth, SMOOTHING)
     sums_BK: Floats = np.asarray(stats_BK, np.float64)
     order = (sums_BK.shape[1] - 2) // 2
     length_B, reference_B = sums_BK[:, 0], sums_BK[:, 1]

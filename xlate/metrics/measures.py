@@ -14,7 +14,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 import xlate
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.scores import chrf_scores, lexical_statistics, nist_statistics, ter_scores
 from xlate.metrics.statistics import Stats
@@ -106,9 +106,8 @@ def measure_sentences(
         rows = extracted(metric, hypotheses, streams)
         stats = Stats(measure, np.asarray(rows, np.float64), _SCORES[measure])
         return Measured(stats, float(metric._aggregate_and_compute(rows).score), str(metric.get_signature()))
-    if measure in ("nist", "lexacc"):
-        return _own(measure, hypotheses, streams, lowercase, tokenize, bootstrap, seed)
-    raise InputError("unknown measure", measure, "one of " + ", ".join(MEASURES))
+    check_choice("unknown measure", measure, MEASURES)
+    return _own(measure, hypotheses, streams, lowercase, tokenize, bootstrap, seed)
 
 
 _SCORES = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
@@ -176,8 +175,7 @@ def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[fl
 
 
 def _bleu(tokenize: str, lowercase: bool) -> Any:
-    if tokenize not in BLEU.TOKENIZERS:
-        raise InputError("unknown tokeniser", tokenize, "one of " + ", ".join(BLEU.TOKENIZERS))
+    check_choice("unknown tokeniser", tokenize, BLEU.TOKENIZERS)
     try:
         # `force` keeps sacrebleu from logging about tokenised text, which our own notes point out.
         return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)

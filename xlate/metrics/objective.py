@@ -87,17 +87,15 @@ class Objective:
     def beside_bleu(self, statistics_CK: AnyArray) -> Floats:
         """The part of the objective that is not BLEU, of each of C sentences, 0 to 1; (C,)."""
         only = {name: weight for name, weight in self.weights.items() if name != "bleu"}
-        return Objective(only)._mixed(statistics_CK, sentence_bleu, self.others) / 100.0
+        return Objective(only)._mixed(statistics_CK, sentence_bleu) / 100.0
 
-    def _mixed(
-        self, rows_BK: AnyArray, bleu: Callable[[AnyArray], Floats], others: tuple[str, ...] | None = None
-    ) -> Floats:
+    def _mixed(self, rows_BK: AnyArray, bleu: Callable[[AnyArray], Floats]) -> Floats:
         total_B = np.zeros(len(rows_BK))
-        order = (rows_BK.shape[1] - 2) // 2 if not (others or self.others) else ORDER
+        order = ORDER if self.others else (rows_BK.shape[1] - 2) // 2
         at = 2 + 2 * order
         if "bleu" in self.weights:
             total_B += self.weights["bleu"] * bleu(rows_BK[:, :at])
-        for name in self.others if others is None else others:
+        for name in self.others:
             part_BK = rows_BK[:, at : at + COLUMNS[name]]
             at += COLUMNS[name]
             total_B += self.weights[name] * _MORE[name](part_BK)

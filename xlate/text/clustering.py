@@ -91,7 +91,7 @@ def _count(class_V: Ints32, left_N: Ints32, right_N: Ints32, count_N: Ints, clas
 def _log_likelihood(counts: ClassCounts) -> float:
     """What of the log likelihood depends on the classes: Σ N ln N over bigrams minus that over both margins."""
 
-    def sum_of(x: Ints) -> float:
-        return float((x * np.log(np.maximum(x, 1))).sum())
-
-    return sum_of(counts.pairs_CC) - sum_of(counts.first_C) - sum_of(counts.second_C)
+    pairs, first, second = (
+        float((x * np.log(np.maximum(x, 1))).sum()) for x in (counts.pairs_CC, counts.first_C, counts.second_C)
+    )
+    return pairs - first - second

@@ -172,23 +172,21 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
     words: list[str] = []
     factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
     for number, line in enumerate(lines, 1):
-        tokens, values = _split(joined, line, path, number)
+        tokens = between_blanks(line)
+        values: dict[str, list[str]] = {}
+        if joined.names:
+            try:
+                tokens, values = joined.split_all(tokens)
+            except InputError as error:
+                raise located(error, path, number) from error
+        else:
+            tokens = [token.replace(BAR, joined.separator) for token in tokens]
         words.append(" ".join(tokens))
         for name in joined.names:
             factors[name].append(values[name])
     for name, file in files.items():
         factors[name] = _read_values(file, name, words, path)
     return FactoredLines(words, factors)
-
-
-def _split(joined: FactorNames, line: str, file: str | Path, number: int) -> tuple[list[str], dict[str, list[str]]]:
-    tokens = between_blanks(line)
-    if not joined.names:
-        return [token.replace(BAR, joined.separator) for token in tokens], {}
-    try:
-        return joined.split_all(tokens)
-    except InputError as error:
-        raise located(error, file, number) from error
 
 
 def located(error: InputError, file: str | Path | None, line: int) -> InputError:

@@ -13,7 +13,6 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -332,23 +331,15 @@ def unreadable(
     return InputError(message, error.strerror or error, expected, remedy, file=file)
 
 
-@dataclass(frozen=True)
-class ParallelText:
-    """The lines of source and target, equally many of both."""
-
-    source: list[str]
-    target: list[str]
-
-
-def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
-    """Reads two files that are aligned line by line.
+def read_parallel(source: str | Path, target: str | Path) -> tuple[list[str], list[str]]:
+    """Reads the lines of two files that are aligned line by line.
 
     Raises:
         InputError: they have different numbers of lines, or one cannot be read.
     """
-    text = ParallelText(read_lines(source), read_lines(target))
-    check_sides(source, len(text.source), target, len(text.target))
-    return text
+    sides = read_lines(source), read_lines(target)
+    check_sides(source, len(sides[0]), target, len(sides[1]))
+    return sides
 
 
 def check_sides(source: str | Path, source_lines: int, target: str | Path, target_lines: int) -> None:

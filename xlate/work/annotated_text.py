@@ -9,7 +9,7 @@ from xlate.progress import track
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.lines import check_reference, check_sides
-from xlate.text.tagging.tagger import POS, Tagger
+from xlate.text.tagging import POS, Tagger
 from xlate.work.corpus_files import CorpusFiles
 from xlate.work.corpus_settings import side_factors
 from xlate.work.settings import DataConfig

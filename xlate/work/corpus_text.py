@@ -11,7 +11,7 @@ from typing import Any
 from xlate.errors import InputError
 from xlate.text.factors import FactorNames, with_factors
 from xlate.text.json_files import Fields, check_fields, read_json
-from xlate.text.tagging.tagger import POS, Tagger
+from xlate.text.tagging import POS, Tagger
 from xlate.text.tokens import Preprocessor
 from xlate.text.truecase import Truecaser
 from xlate.work.prepared_side import PreparedSide

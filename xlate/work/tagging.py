@@ -9,8 +9,7 @@ from pathlib import Path
 from xlate.errors import InputError
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.json_files import Fields
-from xlate.text.tagging.hanta import hanta_version
-from xlate.text.tagging.tagger import Tagger, open_tagger
+from xlate.text.tagging import Tagger, hanta_version, open_tagger
 from xlate.work.corpus_files import CorpusFiles
 from xlate.work.settings import DataConfig
 from xlate.work.stages import file_hash

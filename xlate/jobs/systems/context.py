@@ -29,7 +29,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.phrases.table_rows import WholeRows
 from xlate.scoring.weights import WeightsFile
 from xlate.text.factors import factor_values
-from xlate.text.tagging.tagger import POS
+from xlate.text.tagging import POS
 from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
-from xlate.text.tagging import hanta
-from xlate.text.tagging.hanta import MODELS, MOST_LETTERS, HantaTagger
-from xlate.text.tagging.tagger import open_tagger
+from xlate.text import tagging
+from xlate.text.tagging import MODELS, MOST_LETTERS, HantaTagger, open_tagger
 from xlate.text.tokens import Preprocessor, between_blanks
 
 TOKENS = Preprocessor("de").tokens
@@ -71,6 +70,6 @@ def test_what_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(hanta, "version", absent)
+    monkeypatch.setattr(tagging, "version", absent)
     with pytest.raises(InputError, match=r'(?s)HanTa is not installed.*pip install "xlate\[tag\]"'):
         HantaTagger("de")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from xlate.errors import InputError
 from xlate.text.factors import FactorNames
-from xlate.text.tagging.tagger import UNKNOWN, ClassTagger, LineTagger, open_tagger
+from xlate.text.tagging import UNKNOWN, ClassTagger, LineTagger, open_tagger
 from xlate.text.tokens import Preprocessor
 
 CLASSES = {"das": "7", "Haus": "3", "|": "B|R", ".": "0"}

@@ -14,23 +14,22 @@ import pytest
 
 from xlate.align import aligner
 from xlate.align.aligner import align
-from xlate.align.direction import Apart, Direction
+from xlate.align.direction import AlignmentProcess, Direction
 from xlate.errors import InputError
 
 AGAIN = """
 from xlate.align import aligner
 words = [[f"w{n % 7}", f"w{n % 5}", f"w{n % 3}"] for n in range(300)]
 for aligner.WORTHWHILE in (10**9, 1, 1, 10**9):
-    print(len(aligner.align(words, words, "eflomal", seed=1, apart=True)))
+    print(len(aligner.align(words, words, "eflomal", seed=1, side_by_side=True)))
 """
 
 LONG = """
-from xlate.align.direction import Apart
-from xlate.align.direction import Direction
+from xlate.align.direction import AlignmentProcess, Direction
 from xlate.train.signals import termination_raised
 words = [[str(n % 7), str(n % 5), str(n % 3)] for n in range(30000)]
 given = Direction("eflomal", 0, "backward"), words, words
-with termination_raised(), Apart(*given), Apart(*given) as process:
+with termination_raised(), AlignmentProcess(*given), AlignmentProcess(*given) as process:
     print("begun", flush=True)
     process.links()
 """
@@ -52,7 +51,7 @@ def test_links_are_the_same_side_by_side(method: str, symmetrization: str, monke
     source, target = text(60)
     alone = align(source, target, method, symmetrization, seed=4)
     monkeypatch.setattr(aligner, "WORTHWHILE", 1)
-    beside = align(source, target, method, symmetrization, seed=4, apart=True)
+    beside = align(source, target, method, symmetrization, seed=4, side_by_side=True)
     for name in ("source_L", "target_L", "offsets_S1"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(beside, name))
         assert getattr(alone, name).dtype == getattr(beside, name).dtype
@@ -66,12 +65,14 @@ def test_again_and_again_in_one_process(tmp_path: Path) -> None:
     assert done.stdout.split() == ["300"] * 4
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_neither_direction_of_a_large_text_holds_up_a_signal_here(apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_neither_direction_of_a_large_text_holds_up_a_signal_here(
+    side_by_side: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Calls of thot, which a signal waits for, are made in other processes."""
     monkeypatch.setattr(aligner, "WORTHWHILE", 1)
     monkeypatch.setattr(Direction, "links", None)
-    assert len(align(*text(20), "ibm1", apart=apart)) == 20
+    assert len(align(*text(20), "ibm1", side_by_side=side_by_side)) == 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
@@ -88,7 +89,7 @@ def test_a_signal_leaves_neither_processes_nor_files(number: signal.Signals, tmp
 
 
 def test_a_process_that_dies_is_told_of() -> None:
-    with Apart(Direction("ibm1", 0, "backward"), numbers(50), numbers(50)) as process:
+    with AlignmentProcess(Direction("ibm1", 0, "backward"), numbers(50), numbers(50)) as process:
         process._process.kill()
         with pytest.raises(InputError, match=r"(?s)aligned backward ended before its time.*signal 9"):
             process.links()
@@ -97,20 +98,23 @@ def test_a_process_that_dies_is_told_of() -> None:
 def test_what_fails_in_the_other_process_is_told_of(capfd: pytest.CaptureFixture[str]) -> None:
     with (
         pytest.raises(InputError, match="status 1"),
-        Apart(Direction("none", 0, "backward"), numbers(5), numbers(5)) as process,
+        AlignmentProcess(Direction("none", 0, "backward"), numbers(5), numbers(5)) as process,
     ):
         process.links()
     assert "KeyError: 'none'" in capfd.readouterr().err
 
 
 def test_an_error_here_ends_the_other_process() -> None:
-    with pytest.raises(KeyboardInterrupt), Apart(Direction("ibm1", 0, "backward"), numbers(9), numbers(9)) as process:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        AlignmentProcess(Direction("ibm1", 0, "backward"), numbers(9), numbers(9)) as process,
+    ):
         raise KeyboardInterrupt
     assert process._process.poll() is not None
 
 
 def test_the_other_process_ends_with_this_one() -> None:
-    with Apart(Direction("eflomal", 0, "backward"), numbers(3000), numbers(3000)) as process:
+    with AlignmentProcess(Direction("eflomal", 0, "backward"), numbers(3000), numbers(3000)) as process:
         assert process._process.stdin is not None
         process._process.stdin.close()
         assert process._process.wait(timeout=300) == 1

@@ -1,1 +1,0 @@
-"""Parts of speech, or other classes, for the words of plain lines."""
