@@ -1,18 +1,27 @@
-"""What a report says that someone chose."""
+"""The report of runs: its table, its folder and its page."""
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.models.test_every_system import SYSTEMS
 from tests.report.examples import make_run
+from tests.report.pages import Page
 from xlate.cli.main import main
 from xlate.config.identity import identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
+from xlate.jobs import report
+from xlate.jobs.inspect.fired import full_explanation
 from xlate.jobs.report import chosen_settings
+from xlate.jobs.run_text import TokenizedText
+from xlate.jobs.translate import Translator
+from xlate.text.lines import write_lines
 
 
 def trained(folder: Path, *given: str) -> None:
@@ -41,3 +50,120 @@ def test_the_base_and_the_features_of_one_run_alone_are_named(
     told = " ".join(capsys.readouterr().out.split())
     assert "model.sparse.words=all, top80" in told
     assert "base=runs/b" in told
+
+
+MOSES = {"imported": "moses.ini", "ini": "1234"}
+REFERENCES = [f"the old house number {n} stands here" for n in range(20)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two settings of two seeds with outputs, and a folder that looks like their work directory."""
+    work = tmp_path / "work"
+    (work / "corpus").mkdir(parents=True)
+    write_lines(work / "corpus" / "test.source.gz", [f"Haus <{n}>" for n in range(20)])
+    write_lines(work / "corpus" / "test.reference.0.gz", REFERENCES)
+    (work / "corpus" / "stage.json").write_text("{}")
+    for eta in (1, 2):
+        for seed in (1, 2):
+            path = tmp_path / "runs" / f"eta={eta},seed={seed}"
+            figures = {"finished": True, "dev_bleu": 30.0 + eta, "test_bleu": 30.0 + eta + seed}
+            settings = {"loss": {"eta": eta}, "seed": seed, "work": str(work)}
+            make_run(path, settings, figures, [0.5, 0.4 - seed / 100])
+            worse = [r.replace("old", "new") if n % (eta + seed) == 0 else r for n, r in enumerate(REFERENCES)]
+            write_lines(path / "test.out", worse)
+    return tmp_path / "runs"
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_page_holds_everything_and_nothing_from_elsewhere(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
+    before = files(runs)
+    assert main(["report", str(runs), "sentences=7", "plots=false"]) == 0
+    assert "± is the standard deviation over seeds" in capsys.readouterr().out
+    assert files(runs) - before == {"report.md", "report.tsv", "report.html"}
+    page = Page((runs / "report.html").read_text())
+    page.check_whole()
+    assert page.texts["h2"][:4] == ["Runs", "Significance on test", "Curves", "Sentences side by side"]
+    assert "33.50 ± 0.71" in page.texts["td"]
+    assert "eta=2" in page.texts["td"]
+    assert len(page.sources) == 4
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    assert page.texts["b"].count("reference") == 7
+    assert "Haus <6>" in page.texts["span"]
+    assert "new" in page.texts["mark"]
+    # What these runs lack the page says in the place of it.
+    assert page.texts["h2"][4:] == ["What eta=2,seed=1 learned"]
+
+
+def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
+    corpus = runs.parent / "work" / "corpus"
+    for name in ("source", "reference.0"):
+        (corpus / f"test.{name}.gz").rename(corpus / f"dev.{name}.gz")
+    for folder in runs.iterdir():
+        (folder / "test.out").rename(folder / "dev.out")
+    assert main(["report", str(runs), "sentences=3", "plots=false"]) == 0
+    page = Page((runs / "report.html").read_text())
+    assert page.texts["h2"][1] == "Significance on dev"
+    assert page.texts["b"].count("reference") == 3
+
+
+def test_a_report_is_never_written_into_a_run(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = runs / "eta=1,seed=1"
+    before = files(run)
+    assert main(["report", str(run), "html=false", "plots=false"]) == 0
+    assert files(run) == before
+    assert files(runs / "eta=1,seed=1-report") == {"report.md", "report.tsv"}
+    assert main(["report", str(runs), f"out='{run / 'report'}'"]) == 2
+    assert "a report is not written into a run" in capsys.readouterr().err
+    assert files(run) == before
+
+
+def test_a_report_lies_beside_a_run_and_is_named_as_the_run_is(
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(runs)
+    few = ["plots=false", "html=false"]
+    for named, folder in (("eta=1,seed=1", "eta=1,seed=1-report"), ("./eta=2,seed=1/", "eta=2,seed=1-report")):
+        assert main(["report", f"runs=['{named}','eta=1,seed=2']", *few]) == 0
+        assert capsys.readouterr().out.splitlines()[-2:] == [f"{folder}/report.md", f"{folder}/report.tsv"]
+    monkeypatch.chdir(runs / "eta=1,seed=2")
+    assert main(["report", ".", *few]) == 0
+    assert files(runs / "eta=1,seed=2-report") == {"report.md", "report.tsv"}
+
+
+def test_imported_systems_are_named_and_left_out(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(runs / "ours", {"seed": 3}, {"finished": True, "dev_bleu": 30.0})
+    make_run(runs / "moses", MOSES, {"finished": True, "pairs": 3})
+    assert main(["report", str(runs), f"out={tmp_path / 'out'}", "plots=false", "html=false"]) == 0
+    told = capsys.readouterr().err
+    assert "left out: moses (moses.ini)" in told
+    assert "ours" not in told
+    table = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| ours |" in table
+    assert "| moses |" not in table
+    assert "moses.ini" not in table
+    assert main(["report", str(runs / "moses"), f"out={tmp_path / 'out'}"]) == 2
+    assert "imported systems alone" in capsys.readouterr().err
+    assert main(["report", str(runs), f"out={runs / 'moses' / 'here'}"]) == 2
+    assert "a report is not written into a run" in capsys.readouterr().err
+
+
+def test_sentences_come_with_the_features_that_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator(TokenizedText(), SYSTEMS["phrase sparse"]().with_search(nbest=1))
+    work = SimpleNamespace(has_split=lambda _: True, source_lines=lambda _: ["b d a"])
+    monkeypatch.setattr(report, "config_of_run", lambda _: None)
+    monkeypatch.setattr(report, "work_of_run", lambda _: work)
+    monkeypatch.setattr(Translator, "of_run", lambda *_: translator)
+    heading, _, explanation = report.explained_sentences(Path("run"), "dev", 2)
+    assert heading.startswith("<h3>b d a → ")
+    assert "sparse features that fired: " in explanation
+    assert explanation == f"<pre>{html.escape(full_explanation(translator.translate_line('b d a')))}</pre>"

@@ -1,4 +1,4 @@
-"""xlate score from the command line: several runs of a system, columns made elsewhere, and what is refused."""
+"""Outputs are read and scored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from xlate.cli.main import main
+from xlate.errors import InputError
+from xlate.jobs.score import read_output
 from xlate.metrics.score import evaluate
+from xlate.report.run_directory import MARK
 from xlate.text.lines import write_lines
 
 REFERENCES = [f"the cat number {n} sat on the mat today" for n in range(12)]
@@ -131,3 +134,22 @@ def test_what_does_not_fit_is_refused(
     given = [argument.replace("[{a}]", f"[{files(folder, 'a')}]").format(**names) for argument in arguments]
     assert main(["score", f"ref={folder / 'ref'}", "bootstrap=0", "measures=[bleu]", *given]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("split", "remedy"), [("test", "measure_test=true, or say split=dev"), ("dev", "xlate translate")]
+)
+def test_a_set_that_a_run_has_not_translated(split: str, remedy: str, tmp_path: Path) -> None:
+    (tmp_path / MARK).write_text("")
+    with pytest.raises(InputError, match=f"has not translated the {split} set(?s:.*){remedy}") as caught:
+        read_output(tmp_path, split)
+    assert caught.value.file == str(tmp_path / f"{split}.out")
+    assert (split == "dev") == ("split=dev" not in str(caught.value))
+
+
+def test_a_name_that_is_not_there_says_what_could_stand_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such run or file") as caught:
+        read_output(tmp_path / "nowhere", "dev")
+    assert caught.value.file == str(tmp_path / "nowhere")
+    assert caught.value.expected == "the folder of a run, or a text file with a translation a line"
+    assert "xlate translate" in str(caught.value.remedy)

@@ -1,4 +1,4 @@
-"""Pictures of block translations."""
+"""Pictures of translations and of probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.report.pictures import reordering_picture
+from xlate.report.pictures import reliability_picture, reordering_picture
 
 SOURCE, TARGET = ["das", "sah", "der", "Mann"], ["the", "man", "saw", "that"]
 BLOCKS = [(2, 4, 0, 2, NEUTRAL), (1, 2, 2, 3, LEFT), (0, 1, 3, 4, LEFT)]
@@ -60,3 +60,21 @@ def test_empty_and_very_long_sentences() -> None:
 def test_blocks_outside_the_sentences_are_refused(block: tuple[int, int, int, int, int]) -> None:
     with pytest.raises(InputError, match="block 1 does not fit"):
         reordering_picture(SOURCE, TARGET, [BLOCKS[0], block])
+
+
+def picture(right: float) -> NDArray[np.uint8]:
+    count_B = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 100])
+    nan = np.full(9, np.nan)
+    return reliability_picture({"one": (count_B, np.append(nan, 0.95), np.append(nan, right))})
+
+
+def test_what_is_right_more_often_stands_higher() -> None:
+    rows = []
+    for right in (0.1, 0.9):
+        image = picture(right)
+        assert image.dtype == np.uint8
+        red, blue = image[:, :, 0].astype(int), image[:, :, 2].astype(int)
+        # Blue in the right part of the upper panel: the point, not the bars and the legend.
+        seen = (blue - red > 90)[40 : int(0.62 * len(image)), image.shape[1] * 3 // 4 :]
+        rows.append(float(np.nonzero(seen)[0].mean()))
+    assert rows[1] < rows[0] - 100

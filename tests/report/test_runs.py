@@ -1,14 +1,16 @@
-"""Runs found on disk."""
+"""Runs are found on disk, named apart, and those that differ only in their seed are one setting."""
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 
 import pytest
 
 from tests.report.examples import make_run
 from xlate.errors import InputError
-from xlate.report.runs import collect_runs, differing_settings
+from xlate.report.runs import by_setting, collect_runs, differing_settings, of_common_seeds
+from xlate.report.tables import sweep_table
 
 
 def test_runs_are_found_at_any_depth_once_and_in_natural_order(tmp_path: Path) -> None:
@@ -50,3 +52,99 @@ def test_figures_and_last_values(tmp_path: Path) -> None:
     assert run.last("valid/P") == 0.4
     assert run.last("valid") == 0.4
     assert run.last("val") is None
+
+
+@pytest.mark.parametrize(
+    ("names", "common"),
+    [
+        (["loss=a,seed=1/r", "loss=a,seed=2/r"], "r"),
+        (["x,seed=1", "x,seed=2"], "x"),
+        (["seed2/t/row1", "t/row1"], "row1"),
+        (["one", "second"], "one"),
+        (["1", "2"], "1"),
+    ],
+)
+def test_names_of_settings(tmp_path: Path, names: list[str], common: str) -> None:
+    for seed, name in enumerate(names):
+        make_run(tmp_path / name, {"seed": seed})
+    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == [common]
+
+
+def test_sweeps_over_seeds_are_named_by_their_folders(tmp_path: Path) -> None:
+    for name in ("block", "sparse"):
+        for seed in (1, 2):
+            make_run(tmp_path / name / f"seed={seed}", {"seed": seed, "model": name})
+    found = by_setting(collect_runs([tmp_path / "sparse", tmp_path / "block"]))
+    assert {setting.name: [run.name for run in setting.runs] for setting in found} == {
+        name: [f"{name}/seed={seed}" for seed in (1, 2)] for name in ("block", "sparse")
+    }
+    assert [setting.name for setting in by_setting(collect_runs([tmp_path / "sparse"]))] == ["sparse"]
+    alone = by_setting(collect_runs([tmp_path / "block" / "seed=1", tmp_path / "sparse" / "seed=2"]))
+    assert [setting.name for setting in alone] == ["block/seed=1", "sparse/seed=2"]
+
+
+def test_jobs_of_one_name_are_told_apart_by_as_many_folders_as_needed(tmp_path: Path) -> None:
+    for folder in ("x/sweep", "y/sweep"):
+        for eta in (1, 2):
+            for seed in (1, 2):
+                settings = {"seed": seed, "eta": eta, "model": folder}
+                make_run(tmp_path / folder / f"eta={eta},seed={seed}", settings)
+    make_run(tmp_path / "x" / "sweep" / "other", {"seed": 1, "eta": 3, "model": "x"})
+    found = by_setting(collect_runs([tmp_path / "x" / "sweep", tmp_path / "y" / "sweep"]))
+    assert [setting.name for setting in found] == [
+        "x/sweep/eta=1", "y/sweep/eta=1", "x/sweep/eta=2", "y/sweep/eta=2", "other"
+    ]  # fmt: skip
+
+
+def test_runs_that_no_folder_tells_apart_are_named_by_their_first(tmp_path: Path) -> None:
+    for number in range(1, 5):
+        make_run(tmp_path / f"r{number}", {"seed": number % 2})
+    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == ["r2", "r4"]
+
+
+BLEU = {("mira", 1): 40.5, ("mira", 2): 40.7, ("mira", 3): 40.8, ("mert", 1): 40.0, ("mert", 2): 41.0}
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    for (loss, seed), bleu in BLEU.items():
+        figures = {"finished": True, "test_bleu": bleu, "seconds": 1.0}
+        make_run(tmp_path / f"{loss}-{seed}", {"loss": {"name": loss}, "seed": seed}, figures)
+    make_run(tmp_path / "mert-3", {"loss": {"name": "mert"}, "seed": 3})
+    make_run(tmp_path / "pro-1", {"loss": {"name": "pro"}, "seed": 1}, {"finished": True, "test_bleu": 39.0})
+    return tmp_path
+
+
+def test_seeds_of_a_setting_are_one_row_best_first(sweep: Path) -> None:
+    found = sweep_table(collect_runs([sweep]))
+    columns = {column.title: column for column in found.table.columns}
+    assert list(columns) == ["run", "loss.name", "seeds", "test BLEU", "seconds", "state"]
+    assert columns["run"].values == ["mira", "mert", "pro-1"]
+    assert columns["seeds"].values == [3, 3, 1]
+    assert columns["test BLEU"].values == pytest.approx([40.0 + 2 / 3, 40.5, 39.0])
+    assert columns["test BLEU"].intervals == [
+        pytest.approx(statistics.stdev([40.5, 40.7, 40.8])), pytest.approx(statistics.stdev([40.0, 41.0])), None
+    ]  # fmt: skip
+    assert columns["test BLEU"].best == {0}
+    assert columns["seconds"].intervals is None
+    assert columns["state"].values == ["finished", "2 of 3 finished", "finished"]
+    assert found.around == "± is the standard deviation over seeds"
+
+
+def test_what_is_no_replica_is_another_row(tmp_path: Path) -> None:
+    for name, seed, base in (("a1", 1, "x"), ("a2", 2, "y"), ("copy", 1, "x")):
+        figures = {"finished": True, "test_bleu": 30.0}
+        make_run(tmp_path / name, {"loss": {"eta": 1}, "seed": seed, "base": {"weights": base}}, figures)
+    make_run(tmp_path / "other", {"loss": {"eta": 2}, "seed": 1, "base": None}, {"finished": True, "test_bleu": 1.0})
+    found = by_setting(collect_runs([tmp_path]))
+    assert [(setting.name, [run.name for run in setting.runs]) for setting in found] == [
+        ("a", ["a1", "a2"]), ("copy", ["copy"]), ("other", ["other"])
+    ]  # fmt: skip
+
+
+def test_common_seeds_can_be_paired(sweep: Path) -> None:
+    mert, mira, pro = (setting.runs for setting in by_setting(collect_runs([sweep])))
+    ours, theirs = of_common_seeds(mert[1:], mira[:2])
+    assert [run.name for run in (*ours, *theirs)] == ["mert-2", "mira-2"]
+    ours, theirs = of_common_seeds(mira, pro)
+    assert (len(ours), len(theirs)) == (3, 1)

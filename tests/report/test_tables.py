@@ -25,9 +25,7 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def test_markdown_shows_what_differs_and_the_best(sweep: Path) -> None:
-    assert sweep_table(collect_runs([sweep]), "Sweep").table.markdown() == (
-        "# Sweep\n"
-        "\n"
+    assert sweep_table(collect_runs([sweep])).table.markdown() == (
         "| run | loss.eta | model.floats | dev BLEU | P | seconds | state |\n"
         "|---|---|---|---:|---:|---:|---|\n"
         "| row2 | 0.2 | – | **31.50 ± 0.81** | **0.2000** | 12.3 | finished |\n"

@@ -8,14 +8,13 @@ stands in another block: there pairs of neighbouring blocks are worth learning a
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -29,7 +28,8 @@ from xlate.jobs.report import report
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired, sentence_statistics
-from xlate.text.lines import atomic_write, read_lines
+from xlate.text.json_files import write_json
+from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory
 from xlate.work.side_by_side import side_by_side
 
@@ -104,8 +104,7 @@ OTHERS = (
 BESIDE = (("phrase", "sparse", "classifier", "context"), ("hierarchical", "local", "tuned", "bigrams"))
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A system of the demo and what it scored on the test set."""
 
     system: System
@@ -123,8 +122,15 @@ def demo(config: DemoConfig) -> dict[str, Row]:
     start = time.perf_counter()
     with _few_words():
         works, rows = _trained_systems(config)
-        page = _page(config)
-    _write_summary(Path(config.run), rows)
+        log.info("a page of all runs")
+        settings = [f"runs=[{config.run}]", f"out={config.run}/report"]
+        written = report(load(ReportConfig, "report", settings), printed=False)
+        page = next(path for path in written if path.suffix == ".html")
+    systems = {
+        name: {"title": row.system.title, **row.evaluation.to_json(), "seconds": row.summary["seconds"]}
+        for name, row in rows.items()
+    }
+    write_json(Path(config.run) / "summary.json", {"systems": systems})
     _print(works["phrases"], rows)
     print(f"\n{time.perf_counter() - start:.0f} seconds in all. The runs are in {config.run}.")
     print(f"Look at them in a browser: {page.resolve().as_uri()}")
@@ -154,8 +160,13 @@ def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict
     found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
     summaries = {name: summary for row in found for name, summary in row.items()}
     works = {text: WorkDirectory(Path(f"{config.work}-{text}")).check() for text in WORDS}
-    titled = [system for system in (*FIRST, *OTHERS) if system.title]
-    return works, {one.name: _row(config, works[one.text], one, summaries[one.name]) for one in titled}
+    rows = {}
+    for system in (*FIRST, *OTHERS):
+        if system.title:
+            work, output = works[system.text], read_lines(Path(config.run) / system.name / "test.out")
+            evaluation = evaluate(output, work.references("test"), lowercase=work.lowercased)
+            rows[system.name] = Row(system, evaluation, output, summaries[system.name])
+    return works, rows
 
 
 def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -164,50 +175,22 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
     Where two processes prepare a work directory, one waits for the other and finds it done.
     """
     systems = {system.name: system for system in (*FIRST, *OTHERS)}
-    works = {text: _prepared(config, text) for text in dict.fromkeys(["phrases", *(systems[n].text for n in names)])}
+    works = {}
+    for text in dict.fromkeys(["phrases", *(systems[name].text for name in names)]):
+        given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}", *WORDS[text]]
+        works[text] = prepare(load(PrepareConfig, "prepare", [*given, f"work={config.work}-{text}"]))
     summaries = {}
     for system in (systems[name] for name in names):
         log.info("training: %s", system.title or STEP)
-        summaries[system.name] = _trained(config, works[system.text], system)
+        settings = [setting.format(runs=config.run) for setting in system.settings]
+        given = [f"work={works[system.text].path}", f"seed={config.seed}", *settings]
+        given.append(f"measure_test={str(bool(system.title)).lower()}")
+        folder = Path(config.run) / system.name
+        summary = train(load(TrainConfig, "train", given), folder).summary
+        if summary is None:
+            raise InputError("the demo was stopped", file=folder, remedy="the same command goes on from here")
+        summaries[system.name] = summary
     return summaries
-
-
-def _prepared(config: DemoConfig, text: str) -> WorkDirectory:
-    given = ["data=demo", f"data.generated.test={config.sentences}", f"seed={config.seed}", *WORDS[text]]
-    return prepare(load(PrepareConfig, "prepare", [*given, f"work={config.work}-{text}"]))
-
-
-def _page(config: DemoConfig) -> Path:
-    """A report of all runs for a browser."""
-    log.info("a page of all runs")
-    settings = [f"runs=[{config.run}]", f"out={config.run}/report"]
-    written = report(load(ReportConfig, "report", settings), printed=False)
-    return next(path for path in written if path.suffix == ".html")
-
-
-def _trained(config: DemoConfig, work: WorkDirectory, system: System) -> dict[str, Any]:
-    """The summary of a system's run, which translates the test set when the system has a title."""
-    settings = [setting.format(runs=config.run) for setting in system.settings]
-    given = [f"work={work.path}", f"seed={config.seed}", *settings, f"measure_test={str(bool(system.title)).lower()}"]
-    folder = Path(config.run) / system.name
-    outcome = train(load(TrainConfig, "train", given), folder)
-    if outcome.summary is None:
-        raise InputError("the demo was stopped", file=folder, remedy="the same command goes on from here")
-    return outcome.summary
-
-
-def _row(config: DemoConfig, work: WorkDirectory, system: System, summary: dict[str, Any]) -> Row:
-    output = read_lines(Path(config.run) / system.name / "test.out")
-    return Row(system, evaluate(output, work.references("test"), lowercase=work.lowercased), output, summary)
-
-
-def _write_summary(folder: Path, rows: Mapping[str, Row]) -> None:
-    systems = {
-        name: {"title": row.system.title, **row.evaluation.to_json(), "seconds": row.summary["seconds"]}
-        for name, row in rows.items()
-    }
-    with atomic_write(folder / "summary.json") as stream:
-        stream.write(json.dumps({"systems": systems}, indent=2, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
 def _print(work: WorkDirectory, rows: Mapping[str, Row]) -> None:

@@ -14,6 +14,7 @@ from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.report.runs import Run, Setting, by_seed, collect_runs, of_common_seeds, settings_besides_seed
+from xlate.report.tables import Column, Table
 from xlate.text.lines import atomic_write, read_lines
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
@@ -74,10 +75,8 @@ def table_text(work: WorkDirectory, rows: Rows) -> str:
     table = [_cells(work, rows, measures, number, runs) for number, runs in seeds.items()]
     several = any(len(by_seed(runs)) > 1 for runs in rows.values())
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
-    lines = ["| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
-    rows_shown = ([cells[name].replace("|", "&#124;") for name in shown] for cells in table)
-    lines += ["| " + " | ".join(row) + " |" for row in rows_shown]
-    return "\n".join([*lines, *(["", OVER_SEEDS] if several else [])])
+    columns = [Column(name, [cells[name].replace("|", "&#124;") for cells in table]) for name in shown]
+    return Table(columns).markdown() + (f"\n{OVER_SEEDS}" if several else "")
 
 
 def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
@@ -159,7 +158,7 @@ def _statistics(work: WorkDirectory, runs: list[Run]) -> list[dict[str, Stats]]:
 def _put(page: Path, table: str, work: str, text: str) -> None:
     """Replaces a part of a page, or adds it."""
     begin, end = f"<!-- {table}, {work} -->", f"<!-- end of {table}, {work} -->"
-    part = f"{begin}\n### {table}, {work}\n\n{text}\n{end}"
+    part = f"{begin}\n### {table}, {work}\n\n{text.rstrip()}\n{end}"
     old = page.read_text(encoding="utf-8") if page.exists() else f"# {page.stem}\n"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     new = pattern.sub(lambda _: part, old) if pattern.search(old) else f"{old.rstrip()}\n\n{part}\n"

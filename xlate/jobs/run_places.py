@@ -13,9 +13,8 @@ from copy import copy
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -80,13 +79,31 @@ def located_runs(run: Path) -> TrainConfig:
 
 def named_runs(config: TrainConfig) -> dict[str, str]:
     """The paths of the runs that a configuration names, by what `RUNS` calls them."""
-    found = {name: _held(config, keys) for name, keys in RUNS.items()}
+    found = {
+        name: reduce(lambda held, key: getattr(held, key, None), keys, cast(Any, config)) for name, keys in RUNS.items()
+    }
     return {name: path for name, path in found.items() if path}
 
 
 def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
-    """A run's configuration with the paths at which its files of word classes lie."""
-    return replace(config, model=_with_words(run, config.model, places_of(run).get(WORDS, {})))
+    """A run's configuration with the paths at which its files of word classes lie, which stand among the kinds of
+    words.
+    """
+    placed, model = places_of(run).get(WORDS, {}), copy(config.model)
+
+    def kinds(words: list[str]) -> list[str]:
+        return [",".join(map(file, kind.split(","))) if "," in kind else kind for kind in words]
+
+    def file(stored: str) -> str:
+        return _placed(run, placed, stored) or _found(run, stored, os.path.isfile)
+
+    if model.sparse is not None:
+        model.sparse = replace(model.sparse, words=kinds(model.sparse.words))
+    if model.structure is not None:
+        model.structure = replace(model.structure, words=kinds(model.structure.words))
+    if "words" in vars(model):
+        model.words = kinds(model.words)
+    return replace(config, model=model)
 
 
 def places_of(run: Path) -> dict[str, Any]:
@@ -119,13 +136,9 @@ def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
     """The configuration with the paths of the runs that it names, as they were stored where they are not found."""
     places = places_of(run)
     for name, stored in named_runs(config).items():
-        config = _with(config, RUNS[name], _placed(run, places, name) or _found(run, stored, _is_run))
+        path = _placed(run, places, name) or _found(run, stored, lambda path: (Path(path) / CONFIG_FILE).is_file())
+        config = _with(config, RUNS[name], path)
     return config
-
-
-def _held(settings: Any, keys: Sequence[str]) -> Any:
-    """The value of a key in settings of settings, None where these are missing."""
-    return reduce(lambda held, key: getattr(held, key, None), keys, settings)
 
 
 def _with(settings: T, keys: Sequence[str], value: str) -> T:
@@ -173,25 +186,6 @@ def _identity_at(path: str) -> str | None:
         return None
 
 
-def _with_words(run: Path, model: ModelConfig, placed: Mapping[str, str]) -> ModelConfig:
-    """The model's settings with the paths of files of classes, which stand among the kinds of words."""
-
-    def file(stored: str) -> str:
-        return _placed(run, placed, stored) or _found(run, stored, os.path.isfile)
-
-    def kinds(words: list[str]) -> list[str]:
-        return [",".join(map(file, kind.split(","))) if "," in kind else kind for kind in words]
-
-    model = copy(model)
-    if model.sparse is not None:
-        model.sparse = replace(model.sparse, words=kinds(model.sparse.words))
-    if model.structure is not None:
-        model.structure = replace(model.structure, words=kinds(model.structure.words))
-    if "words" in vars(model):
-        model.words = kinds(model.words)
-    return model
-
-
 def _placed(run: Path, places: Mapping[str, Any], name: str) -> str | None:
     return os.path.join(run, str(places[name])) if name in places else None
 
@@ -226,7 +220,3 @@ def _candidates(run: Path, stored: str) -> Iterator[str]:
 def _as_stored(path: str, stored: str) -> str:
     """The path as it was stored, where that leads to the same place."""
     return stored if os.path.exists(stored) and os.path.samefile(path, stored) else path
-
-
-def _is_run(path: str) -> bool:
-    return (Path(path) / CONFIG_FILE).is_file()

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
@@ -15,6 +14,7 @@ from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.jobs.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of
+from xlate.jobs.systems.grammar import open_grammar
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import is_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
@@ -25,57 +25,12 @@ from xlate.text.factors import located
 from xlate.text.folders import claim_folder
 from xlate.text.tokens import cut
 
-if TYPE_CHECKING:
-    from xlate.models.system import AnySystem
-
 log = logging.getLogger(__name__)
 
 
 KINDS = ("fst", "slf")
 # Says that a folder's files are lattices of ours.
 MARK = "xlate-lattices.json"
-
-
-class LatticeFiles:
-    """Writes one file a line, N.fst or N.slf counted from 0; with OpenFst also the symbols `words.txt`, at the end.
-
-    Raises:
-        InputError: no such format, or a folder that is not ours.
-    """
-
-    def __init__(self, folder: str | Path, kind: str, system: AnySystem) -> None:
-        if kind not in KINDS:
-            raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))
-        self.folder, self.kind, self.system = Path(folder), kind, system
-        self.words: set[str] = set()
-        claim_folder(self.folder, "a set of lattices", MARK, "name another folder with lattice_out=…")
-
-    def write(self, number: int, source: list[str]) -> None:
-        """The lattice of one tokenised line; a line without words has none, nor has one translated in pieces."""
-        from xlate.formats.lattice import write_fst, write_slf
-        from xlate.search.lattice_words import spelled_out
-
-        if not source:
-            return
-        most = self.system.search.max_words
-        if len(source) > most:
-            log.warning("line %d: %d words, more than decoder.max_words=%d: no lattice", number + 1, len(source), most)
-            return
-        arcs, words = self.system.plain_lattice(source)
-        lattice = spelled_out(arcs.graph, arcs.score_A, words)
-        path = self.folder / f"{number}.{self.kind}"
-        if self.kind == "slf":
-            write_slf(path, lattice, str(number))
-            return
-        write_fst(path, lattice)
-        self.words.update(lattice.words)
-
-    def close(self) -> None:
-        """Writes the symbols of all lines, which fstcompile needs."""
-        from xlate.formats.lattice import write_symbols
-
-        if self.kind == "fst":
-            write_symbols(self.folder / "words.txt", self.words)
 
 
 # The share of unknown words above which a text is hardly what the run was trained for.
@@ -94,11 +49,8 @@ class Translation:
     system: AnySystem | None = None
 
 
-class Pair(NamedTuple):
-    """A sentence and the translation that is wanted of it, as words."""
-
-    source: list[str]
-    target: list[str]
+# A sentence and the translation that is wanted of it, as words.
+Pair = tuple[list[str], list[str]]
 
 
 class _ArrivingTokens(Batches[list[str]]):
@@ -142,8 +94,6 @@ class Translator:
                 used.
         """
         if is_grammar(Path(config.run)):
-            from xlate.jobs.systems.grammar import open_grammar
-
             system = open_grammar(Path(config.run), config.decoder, Asked(config.nbest, config.distinct))
             return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
         run = unpacked(Path(config.run))
@@ -192,29 +142,26 @@ class Translator:
             InputError: another number of targets than lines; a process that died.
         """
         if targets is None:
-            return self._translated(Batches([lines]), processes, len(lines))
-        return self._forced(lines, targets, processes)
+            return self.translate_arriving(Batches([lines]), processes, len(lines))
+        pairs = self._pairs(lines, targets)
+        found = each_sentence(_Forcing(self.system), _Forcing.force, pairs, processes)
+        return self._of_forced(pairs, track(found, "forcing", total=len(pairs)))
 
-    def translate_arriving(self, batches: Batches[str], processes: int = 1) -> Iterator[Translation]:
-        """Translates lines as they come, in order; what was translated is not kept, and little is read ahead.
+    def translate_arriving(
+        self, batches: Batches[str], processes: int = 1, total: int | None = None
+    ) -> Iterator[Translation]:
+        """Translates lines as they come, in order; what was translated is not kept, and little is read ahead. `total`
+        is their number, where it is known.
 
         Raises:
             InputError: a process that died.
         """
-        return self._translated(batches, processes, None)
-
-    def _translated(self, batches: Batches[str], processes: int, total: int | None) -> Iterator[Translation]:
         sources = _ArrivingTokens(self.text, batches)
         found = each_arriving(self.system, type(self.system).translate, sources, processes)
         for number, derivations in enumerate(track(found, "translating", total=total)):
             source = sources.waiting.popleft()
             self._say_if_cut(number, source)
             yield self._counted(self._translation(number, source, derivations))
-
-    def _forced(self, lines: Sequence[str], targets: Sequence[str], processes: int) -> Iterator[Translation]:
-        pairs = self._pairs(lines, targets)
-        found = each_sentence(_Forcing(self.system), _Forcing.force, pairs, processes)
-        return self._of_forced(pairs, track(found, "forcing", total=len(pairs)))
 
     def _pairs(self, lines: Sequence[str], targets: Sequence[str]) -> list[Pair]:
         """The tokens of lines and their targets.
@@ -226,21 +173,21 @@ class Translator:
             seen = f"{len(lines)} lines, {len(targets)} targets"
             raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
         return [
-            Pair(line_tokens(self.text, line, number), self.text.target_tokens(target))
+            (line_tokens(self.text, line, number), self.text.target_tokens(target))
             for number, (line, target) in enumerate(zip(lines, targets, strict=True))
         ]
 
     def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
         unreached, most = 0, self.system.search.max_words
-        for number, (pair, derivation) in enumerate(zip(pairs, found, strict=True)):
-            if len(pair.source) > most:
-                seen = number + 1, len(pair.source), most
+        for number, ((source, _), derivation) in enumerate(zip(pairs, found, strict=True)):
+            if len(source) > most:
+                seen = number + 1, len(source), most
                 log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", *seen)
             unreached += derivation is None
             if derivation is None:
-                yield Translation(number, pair.source, "", [])
+                yield Translation(number, source, "", [])
             else:
-                yield self._counted(self._translation(number, pair.source, [derivation]))
+                yield self._counted(self._translation(number, source, [derivation]))
         if unreached:
             log.warning("%d of %d targets cannot be reached", unreached, len(pairs))
 
@@ -256,14 +203,12 @@ class Translator:
         of_number = self.system.with_tables(folder, len(lines))
         if targets is None:
             for number, line in enumerate(track(lines, "translating")):
-                yield self._counted(self._with_system(of_number(number)).translate_line(line, number))
+                of_line = Translator(self.text, of_number(number), detokenize=self.detokenize, trace=self.trace)
+                yield self._counted(of_line.translate_line(line, number))
             return
         pairs = self._pairs(lines, targets)
         forced = (_Forcing(of_number(number)).force(pair) for number, pair in enumerate(track(pairs, "forcing")))
         yield from self._of_forced(pairs, forced)
-
-    def _with_system(self, system: AnySystem) -> Translator:
-        return Translator(self.text, system, detokenize=self.detokenize, trace=self.trace)
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
@@ -340,11 +285,37 @@ def line_tokens(text: TextSides, line: str, number: int) -> list[str]:
         raise located(error, "the text to translate", number + 1) from error
 
 
-def nbest_lines(translation: Translation) -> Iterator[str]:
-    """The derivations of a translation as lines of a Moses n-best list."""
-    for derivation in translation.derivations:
-        assert translation.system is not None
-        yield translation.system.nbest_line(translation.number, derivation)
+def with_lattices(results: Iterable[Translation], folder: Path, kind: str, system: AnySystem) -> Iterator[Translation]:
+    """The same translations; writes the graph of each as it passes into a file that other programs read, N.fst or N.slf
+    counted from 0, with OpenFst at the end also the symbols of all lines, `words.txt`, which fstcompile needs.
+
+    A line without words has none, nor has one that is translated in pieces.
+
+    Raises:
+        InputError: no such format, or a folder that is not ours.
+    """
+    from xlate.formats.lattice import write_fst, write_slf, write_symbols
+    from xlate.search.lattice_words import spelled_out
+
+    if kind not in KINDS:
+        raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))
+    claim_folder(folder, "a set of lattices", MARK, "name another folder with lattice_out=…")
+    most, symbols = system.search.max_words, set[str]()
+    for result in results:
+        number, count = result.number, len(result.source)
+        if count > most:
+            log.warning("line %d: %d words, more than decoder.max_words=%d: no lattice", number + 1, count, most)
+        elif count:
+            arcs, words = system.plain_lattice(result.source)
+            lattice = spelled_out(arcs.graph, arcs.score_A, words)
+            if kind == "slf":
+                write_slf(folder / f"{number}.slf", lattice, str(number))
+            else:
+                write_fst(folder / f"{number}.fst", lattice)
+                symbols.update(lattice.words)
+        yield result
+    if kind == "fst":
+        write_symbols(folder / "words.txt", symbols)
 
 
 @dataclass(frozen=True)
@@ -358,4 +329,4 @@ class _Forcing:
 
     def force(self, pair: Pair) -> AnyDerivation | None:
         """The best derivation, None when there is none, or of too long a sentence, which is not forced."""
-        return self.system.force(*pair) if len(pair.source) <= self.system.search.max_words else None
+        return self.system.force(*pair) if len(pair[0]) <= self.system.search.max_words else None

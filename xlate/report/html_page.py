@@ -67,16 +67,15 @@ def lines_html(rows: Sequence[tuple[str, str]]) -> str:
 
 def table_html(table: Table) -> str:
     """A table with the best values in bold."""
-    rows = [[""] for _ in range(len(table) + 1)]
-    for column in table.columns:
-        kind, best = [] if column.digits is None else ["number"], column.best
-        for row, cells in enumerate(rows, start=-1):
-            names = " ".join([*kind, *(["best"] if row in best else [])])
+    rows: list[str] = []
+    for row in [[(column.title, False) for column in table.columns], *table.rows()]:
+        tag, cells = "td" if rows else "th", ""
+        for column, (text, best) in zip(table.columns, row, strict=True):
+            names = " ".join(["number"] * (column.digits is not None) + ["best"] * best)
             marks = f' class="{names}"' if names else ""
-            tag, text = ("th", column.title) if row < 0 else ("td", column.text(row))
-            cells.append(f"<{tag}{marks}>{html.escape(text)}</{tag}>")
-    head, *body = (f"<tr>{''.join(cells)}</tr>" for cells in rows)
-    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+            cells += f"<{tag}{marks}>{html.escape(text)}</{tag}>"
+        rows.append(f"<tr>{cells}</tr>")
+    return f"<table><thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
 
 
 def picture_html(data: bytes, words: str, kind: str = "png") -> str:

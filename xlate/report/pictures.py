@@ -164,48 +164,21 @@ def _drawn(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]
             line(place, color="#DDDDDD", linewidth=0.7, zorder=0)
     for spine in axes.spines.values():
         spine.set_visible(True)
-    for number, block in enumerate(blocks, start=1):
-        _block(axes, number, block)
-    _legend(figure, [block[4] for block in blocks])
+    for number, (start, end, target_start, target_end, orientation) in enumerate(blocks, start=1):
+        wide, high, colour = end - start, target_end - target_start, COLOURS[orientation]
+        style: dict[str, Any] = {"facecolor": colour, "edgecolor": colour, "linewidth": 1.2, "alpha": 0.85, "zorder": 2}
+        axes.add_patch(Rectangle((start + 0.06, target_start + 0.06), wide - 0.12, high - 0.12, **style))
+        middle = (start + wide / 2, target_start + high / 2)
+        text = f"{number} {LETTERS[orientation]}" if wide > 1 or high > 1 else f"{number}{LETTERS[orientation]}"
+        style = {"color": "white", "fontsize": 11 if len(text) <= 3 else 9, "fontweight": "bold", "zorder": 3}
+        axes.text(*middle, text, ha="center", va="center", **style)
+    shown = [orientation for orientation in MEANINGS if any(block[4] == orientation for block in blocks)]
+    if shown:
+        handles = [Rectangle((0, 0), 1, 1, facecolor=COLOURS[orientation], alpha=0.85) for orientation in shown]
+        labels = [f"{LETTERS[orientation]}: {MEANINGS[orientation]}" for orientation in shown]
+        style = {"frameon": False, "fontsize": 9, "handlelength": 1.0, "columnspacing": 1.4}
+        figure.legend(handles, labels, loc="upper left", ncols=len(handles), **style)
     return figure
-
-
-def _block(axes: Any, number: int, block: Block) -> None:
-    source_start, source_end, target_start, target_end, orientation = block
-    wide, high = source_end - source_start, target_end - target_start
-    axes.add_patch(
-        Rectangle(
-            (source_start + 0.06, target_start + 0.06),
-            wide - 0.12,
-            high - 0.12,
-            facecolor=COLOURS[orientation],
-            edgecolor=COLOURS[orientation],
-            linewidth=1.2,
-            alpha=0.85,
-            zorder=2,
-        )
-    )
-    middle = (source_start + wide / 2, target_start + high / 2)
-    text = f"{number} {LETTERS[orientation]}" if wide > 1 or high > 1 else f"{number}{LETTERS[orientation]}"
-    size = 11 if len(text) <= 3 else 9
-    axes.text(*middle, text, ha="center", va="center", color="white", fontsize=size, fontweight="bold", zorder=3)
-
-
-def _legend(figure: Any, orientations: Sequence[int]) -> None:
-    shown = [orientation for orientation in MEANINGS if orientation in orientations]
-    handles = [Rectangle((0, 0), 1, 1, facecolor=COLOURS[orientation], alpha=0.85) for orientation in shown]
-    labels = [f"{LETTERS[orientation]}: {MEANINGS[orientation]}" for orientation in shown]
-    if handles:
-        figure.legend(
-            handles,
-            labels,
-            loc="upper left",
-            ncols=len(handles),
-            frameon=False,
-            fontsize=9,
-            handlelength=1.0,
-            columnspacing=1.4,
-        )
 
 
 # Of each bin: how many predictions, the mean of their probabilities, and the share of them that were right.

@@ -112,7 +112,15 @@ def _curves(
     panels = figure.subplots(1, len(phases), squeeze=False)[0]
     for axes, phase in zip(panels, phases, strict=True):
         for number, setting in enumerate(settings):
-            _curve(axes, number, labels[number], [run.curves.get(phase, []) for run in setting.runs])
+            steps, mean, deviation = mean_curve([run.curves.get(phase, []) for run in setting.runs])
+            if not steps:
+                continue
+            style = {"color": CYCLE[number % len(CYCLE)], "linestyle": DASHES[number // len(CYCLE) % len(DASHES)]}
+            marker = "o" if len(steps) <= 40 else None
+            axes.plot(steps, mean, marker=marker, markersize=3.5, linewidth=1.5, label=labels[number], **style)
+            if any(deviation):
+                low, high = np.subtract(mean, deviation), np.add(mean, deviation)
+                axes.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0)
         axes.set_title(phase.removeprefix(tag).strip("/"), loc="left", fontsize=11)
         axes.set_xlabel(axis_labels[0])
         # Nothing is between two rounds.
@@ -131,20 +139,6 @@ def _curves(
         )
     figure.tight_layout()
     return figure
-
-
-def _curve(axes: Any, number: int, label: str, curves: Sequence[Points]) -> None:
-    steps, mean, deviation = mean_curve(curves)
-    if not steps:
-        return
-    colour, dash = CYCLE[number % len(CYCLE)], DASHES[number // len(CYCLE) % len(DASHES)]
-    marker = "o" if len(steps) <= 40 else None
-    axes.plot(
-        steps, mean, color=colour, linestyle=dash, marker=marker, markersize=3.5, linewidth=1.5, label=label
-    )  # fmt: skip
-    if any(deviation):
-        low, high = np.subtract(mean, deviation), np.add(mean, deviation)
-        axes.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _bars(settings: Sequence[Setting], labels: Sequence[str], key: str, label: str) -> Any:

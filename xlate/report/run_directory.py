@@ -130,23 +130,16 @@ def versions() -> dict[str, Any]:
 
 def git_commit(folder: Path) -> dict[str, Any]:
     """The commit checked out in a folder, and whether tracked files differ from it; empty outside a repository."""
-    if not (folder / ".git").exists():
-        return {}
-    commit = _git(folder, "rev-parse", "HEAD")
-    if commit is None:
-        return {}
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return {"git_commit": commit, "git_changed": bool(changed)}
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
+    held: dict[str, Any] = {}
+    asked = {"git_commit": ["rev-parse", "HEAD"], "git_changed": ["status", "--porcelain", "--untracked-files=no"]}
+    for key, arguments in asked.items() if (folder / ".git").exists() else ():
+        try:
+            command = ["git", "-C", str(folder), *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        except (OSError, subprocess.SubprocessError):
+            break
+        held[key] = done.stdout.strip()
+    return held | ({"git_changed": bool(held.get("git_changed"))} if held else {})
 
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
@@ -212,7 +205,10 @@ class RunDirectory:
                 for key, old, new in differing_keys(before, versions()):
                     log.warning("%s goes on with another %s: %s, was %s", path, key, new, old)
         else:
-            _check_free(path)
+            if os.path.lexists(checked_name(path)):
+                check_is_folder(path, "a run")
+                if foreign := _foreign(sorted(entry.name for entry in path.iterdir())):
+                    raise foreign_files(path, "a run", foreign, "name another folder with run=…", "this run")
             path.mkdir(parents=True, exist_ok=True)
             run = cls(path, kept)
             # The identity is written first: a run that is killed from here on is recognised and goes on.
@@ -294,15 +290,6 @@ def _is_first(entry: Path) -> bool:
     if entry.name == RECORDS:
         return entry.stat().st_size == 0
     return entry.name in FIRST_FILES or entry.name.startswith(FIRST_BEGINNING)
-
-
-def _check_free(path: Path) -> None:
-    if not os.path.lexists(checked_name(path)):
-        return
-    check_is_folder(path, "a run")
-    foreign = _foreign(sorted(entry.name for entry in path.iterdir()))
-    if foreign:
-        raise foreign_files(path, "a run", foreign, "name another folder with run=…", "this run")
 
 
 def _foreign(names: Sequence[str]) -> list[str]:

@@ -69,22 +69,23 @@ class Table:
     """A table: columns of equal length."""
 
     columns: Sequence[Column]
-    title: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
 
+    def rows(self) -> list[list[tuple[str, bool]]]:
+        """The texts of the cells row by row, each with whether its value is the best of the column."""
+        columns = [(column, column.best) for column in self.columns]
+        return [[(column.text(row), row in best) for column, best in columns] for row in range(len(self))]
+
     def markdown(self) -> str:
         """The table in Markdown, with the best value of each measure in bold."""
-        head = "| " + " | ".join(_cell(column.title) for column in self.columns) + " |"
         rule = "|" + "|".join("---" if column.digits is None else "---:" for column in self.columns) + "|"
-        best = [column.best for column in self.columns]
-        rows = []
-        for row in range(len(self)):
-            cells = [_cell(column.text(row)) for column in self.columns]
-            bold = [f"**{cell}**" if row in best[place] else cell for place, cell in enumerate(cells)]
-            rows.append("| " + " | ".join(bold) + " |")
-        return "\n".join([*([f"# {self.title}", ""] if self.title else []), head, rule, *rows]) + "\n"
+        lines = []
+        for row in [[(column.title, False) for column in self.columns], *self.rows()]:
+            cells = [(text.replace("|", "\\|").replace("\n", " "), best) for text, best in row]
+            lines.append("| " + " | ".join(f"**{text}**" if best else text for text, best in cells) + " |")
+        return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
 
     def tsv(self) -> str:
         """The table with tabs, all digits, and columns for intervals; unknown values are empty."""
@@ -93,26 +94,24 @@ class Table:
             columns.append((column.title, column.values))
             if column.intervals is not None:
                 columns.append((f"{column.title} ±", column.intervals))
-        lines = ["\t".join(title for title, _ in columns)]
-        lines += ["\t".join(_raw(values[row]) for _, values in columns) for row in range(len(self))]
-        return "\n".join(lines) + "\n"
+        lines = [[title for title, _ in columns], *zip(*(values for _, values in columns), strict=True)]
+        texts = (["" if value is None else str(value) for value in line] for line in lines)
+        return "".join("\t".join(re.sub(r"[\t\n]", " ", text) for text in line) + "\n" for line in texts)
 
     def print(self, console: Console | None = None) -> None:
         """Prints the table; cells that do not fit are folded, at blanks or behind commas where they can be."""
         console = console or Console()
         if not console.is_terminal:
             console = Console(file=console.file, width=WIDTH)
-        table = RichTable(box=box.SIMPLE_HEAD, title=escape(self.title) or None)
+        table = RichTable(box=box.SIMPLE_HEAD)
         for column in self.columns:
             justify: Literal["left", "right"] = "left" if column.digits is None else "right"
             table.add_column(escape(column.title), justify=justify, overflow="fold")
-        best = [column.best for column in self.columns]
-        for row in range(len(self)):
+        for row in self.rows():
             cells: list[RenderableType] = []
-            for column, held in zip(self.columns, best, strict=True):
-                text = column.text(row)
+            for column, (text, best) in zip(self.columns, row, strict=True):
                 words = column.digits is not None or " " in text
-                cells.append(Text(text, "bold" if row in held else "") if words else AtCommas(text))
+                cells.append(Text(text, "bold" if best else "") if words else AtCommas(text))
             table.add_row(*cells)
         console.print(table)
 
@@ -158,14 +157,6 @@ def setting_text(value: object) -> Cell:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or NOTHING
     return value if value is None or isinstance(value, int | float | str) else str(value)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _raw(value: Cell) -> str:
-    return "" if value is None else str(value).replace("\t", " ").replace("\n", " ")
 
 
 # The key in a summary, the title, the digits shown, and what is better (+1 higher, -1 lower, 0 neither).
@@ -229,7 +220,7 @@ class SweepTable:
             return [self.table]
         figures = [column for column in self.table.columns if column.title not in self.keys]
         settings = [column for column in self.table.columns if column.title in ("run", *self.keys)]
-        return [Table(figures, self.table.title), Table(settings)]
+        return [Table(figures), Table(settings)]
 
     def print(self, console: Console | None = None) -> None:
         """Prints what fits into the width of a terminal, or 100 columns.
@@ -285,7 +276,7 @@ class SweepTable:
         return shown, usual
 
 
-def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = None) -> SweepTable:
+def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable:
     """The table of some runs: a row for those that differ only in their seed, with the settings that differ between
     rows and every figure that some run has, best first by BLEU on dev.
 
@@ -312,8 +303,13 @@ def sweep_table(runs: Sequence[Run], title: str = "", chosen: Chosen | None = No
         if column is not None:
             columns.append(column)
     if not all(setting.finished for setting in settings):
-        columns.append(Column("state", [_state(setting) for setting in settings]))
-    return SweepTable(settings, Table(columns, title), keys, chosen or {})
+        states = []
+        for setting in settings:
+            finished, count = sum(run.finished for run in setting.runs), len(setting.runs)
+            some = f"{finished} of {count} finished"
+            states.append("unfinished" if not finished else "finished" if finished == count else some)
+        columns.append(Column("state", states))
+    return SweepTable(settings, Table(columns), keys, chosen or {})
 
 
 def _bases(settings: Sequence[Setting], chosen: Chosen) -> list[str]:
@@ -359,13 +355,6 @@ def _figures(
     if all(value is None for value in values):
         return None
     return Column(heading, values, digits, around if any(value is not None for value in around) else None, better)
-
-
-def _state(setting: Setting) -> str:
-    finished = sum(run.finished for run in setting.runs)
-    if len(setting.runs) == 1 or finished in (0, len(setting.runs)):
-        return "finished" if finished else "unfinished"
-    return f"{finished} of {len(setting.runs)} finished"
 
 
 def shown_setting(run: Run, key: str) -> str:

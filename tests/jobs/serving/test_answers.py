@@ -1,15 +1,19 @@
-"""Answers are JSON that says what a derivation is, for every kind of system."""
+"""Requests are checked, and answered in JSON."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.models.test_every_system import SENTENCES, SYSTEMS
 from xlate.jobs.inspect.fired import FiredFeatures
 from xlate.jobs.run_text import TokenizedText
-from xlate.jobs.serving.answers import SHOWN, explained
+from xlate.jobs.serving.answers import SHOWN, Limits, Refused, Request, check_sender, explained, read_request
 from xlate.jobs.translate import Translator
 
 
@@ -43,3 +47,97 @@ def test_features_add_up_with_those_that_are_not_shown() -> None:
     assert told == pytest.approx(charged)
     assert any(step["more"]["count"] for step in answer["steps"])
     assert set(answer["legend"]) >= {"reordering", "source_first"}
+
+
+LIMITS = Limits(bytes=1000, words=5, nbest=10)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"text": "a b"}, Request("a b")),
+        ({"text": " a b \n"}, Request("a b")),
+        ({"text": ""}, Request("")),
+        ({"text": "a\u2028b\tc"}, Request("a\u2028b\tc")),
+        ({"text": "a", "nbest": 10, "explain": True}, Request("a", 10, True)),
+    ],
+)
+def test_what_is_asked(body: dict[str, Any], expected: Request) -> None:
+    assert read_request(json.dumps(body).encode(), LIMITS) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "no JSON"),
+        (b"\xff", "no JSON"),
+        (b"[" * 900, "no JSON"),
+        (b"[]", "no JSON object"),
+        (b'{"text": 3}', "text must be a string"),
+        (b"{}", "text must be a string"),
+        (b'{"text": "a\\nb"}', "one line"),
+        (b'{"text": "a\\u0000b"}', "control character"),
+        (b'{"text": "a\\rb"}', "control character"),
+        (b'{"text": "a\\u0085b"}', "control character"),
+        (b'{"text": "\\ud800"}', "half a character"),
+        (b'{"text": "a", "nbest": 0}', "nbest is out of range"),
+        (b'{"text": "a", "nbest": 11}', "nbest is out of range"),
+        (b'{"text": "a", "nbest": true}', "nbest is out of range"),
+        (b'{"text": "a", "nbest": 2.0}', "nbest is out of range"),
+        (b'{"text": "a", "explain": 1}', "explain must be"),
+        (b'{"text": "a", "nbets": 1}', "unknown field"),
+    ],
+)
+def test_what_is_refused(body: bytes, words: str) -> None:
+    with pytest.raises(Refused, match=words) as caught:
+        read_request(body, LIMITS)
+    assert caught.value.status == 400
+    assert json.dumps(caught.value.body)
+
+
+def test_a_body_that_is_too_large_is_refused() -> None:
+    with pytest.raises(Refused, match="too large") as caught:
+        read_request(b" " * 1001, LIMITS)
+    assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "answered"),
+    [
+        ("localhost:8000", None, True),
+        ("LOCALHOST", None, True),
+        ("127.0.0.9:1", None, True),
+        ("[::1]:8000", None, True),
+        ("10.0.0.7:8000", None, True),
+        ("mt.example.org", None, True),
+        ("evil.example", None, False),
+        ("localhost.evil.example:8000", None, False),
+        ("localhost:8000, evil.example", None, False),
+        ("10.0.0.8", None, False),
+        ("", None, False),
+        ("localhost:8000", "http://localhost:8000", True),
+        ("127.0.0.1:8000", "https://mt.example.org", True),
+        ("localhost:8000", "http://localhost:3000", False),
+        ("localhost:8000", "http://evil.example", False),
+        ("localhost:8000", "null", False),
+        ("localhost:8000", "", False),
+    ],
+)
+def test_only_known_hosts_and_pages_are_answered(host: str, origin: str | None, answered: bool) -> None:
+    environ = {"HTTP_HOST": host} | ({} if origin is None else {"HTTP_ORIGIN": origin})
+    with contextlib.nullcontext() if answered else pytest.raises(Refused) as caught:
+        check_sender(environ, "10.0.0.7", ["mt.example.org"])
+    assert answered or caught.value.status == 403
+
+
+@given(st.dictionaries(st.sampled_from(["text", "nbest", "explain", "x"]), JSON, max_size=4) | JSON)
+def test_any_json_is_a_request_or_refused(value: Any) -> None:
+    with contextlib.suppress(Refused):
+        request = read_request(json.dumps(value).encode(), LIMITS)
+        assert 1 <= request.nbest <= LIMITS.nbest
+        assert "\n" not in request.text

@@ -203,7 +203,11 @@ class RankedLists:
         listed = nbest_candidates(arrays, streams, config.first_id)
         objective = ranking_objective(config)
         statistics_CK = gain_statistics(arrays, streams, objective, rerank.gain_column, config.first_id)
-        heldout_I = held_out(config, len(arrays.sentence_I))
+        settings = config.loss.lists or config.loss.tune
+        assert settings is not None
+        every, lists = settings.heldout_every, len(arrays.sentence_I)
+        # Every so many one, from the end of the first so many on.
+        heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, dtype=np.bool_)
         lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float ones that some lines lack; both are told of.
@@ -235,14 +239,6 @@ def ranking_objective(config: TrainConfig) -> Objective:
     assert settings is not None
     keys = "model.rerank.metric", "model.rerank.gain_column"
     return gain_objective(rerank.metric, rerank.gain_column, keys, settings.gain)
-
-
-def held_out(config: TrainConfig, lists: int) -> Bools:
-    """Which lists are held out, (I,): every so many one, from the end of the first so many on."""
-    settings = config.loss.lists or config.loss.tune
-    assert settings is not None
-    every = settings.heldout_every
-    return np.arange(lists) % every == every - 1 if every else np.zeros(lists, dtype=np.bool_)
 
 
 def text_templates(

@@ -1,4 +1,4 @@
-"""Whatever is opened below the folders is noticed, however it is opened."""
+"""Packing notices what is opened, and refuses names of compressed files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from xlate.jobs.pack import opened_files
+from xlate.config.load import load
+from xlate.config.schema import PackConfig
+from xlate.errors import InputError
+from xlate.jobs.pack import opened_files, pack
 
 
 def test_all_ways_to_open_a_file(tmp_path: Path) -> None:
@@ -51,3 +55,10 @@ def test_a_single_file_may_stand_for_a_folder(tmp_path: Path) -> None:
     with opened_files([tmp_path / "a"]) as found:
         (tmp_path / "a").read_bytes()
     assert found == {tmp_path / "a"}
+
+
+@pytest.mark.parametrize("name", ["block.tar.gz", "block.tgz", "block.zip", "block.gz"])
+def test_the_remedy_for_a_compressed_name_keeps_the_name(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        pack(load(PackConfig, "pack", [f"run={tmp_path}", f"out=some/{name}"]))
+    assert caught.value.remedy == "out=some/block.tar, and gzip some/block.tar later"

@@ -1,4 +1,4 @@
-"""Which features are asked for, how families are spread, what changed between runs."""
+"""The features that a run gave a weight, the families they are of, and how they are shown."""
 
 from __future__ import annotations
 
@@ -6,11 +6,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tests.models.test_every_system import structured
 from xlate.errors import InputError
+from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
+from xlate.features.phrase_templates import PLAIN, REORDERING
+from xlate.features.structure import FAMILIES as STRUCTURE_FAMILIES
 from xlate.jobs.inspect.job import changes_between
-from xlate.jobs.inspect.weights import Learned, families_of, learned_features, of_families, strongest, summaries
+from xlate.jobs.inspect.weights import (
+    PARTS,
+    Learned,
+    decimals,
+    families_of,
+    family_table,
+    learned_features,
+    legend,
+    of_families,
+    print_legend,
+    strongest,
+    strongest_table,
+    summaries,
+)
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
 FAMILIES = ["reordering:source_first:top80", "reordering:pair", "plain:source_first:top80", "WB"]
@@ -90,3 +107,56 @@ def test_changes_are_by_set_and_name_largest_first() -> None:
         ("z", "new", 0.5),
         ("s", "same", 0.0),
     ]
+
+
+def test_every_template_and_family_is_explained() -> None:
+    assert {*REORDERING, *PLAIN, *STRUCTURE_FAMILIES, *BLOCK_FAMILIES} <= set(PARTS)
+
+
+def test_only_the_parts_of_a_name_are_looked_at() -> None:
+    assert [part for part, _ in legend(["reordering:source_first:class50=17{all top},D"])] == [
+        "reordering",
+        "source_first",
+        "class",
+    ]
+    assert [part for part, _ in legend(["word_pair:all,class50(pair,17{insertion})"])] == ["word_pair", "all", "class"]
+    assert [part for part, _ in legend(["WB:all>top"])] == ["WB"]
+    assert legend(["n=a b"]) == []
+
+
+def test_features_of_given_lists_are_explained_by_their_own_words() -> None:
+    told = dict(legend(["pair=haus|house", "length=+1", "ngram=a b", "plain:lengths=1,2"]))
+    assert list(told) == ["plain", "lengths", "ngram", "pair", "length"]
+    assert told["pair"] == "a source word and a target word"
+    assert dict(legend(["plain:pair=das haus|the house"]))["pair"] == PARTS["pair"] == "source and target phrase"
+
+
+def shown(features: list[Learned]) -> str:
+    console = Console(width=100, record=True)
+    rows, listed = summaries(features), strongest(features, 3)
+    console.print(family_table(rows))
+    console.print(strongest_table("strongest", listed, [feature.name for feature in listed]))
+    print_legend([row.family for row in rows], console)
+    return console.export_text()
+
+
+def alternating(*weights: float) -> list[Learned]:
+    kinds = ("word_pair", "parent_child")
+    return [
+        Learned(weight=weight, family=kinds[n % 2], set_name="s", name=f"{kinds[n % 2]}:all,all({n},{n})", feature=n)
+        for n, weight in enumerate(weights)
+    ]
+
+
+def test_small_weights_are_told_apart() -> None:
+    text = shown(alternating(0.00112, 0.00108, -0.00057))
+    for weight in ("+0.00112", "+0.00108", "-0.00057"):
+        assert weight in text
+    assert "an aligned source word of a rule, and one of a rule in a gap of it" in text
+
+
+def test_others_have_three_decimals() -> None:
+    text = shown(alternating(1.5, -0.25))
+    assert "+1.500" in text
+    assert "-0.250" in text
+    assert [decimals([w]) for w in (123.4, 0.1, 0.0999, -0.01, 1e-6)] == [3, 3, 4, 4, 8]

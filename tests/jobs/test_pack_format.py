@@ -1,4 +1,4 @@
-"""Archives of packed runs: equal bytes for equal runs, and nothing of a damaged or foreign one is believed."""
+"""Archives of packed runs hold what the run says, and nothing else gets out."""
 
 from __future__ import annotations
 
