@@ -9,7 +9,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.models.context.lcs_moves import DELETED, LM, PLACE, LatticeMoves, LcsModel, collect_lcs_options
+from xlate.models.context.lcs_moves import DELETED, LatticeMoves, LcsModel, collect_lcs_options
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
 from xlate.models.explained import explained
@@ -107,21 +107,17 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
         steps: list[LcsStep] = []
         before: Span | None = None
-        features_D, lm_state, options = np.zeros(len(self.model.names)), space.start.lm_state, space.options
+        sums_D, lm_state, options = np.zeros(len(self.model.names)), space.start.lm_state, space.options
         for label in labels:
+            features_D, lm_state = space.features(label, lm_state, len(steps))
+            sums_D += features_D
             if label == END_LABEL:
-                features_D[LM] += space.end_logprob(lm_state)
                 break
-            logprob, lm_state = space.language(lm_state, label)
-            features_D += space.fixed_OD[label]
-            features_D[LM] += logprob
-            if self.model.placed is not None:
-                features_D[PLACE] += space.place(label, len(steps))
-            at, unit, log_p = (int(options.position_O[label]), int(options.unit_O[label]), float(options.log_O[label]))
+            at, unit, log_p = int(options.position_O[label]), int(options.unit_O[label]), float(options.log_O[label])
             side = side_of(before, (at, at + 1))
             steps.append(LcsStep(unit, ((at, at + 1),), options.target_O[label], side, log_p))
             before = at, at + 1
-        return Derivation(space.options.words, tuple(steps), features_D, float(self.weights_D @ features_D))
+        return Derivation(options.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
         state_N = np.full(found.graph.nodes, space.start.lm_state)
@@ -129,14 +125,10 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         covered_N = np.zeros(found.graph.nodes, dtype=np.int64)
         ends = found.graph.source_A.tolist(), found.graph.target_A.tolist(), found.label_A.tolist()
         for arc, (source, target, label) in enumerate(zip(*ends, strict=True)):
-            if label == END_LABEL:
-                dense_AD[arc, LM] = space.end_logprob(int(state_N[source]))
-            else:
-                dense_AD[arc] = space.fixed_OD[label]
-                dense_AD[arc, LM], state_N[target] = space.language(int(state_N[source]), label)
-                covered_N[target] = covered_N[source] + 1
-                if self.model.placed is not None:
-                    dense_AD[arc, PLACE] = space.place(label, int(covered_N[source]))
+            features_D, after = space.features(label, int(state_N[source]), int(covered_N[source]))
+            dense_AD[arc] = features_D
+            if label != END_LABEL:
+                state_N[target], covered_N[target] = after, covered_N[source] + 1
         return found._replace(dense_AD=dense_AD)
 
     def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
