@@ -17,7 +17,7 @@ from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
-from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
@@ -106,9 +106,8 @@ class EventKind(Kind):
         """It must have the same model; online training needs the floats only."""
         if config.loss.name == ONLINE:
             check_floats_of_base(config, base)
-            return
-        check_model_of_base(config, base)
-        weights_path(base)
+        else:
+            super().check_base(config, base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The dense weights of the base run, and the scale of its sparse ones; online these themselves."""
