@@ -175,11 +175,11 @@ class EventKind(Kind):
             "source_vocabulary": estimates.work.source_vocabulary,
             "target_vocabulary": estimates.work.target_vocabulary,
             "feature_keys": weights.extra[f"{first}.keys"],
-            "feature_weights": self._checked_set(weights, first, model).sparse_F,
+            "feature_weights": self.checked_set(weights, first, model).sparse_F,
             "more": MoreFloats.of(blocks, more_floats(model.floats)),
         }
 
-    def _checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
+    def checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
         """A set of weights with the floats of the model's settings, in their order."""
         held, names = weights.sets.get(name), self.names(model)
         if held is None or held.dense_names != names:
@@ -214,7 +214,7 @@ class Block(EventKind):
         asked: Asked = Asked(),  # noqa: B008
     ) -> BlockDecoder:
         shared = self._shared(estimates, weights, model)
-        linked, neutral = (self._checked_set(weights, name, model).dense_D for name in self.sets)
+        linked, neutral = (self.checked_set(weights, name, model).dense_D for name in self.sets)
         smoothing = model.orientation_smoothing
         blocks = BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=smoothing)
         return BlockDecoder(blocks, self.search(settings, asked), asked.fast)

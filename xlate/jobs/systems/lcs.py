@@ -13,9 +13,8 @@ from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of, needed
 from xlate.jobs.systems.predictions import check_predicted_by, check_use, predicted_by
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
-from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
+from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
 from xlate.models.context.lcs_moves import NAMES
-from xlate.models.context.lcs_tuned import TunedLcs, language_alone
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 

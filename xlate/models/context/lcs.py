@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import Bools, Floats
+from xlate.candidates.decoded import DecodedList
 from xlate.errors import InputError
-from xlate.models.context.lcs_moves import DELETED, LatticeMoves, LcsModel, collect_lcs_options
+from xlate.models.context.lcs_moves import (
+    DELETED,
+    DELETION,
+    LM,
+    NAMES,
+    LatticeMoves,
+    LcsModel,
+    collect_lcs_options,
+)
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
 from xlate.models.explained import explained
-from xlate.models.system import System
+from xlate.models.system import AnySystem, System
+from xlate.models.tuned import TunedCosts, listed_words
 from xlate.scoring.weights import Weights
 from xlate.search.beam import search_graph
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.processes import each_sentence
 from xlate.search.space import END_LABEL
 from xlate.text.vocabulary import Vocabulary
 
@@ -138,3 +149,38 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
             said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, f"p {np.exp(step.log_p):.3g}")
             lines.append(f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}")
         return explained(lines, self.feature_names, self.weights_D, derivation)
+
+
+def language_alone(names: tuple[str, ...] = NAMES) -> Weights:
+    """The weights of the paper: the language model's score and the costs of deletions as they are."""
+    dense_D = np.zeros(len(names))
+    dense_D[LM], dense_D[DELETION] = 1.0, -1.0
+    return Weights(dense_D, np.zeros(0), names)
+
+
+@dataclass(frozen=True)
+class TunedLcs(TunedCosts):
+    """The lattice decoder; the weight of deletions is tuned where there are any."""
+
+    @property
+    def trained_D(self) -> Bools:
+        """All, but that of deletions which the search does not know."""
+        trained_D = np.ones(len(self.system.feature_names), dtype=np.bool_)
+        trained_D[DELETION] = self.system.search.deletions
+        return trained_D
+
+    @property
+    def uniform(self) -> Weights:
+        """The same for everything that is tuned; deletions cost."""
+        dense_D = np.where(self.trained_D, 1.0 / self.trained_D.sum(), 0.0)
+        dense_D[DELETION] *= -1.0
+        return Weights(dense_D, np.zeros(0), self.system.feature_names)
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+        """Lists without two hypotheses of the same words."""
+        decoder = self.weighted(weights).with_search(nbest=size)
+        for features_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
+            yield DecodedList.of_words(words, features_CD)
+
+    def weighted(self, weights: Weights) -> AnySystem:
+        return self.system.with_weights(weights)
