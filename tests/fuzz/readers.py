@@ -448,5 +448,4 @@ EXCLUDED = {
     "read_output": "what RunDirectory.open and read_lines read",
     "Translator.load": "opens what Translator.open opens",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",
-    "load_distortion": "reads a stage by read_stage, Distortion.load and one array more",
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.systems.test_whole_grammar import write_cdec_system
+from tests.jobs.systems.test_grammar import write_cdec_system
 from tests.models.grammar.moses_system import ARPA, write_moses_system
 from tests.models.phrase.moses_system import write_system
 from xlate.cli.main import main

@@ -106,8 +106,8 @@ def random_model(
         SOURCE,
         rng.normal(-0.5, 0.3, size=5),
         rng.normal(-0.5, 0.3, size=5),
-        keys_F,
-        rng.normal(0, 1, size=len(keys_F)) * (rng.random(len(keys_F)) < 0.9),
+        feature_keys=keys_F,
+        feature_weights=rng.normal(0, 1, size=len(keys_F)) * (rng.random(len(keys_F)) < 0.9),
     )
 
 

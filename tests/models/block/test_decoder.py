@@ -339,7 +339,14 @@ def test_another_target_vocabulary(rng):
     table = replace(model.blocks.table, target_phrases=EncodedText(again, phrases.offsets_S1))
     blocks = replace(model.blocks, table=table)
     mapped = BlockModel(
-        blocks, model.lm, SOURCE, model.linked, model.neutral, model.feature_keys, model.feature_weights, other
+        blocks,
+        model.lm,
+        SOURCE,
+        model.linked,
+        model.neutral,
+        feature_keys=model.feature_keys,
+        feature_weights=model.feature_weights,
+        target_vocabulary=other,
     )
     for length in (2, 6):
         words = random_words(rng, length)
@@ -374,9 +381,9 @@ def test_unusable_weights():
         BlockModel(*good, five, five * np.nan)
     keys = np.array([5, 3], dtype=np.uint64)
     with pytest.raises(InputError, match="not sorted"):
-        BlockModel(*good, five, five, keys, np.ones(2))
+        BlockModel(*good, five, five, feature_keys=keys, feature_weights=np.ones(2))
     with pytest.raises(InputError, match="cannot be used"):
-        BlockModel(*good, five, five, keys[:1], np.ones(2))
+        BlockModel(*good, five, five, feature_keys=keys[:1], feature_weights=np.ones(2))
 
 
 def test_too_long_a_sentence():

@@ -34,7 +34,8 @@ def jumping(seed: int):
     distortion = Distortion(*(3 * rng.random((2, words, 2 * REACH + 1))).astype(np.float32))
     changed = DistortionModel(
         model.blocks, model.lm, SOURCE, rng.normal(-0.5, 0.3, size=7), distortion,
-        (4 * rng.random(len(model.blocks))).astype(np.float32), model.feature_keys, model.feature_weights,
+        (4 * rng.random(len(model.blocks))).astype(np.float32),
+        feature_keys=model.feature_keys, feature_weights=model.feature_weights,
     )  # fmt: skip
     return changed, _Scorer(model, BlockSearch(mode="mon", options=2), [], arpa)
 

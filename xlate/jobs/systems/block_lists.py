@@ -167,15 +167,12 @@ class BlockFolds:
         made = {"kind": self.kind.name, **self.kind.identity_settings(whole, self.model)}
         return identity_of({**made, "on": [whole.identity, self.folds.identity], "version": 1})
 
-    def estimates(self, fold: int) -> WithoutFold:
-        """What a fold's system is made of."""
-        return WithoutFold(self.work, self.folds, fold, self._rows)
-
     def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
         """The system without a fold."""
         keys_F = NO_KEYS if sparse is None else sparse.keys_F
         file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
-        decoder = self.kind.system(self.estimates(fold), file, self.model, search, Asked(nbest))
+        without = WithoutFold(self.work, self.folds, fold, self.rows)
+        decoder = self.kind.system(without, file, self.model, search, Asked(nbest))
         held = weights.sparse_F if len(keys_F) else np.zeros(0)
         # Blocks of a fold have the numbers of the whole text.
         given = decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names
@@ -185,7 +182,8 @@ class BlockFolds:
         """Leaves everything: events are made with it, too."""
 
     @cached_property
-    def _rows(self) -> TableRows:
+    def rows(self) -> TableRows:
+        """Says where the blocks of a fold stand in the table of the whole text."""
         return TableRows(self.work.blocks.table)
 
 

@@ -17,7 +17,7 @@ from xlate.errors import InputError
 from xlate.features.bigram_index import BigramIndex, BlockNames
 from xlate.features.block import FLOATS, block_arrays
 from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
-from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
@@ -106,9 +106,8 @@ class EventKind(Kind):
         """It must have the same model; online training needs the floats only."""
         if config.loss.name == ONLINE:
             check_floats_of_base(config, base)
-            return
-        check_model_of_base(config, base)
-        weights_path(base)
+        else:
+            super().check_base(config, base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The dense weights of the base run, and the scale of its sparse ones; online these themselves."""
@@ -176,11 +175,11 @@ class EventKind(Kind):
             "source_vocabulary": estimates.work.source_vocabulary,
             "target_vocabulary": estimates.work.target_vocabulary,
             "feature_keys": weights.extra[f"{first}.keys"],
-            "feature_weights": self._checked_set(weights, first, model).sparse_F,
+            "feature_weights": self.checked_set(weights, first, model).sparse_F,
             "more": MoreFloats.of(blocks, more_floats(model.floats)),
         }
 
-    def _checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
+    def checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
         """A set of weights with the floats of the model's settings, in their order."""
         held, names = weights.sets.get(name), self.names(model)
         if held is None or held.dense_names != names:
@@ -215,7 +214,7 @@ class Block(EventKind):
         asked: Asked = Asked(),  # noqa: B008
     ) -> BlockDecoder:
         shared = self._shared(estimates, weights, model)
-        linked, neutral = (self._checked_set(weights, name, model).dense_D for name in self.sets)
+        linked, neutral = (self.checked_set(weights, name, model).dense_D for name in self.sets)
         smoothing = model.orientation_smoothing
         blocks = BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=smoothing)
         return BlockDecoder(blocks, self.search(settings, asked), asked.fast)

@@ -13,7 +13,6 @@ import numpy as np
 from xlate.array_types import Ints, Ints32
 from xlate.candidates.context_choices import Places
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
-from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.distances import Distances
 from xlate.jobs.context.context_stores import ContextParts
@@ -25,9 +24,7 @@ from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_f
 from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.phrase.model import PhraseModel
 from xlate.phrases.listed_pairs import listed_pairs
-from xlate.phrases.table import PhraseTable
 from xlate.phrases.table_rows import WholeRows
-from xlate.scoring.weights import WeightsFile
 from xlate.text.factors import factor_values
 from xlate.text.tagging import POS
 from xlate.work.directory import WorkDirectory
@@ -78,6 +75,14 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
     if file.metadata.get("work_identity") != work.identity:
         seen = f"one trained on {config.work}"
         raise InputError("a classifier of other text", file=run, seen=seen, expected=f"one trained on {work.path}")
+    # Its loss says whether it judges each candidate by itself, or that of the classifier that it began as.
+    if config.loss.lists is not None:
+        alone = bool(file.metadata[ALONE])
+    else:
+        # Translating needs it only here, and it takes PyTorch with it.
+        from xlate.losses.loss import losses
+
+        alone = losses()[config.loss.name].judges_each
     parts = ContextParts.of(work, with_located_words(run, config).model)
     weights = file.sets[KIND]
     given = {
@@ -87,19 +92,9 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
         "longest": 1 if config.model.unit == "word" else config.model.longest,
         "weights": replace(weights, sparse_F=weights.sparse_F.astype(np.float32)),
         "factors": _factors_of(work, config.model.factors),
-        "alone": _judges_each(config, file),
+        "alone": alone,
     }
     return parts, file.extra["count_B"], given
-
-
-def _judges_each(config: TrainConfig, file: WeightsFile) -> bool:
-    """Whether a classifier judges each candidate by itself: its loss says it, or that of the one it began as."""
-    if config.loss.lists is not None:
-        return bool(file.metadata[ALONE])
-    # Translating needs it only here, and it takes PyTorch with it.
-    from xlate.losses.loss import losses
-
-    return losses()[config.loss.name].judges_each
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
@@ -173,17 +168,12 @@ def _predicting(
             assert isinstance(use, ContextUseConfig)
             scores = PredictedScores(context_model(run, work), use.only, use.threshold, use.best, use.share, own)
             model, table = replace(model, in_sentence=scores), scores.model.targets.table
-        if own is None:
-            _check_table(table, model, run)
+        if own is None and len(table) != len(model.table):
+            raise InputError(
+                "phrases of another table than the classifier's",
+                file=run,
+                seen=f"{len(model.table)} pairs, {len(table)} there",
+                expected="the phrase table of the work directory",
+                remedy="leave out base=RUN, or take one of the same work directory",
+            )
     return model
-
-
-def _check_table(table: PhraseTable, model: PhraseModel, run: Path) -> None:
-    if len(table) != len(model.table):
-        raise InputError(
-            "phrases of another table than the classifier's",
-            file=run,
-            seen=f"{len(model.table)} pairs, {len(table)} there",
-            expected="the phrase table of the work directory",
-            remedy="leave out base=RUN, or take one of the same work directory",
-        )

@@ -60,7 +60,7 @@ class DistortionKind(EventKind):
         distortion, model1_B = _jump_costs(estimates, model)
         blocks = DistortionModel(
             **shared,
-            weights=self._checked_set(weights, "linked", model).dense_D,
+            weights=self.checked_set(weights, "linked", model).dense_D,
             distortion=distortion,
             model1_B=model1_B,
             direct_discount=model.direct_discount,

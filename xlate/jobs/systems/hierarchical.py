@@ -19,8 +19,8 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
-from xlate.jobs.run_weights import weights_of, weights_path
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, made_of, needed
+from xlate.jobs.run_weights import weights_of
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of, needed
 from xlate.jobs.train.sparse_models import structure_features
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
 from xlate.models.hierarchical.model import COLUMNS
@@ -50,6 +50,7 @@ class Hierarchical(Kind):
 
     name = KIND
     SEARCH = RuleSearch
+    free = ("structure",)
     without_lists = (
         "the hierarchical model learns no sparse features from lists of the training text",
         "loss=mira or another tuner",
@@ -79,11 +80,6 @@ class Hierarchical(Kind):
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
         return _saved_rules(system.weights, system.features)
-
-    def check_base(self, config: TrainConfig, base: Path) -> None:
-        """It must be a hierarchical model of the same rules."""
-        check_model_of_base(config, base, free=("structure",))
-        weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The float weights; online with structure features these, else the sum of those that the base run has."""

@@ -12,7 +12,7 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.run_weights import made_with
+from xlate.jobs.run_weights import made_with, weights_path
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.settings import SearchSettings
@@ -67,7 +67,9 @@ class Kind:
         tunes_from_run: whether tuning goes on from a run of it.
         predicts: whether it says how phrases are translated in context, and translates nothing.
         untrained: whether it translates with weights that are not trained, too.
-        impossible: what is said when something else is asked of it than it can do, and the command that is of use.
+        free: keys of the model that may differ in a run that tuning goes on from.
+        impossible: what is said when something else is asked of it than it can do, and the command that is of use;
+            None for a model that is tuned.
         without_lists: what is said of learning from lists of the training text where there is none, and what is
             expected instead; None where `impossible` says it.
     """
@@ -79,7 +81,8 @@ class Kind:
     tunes_from_run: ClassVar[bool] = False
     predicts: ClassVar[bool] = False
     untrained: ClassVar[bool] = False
-    impossible: ClassVar[tuple[str, str]]
+    impossible: ClassVar[tuple[str, str] | None] = None
+    free: ClassVar[tuple[str, ...]] = ()
     without_lists: ClassVar[tuple[str, str] | None] = None
 
     def open(
@@ -114,13 +117,16 @@ class Kind:
         """The weights of a system in the form of the file that they came from."""
         return Saved({self.name: system.weights}, {}, file.extra)
 
-    def check_base(self, config: TrainConfig, base: Path) -> None:  # noqa: ARG002
+    def check_base(self, config: TrainConfig, base: Path) -> None:
         """Looks whether weights of this kind can be tuned from a run, before anything is written.
 
         Raises:
             InputError: it is missing, unfinished, or of another model.
         """
-        self._refuse(base)
+        if self.impossible is not None:
+            self._refuse(base)
+        check_model_of_base(config, base, self.free)
+        weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:  # noqa: ARG002
         """What a configuration asks to tune.
@@ -175,6 +181,7 @@ class Kind:
         return config
 
     def _refuse(self, run: Path | None) -> NoReturn:
+        assert self.impossible is not None
         what, remedy = self.impossible
         seen, expected = f"model.kind={self.name}", "a run of another model"
         raise InputError(what, file=run, seen=seen, expected=expected, remedy=remedy)

@@ -7,15 +7,14 @@ from pathlib import Path
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_weights import weights_of, weights_path
+from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.context import context_model, distance_model
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, made_of, needed
+from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of, needed
 from xlate.jobs.systems.predictions import check_predicted_by, check_use, predicted_by
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
-from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
+from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
 from xlate.models.context.lcs_moves import NAMES
-from xlate.models.context.lcs_tuned import TunedLcs, language_alone
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 
@@ -51,11 +50,6 @@ class Lcs(Kind):
     def check(self, model: ModelConfig) -> None:
         """The classifiers must be trained."""
         check_use(model.context)
-
-    def check_base(self, config: TrainConfig, base: Path) -> None:
-        """It must be a run with the same classifier."""
-        check_model_of_base(config, base)
-        weights_path(base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The weights; without a tuner those of the language model alone."""

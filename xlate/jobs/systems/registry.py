@@ -12,7 +12,6 @@ from xlate.jobs.run_places import WORK_IDENTITY, located
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked, Kind
 from xlate.models.system import AnySystem
-from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
@@ -83,16 +82,8 @@ def open_system(
         # It refuses, and has no work directory to be looked for.
         return kind.open(run, config, weights, None, asked), None
     config = located(run, config, weights.metadata.get(WORK_IDENTITY), near, given)
-    work = checked_work(run, config, weights) if config.work else None
-    return kind.open(run, config, weights, work, asked), work
-
-
-def checked_work(run: Path, config: TrainConfig, weights: WeightsFile) -> WorkDirectory:
-    """The work directory of a located configuration.
-
-    Raises:
-        InputError: it is not whole, or other data or settings than the run was trained on.
-    """
+    if not config.work:
+        return kind.open(run, config, weights, None, asked), None
     work = WorkDirectory(Path(config.work)).check()
     expected = weights.metadata.get(WORK_IDENTITY)
     if expected != work.identity:
@@ -103,4 +94,4 @@ def checked_work(run: Path, config: TrainConfig, weights: WeightsFile) -> WorkDi
             expected=f"what {run} was trained on, identity {str(expected)[:12]}",
             remedy=f"work=FOLDER names the right one; prepare it as before, or train {run} anew under another name",
         )
-    return work
+    return kind.open(run, config, weights, work, asked), work

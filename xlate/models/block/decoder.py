@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.kernels.orientation import NEUTRAL, RIGHT
+from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
 from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.moves import BlockDerivation, BlockMoves
-from xlate.models.block.options import SentenceOptions, linked_weights, sentence_options
+from xlate.models.block.options import SentenceOptions, linked_weights, options_of_cells
 from xlate.models.block.settings import BlockSearch
 from xlate.models.block.system import BlockSystem
+from xlate.models.derivation import COPIED
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs, linear_scores
@@ -70,7 +71,41 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         return self.changed(model=model)
 
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SentenceOptions:
-        return sentence_options(self.model, self.search, words, longest, cells, block_O)
+        """The options of cells: their costs and target words, and their weighted sums."""
+        model, search = self.model, self.search
+        common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
+        copied_O, more_OX = block_O == COPIED, common["more_OX"]
+        known_O = np.where(copied_O, 0, block_O)
+        orientation_O3 = np.zeros((len(block_O), 3))
+        if len(model.blocks.table):
+            unigram_O = model.blocks.unigram_cost_B[known_O].astype(np.float64)
+            lexical_O = model.blocks.lexical_B[known_O].astype(np.float64)
+            left_O = model.blocks.left_B[known_O] >= search.left_count
+            orientation_O3[:, [LEFT, RIGHT]] = model.orientation_cost_B2[known_O]
+        else:
+            unigram_O, lexical_O, left_O = np.zeros(len(block_O)), np.zeros(len(block_O)), np.zeros(len(block_O), bool)
+        unigram_O[copied_O], lexical_O[copied_O] = search.unknown_unigram, search.unknown_lexical
+        orientation_O3[copied_O, :NEUTRAL] = np.log(2.0)
+        left_O[copied_O] = search.left_count <= 0
+        unigram_O /= (cells % longest + 1).astype(np.int32)
+        linked, own = linked_weights(model, search), len(model.own_floats)
+        static_O3 = np.stack(
+            [
+                w[UNIGRAM] * unigram_O + w[ORIENTATION] * side_O + w[LEXICAL] * lexical_O + more_OX @ w[own:]
+                for side_O, w in zip(orientation_O3.T, (linked, linked, np.asarray(model.neutral)), strict=True)
+            ],
+            axis=1,
+        )
+        alone_O = linked[UNIGRAM] * unigram_O + linked[LEXICAL] * lexical_O + linked[LM_FIRST] * first_O
+        return SentenceOptions(
+            **common,
+            unigram_O=unigram_O,
+            orientation_O3=orientation_O3,
+            lexical_O=lexical_O,
+            left_O=left_O,
+            static_O3=static_O3,
+            alone_O=alone_O + linked[LM_REST] * rest_O + more_OX @ linked[own:],
+        )
 
     def asks(self, label_A: AnyInts) -> Bools:
         """All but those of N steps."""

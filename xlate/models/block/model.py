@@ -51,10 +51,11 @@ class lasting(Generic[Value]):
         return held[self.name]
 
 
+@dataclass(frozen=True)
 class BlockLexicon:
     """Blocks, a language model and F weighted binary features; a model adds its floats.
 
-    It is a frozen dataclass that is used under one vector of weights after the other. No property that is `lasting` may
+    A model is used under one vector of weights after the other. No property that is `lasting` may
     depend on its weights.
 
     Attributes:
@@ -68,14 +69,14 @@ class BlockLexicon:
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
-    feature_keys: Uints
-    feature_weights: Floats
-    target_vocabulary: Vocabulary | None
-    more: MoreFloats
+    feature_keys: Uints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64), kw_only=True)
+    feature_weights: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
+    target_vocabulary: Vocabulary | None = field(default=None, kw_only=True)
+    more: MoreFloats = field(default_factory=MoreFloats.none, kw_only=True)
 
     def reweighted(self, **weights: Any) -> Self:
         """The same under other weights, given by the names of its fields; `lasting` properties are not made again."""
-        other: Self = replace(self, **weights)  # type: ignore[type-var]
+        other = replace(self, **weights)
         other.__dict__[LASTING] = self.__dict__.setdefault(LASTING, {})
         return other
 
@@ -183,12 +184,8 @@ class BlockModel(BlockLexicon):
     the left or right of their predecessor, `neutral` all others (TZ07 section 5.1).
 
     Attributes:
-        blocks, lm, source_vocabulary: what was prepared.
         linked, neutral: weights of (a) to (e) and of the optional floats, shape (5 + X,).
-        feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
-        target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
         orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
-        more: the optional floats.
 
     Raises:
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.
@@ -196,16 +193,9 @@ class BlockModel(BlockLexicon):
 
     own_floats: ClassVar[tuple[str, ...]] = FLOATS
 
-    blocks: BlockSet
-    lm: NgramModel
-    source_vocabulary: Vocabulary
     linked: Floats
     neutral: Floats
-    feature_keys: Uints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    feature_weights: Floats = field(default_factory=lambda: np.zeros(0))
-    target_vocabulary: Vocabulary | None = None
     orientation_smoothing: float = 0.5
-    more: MoreFloats = field(default_factory=MoreFloats.none)
 
     def __post_init__(self) -> None:
         self.check(linked=self.linked, neutral=self.neutral)

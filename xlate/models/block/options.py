@@ -11,9 +11,8 @@ import numpy as np
 from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
 from xlate.kernels.lm.ngram import step_all, walk_sentences
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import span_rows
-from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockLexicon, BlockModel
+from xlate.models.block.model import ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.block.settings import BlockSearch
 from xlate.models.derivation import COPIED
 from xlate.search.forced_decoding import phrases_in
@@ -132,45 +131,6 @@ def _target_phrases(model: BlockLexicon, words: Sequence[str], block_O: Ints32, 
     words_W[places_of(offsets_O1, np.flatnonzero(~copied_O))] = model.lm_ids_T[places_of(places, rows)]
     words_W[offsets_O1[:-1][copied_O]] = model.lm.vocabulary.ids([words[start] for start in start_O[copied_O]])
     return offsets_O1, words_W
-
-
-def sentence_options(
-    model: BlockModel, search: BlockSearch, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32
-) -> SentenceOptions:
-    """Costs and target words of the options, and their weighted sums."""
-    common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
-    copied_O, more_OX = block_O == COPIED, common["more_OX"]
-    known_O = np.where(copied_O, 0, block_O)
-    orientation_O3 = np.zeros((len(block_O), 3))
-    if len(model.blocks.table):
-        unigram_O = model.blocks.unigram_cost_B[known_O].astype(np.float64)
-        lexical_O = model.blocks.lexical_B[known_O].astype(np.float64)
-        left_O = model.blocks.left_B[known_O] >= search.left_count
-        orientation_O3[:, [LEFT, RIGHT]] = model.orientation_cost_B2[known_O]
-    else:
-        unigram_O, lexical_O, left_O = np.zeros(len(block_O)), np.zeros(len(block_O)), np.zeros(len(block_O), bool)
-    unigram_O[copied_O], lexical_O[copied_O] = search.unknown_unigram, search.unknown_lexical
-    orientation_O3[copied_O, :NEUTRAL] = np.log(2.0)
-    left_O[copied_O] = search.left_count <= 0
-    unigram_O /= (cells % longest + 1).astype(np.int32)
-    linked, own = linked_weights(model, search), len(model.own_floats)
-    static_O3 = np.stack(
-        [
-            w[UNIGRAM] * unigram_O + w[ORIENTATION] * orientation_O3[:, o] + w[LEXICAL] * lexical_O + more_OX @ w[own:]
-            for o, w in ((LEFT, linked), (RIGHT, linked), (NEUTRAL, np.asarray(model.neutral)))
-        ],
-        axis=1,
-    )
-    alone_O = linked[UNIGRAM] * unigram_O + linked[LEXICAL] * lexical_O + linked[LM_FIRST] * first_O
-    return SentenceOptions(
-        **common,
-        unigram_O=unigram_O,
-        orientation_O3=orientation_O3,
-        lexical_O=lexical_O,
-        left_O=left_O,
-        static_O3=static_O3,
-        alone_O=alone_O + linked[LM_REST] * rest_O + more_OX @ linked[own:],
-    )
 
 
 def linked_weights(model: BlockModel, search: BlockSearch) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -173,16 +173,14 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         """
         lines = []
         for step in derivation.steps:
-            what = "end of sentence" if step.is_end else "  ".join(self._block(source, step))
+            what, (start, end) = "end of sentence", step.source_span
+            if not step.is_end:
+                seen = "copied" if step.unit == COPIED else f"N={int(self.model.blocks.count_B[step.unit])}"
+                sides = f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"
+                what = f"[{start},{end}) {LETTERS[step.orientation]}  {sides}  ({seen})"
             reasons = ", ".join(f"{how}={value:.4g}" for how, value in self._contributions(step))
             lines.append(f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else ""))
         return "\n".join([*lines, f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"])
-
-    def _block(self, source: Sequence[str], step: BlockStep) -> Iterator[str]:
-        start, end = step.source_span
-        yield f"[{start},{end}) {LETTERS[step.orientation]}"
-        yield f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"
-        yield "(copied)" if step.unit == COPIED else f"(N={int(self.model.blocks.count_B[step.unit])})"
 
     def _contributions(self, step: BlockStep) -> list[tuple[str, float]]:
         """What a step's score is the sum of, as (how it came about, value), strongest first, zeros left out."""

@@ -79,13 +79,6 @@ def influences(
     return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans))
 
 
-def gathered_bags(bags: Bags, part: slice) -> Bags:
-    """Those of some of the things that follow each other."""
-    offsets, ids = bags
-    some = offsets[part.start : part.stop + 1]
-    return some - some[0], ids[some[0] : some[-1]]
-
-
 def _places(words: Ints32, phrase: int, text: EncodedText) -> Spans:
     """Where the words of a phrase stand in a text."""
     size, last = len(words), len(text.ids_T) - len(words) + 1
@@ -147,7 +140,9 @@ def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[S
         part = slice(found.offsets_I1[i], found.offsets_I1[i + 1])
         pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
         ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]
-        candidates = gathered_bags(chosen.ids, part)
+        offsets, ids_N = chosen.ids
+        some = offsets[part.start : part.stop + 1]
+        candidates = some - some[0], ids_N[some[0] : some[-1]]
         rows, names = candidate_weights(model, ids_X, candidates), model.context_names(ids_X, members)
         probability_C = np.exp(log_C)
         if not model.alone:

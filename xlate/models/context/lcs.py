@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import Bools, Floats
+from xlate.candidates.decoded import DecodedList
 from xlate.errors import InputError
-from xlate.models.context.lcs_moves import DELETED, LM, PLACE, LatticeMoves, LcsModel, collect_lcs_options
+from xlate.models.context.lcs_moves import (
+    DELETED,
+    DELETION,
+    LM,
+    NAMES,
+    LatticeMoves,
+    LcsModel,
+    collect_lcs_options,
+)
 from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
 from xlate.models.explained import explained
-from xlate.models.system import System
+from xlate.models.system import AnySystem, System
+from xlate.models.tuned import TunedCosts, listed_words
 from xlate.scoring.weights import Weights
 from xlate.search.beam import search_graph
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.processes import each_sentence
 from xlate.search.space import END_LABEL
 from xlate.text.vocabulary import Vocabulary
 
@@ -107,21 +118,17 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
         steps: list[LcsStep] = []
         before: Span | None = None
-        features_D, lm_state, options = np.zeros(len(self.model.names)), space.start.lm_state, space.options
+        sums_D, lm_state, options = np.zeros(len(self.model.names)), space.start.lm_state, space.options
         for label in labels:
+            features_D, lm_state = space.features(label, lm_state, len(steps))
+            sums_D += features_D
             if label == END_LABEL:
-                features_D[LM] += space.end_logprob(lm_state)
                 break
-            logprob, lm_state = space.language(lm_state, label)
-            features_D += space.fixed_OD[label]
-            features_D[LM] += logprob
-            if self.model.placed is not None:
-                features_D[PLACE] += space.place(label, len(steps))
-            at, unit, log_p = (int(options.position_O[label]), int(options.unit_O[label]), float(options.log_O[label]))
+            at, unit, log_p = int(options.position_O[label]), int(options.unit_O[label]), float(options.log_O[label])
             side = side_of(before, (at, at + 1))
             steps.append(LcsStep(unit, ((at, at + 1),), options.target_O[label], side, log_p))
             before = at, at + 1
-        return Derivation(space.options.words, tuple(steps), features_D, float(self.weights_D @ features_D))
+        return Derivation(options.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
         state_N = np.full(found.graph.nodes, space.start.lm_state)
@@ -129,14 +136,10 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         covered_N = np.zeros(found.graph.nodes, dtype=np.int64)
         ends = found.graph.source_A.tolist(), found.graph.target_A.tolist(), found.label_A.tolist()
         for arc, (source, target, label) in enumerate(zip(*ends, strict=True)):
-            if label == END_LABEL:
-                dense_AD[arc, LM] = space.end_logprob(int(state_N[source]))
-            else:
-                dense_AD[arc] = space.fixed_OD[label]
-                dense_AD[arc, LM], state_N[target] = space.language(int(state_N[source]), label)
-                covered_N[target] = covered_N[source] + 1
-                if self.model.placed is not None:
-                    dense_AD[arc, PLACE] = space.place(label, int(covered_N[source]))
+            features_D, after = space.features(label, int(state_N[source]), int(covered_N[source]))
+            dense_AD[arc] = features_D
+            if label != END_LABEL:
+                state_N[target], covered_N[target] = after, covered_N[source] + 1
         return found._replace(dense_AD=dense_AD)
 
     def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
@@ -146,3 +149,38 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
             said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, f"p {np.exp(step.log_p):.3g}")
             lines.append(f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}")
         return explained(lines, self.feature_names, self.weights_D, derivation)
+
+
+def language_alone(names: tuple[str, ...] = NAMES) -> Weights:
+    """The weights of the paper: the language model's score and the costs of deletions as they are."""
+    dense_D = np.zeros(len(names))
+    dense_D[LM], dense_D[DELETION] = 1.0, -1.0
+    return Weights(dense_D, np.zeros(0), names)
+
+
+@dataclass(frozen=True)
+class TunedLcs(TunedCosts):
+    """The lattice decoder; the weight of deletions is tuned where there are any."""
+
+    @property
+    def trained_D(self) -> Bools:
+        """All, but that of deletions which the search does not know."""
+        trained_D = np.ones(len(self.system.feature_names), dtype=np.bool_)
+        trained_D[DELETION] = self.system.search.deletions
+        return trained_D
+
+    @property
+    def uniform(self) -> Weights:
+        """The same for everything that is tuned; deletions cost."""
+        dense_D = np.where(self.trained_D, 1.0 / self.trained_D.sum(), 0.0)
+        dense_D[DELETION] *= -1.0
+        return Weights(dense_D, np.zeros(0), self.system.feature_names)
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+        """Lists without two hypotheses of the same words."""
+        decoder = self.weighted(weights).with_search(nbest=size)
+        for features_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
+            yield DecodedList.of_words(words, features_CD)
+
+    def weighted(self, weights: Weights) -> AnySystem:
+        return self.system.with_weights(weights)

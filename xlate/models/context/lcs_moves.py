@@ -240,6 +240,18 @@ class LatticeMoves(SearchSpace[LatticeState]):
         shift = shift_of(self.model.placed.reach, covered, int(self.options.position_O[label]))
         return float(self.options.place_OR[label, shift])
 
+    def features(self, label: int, lm_state: int, covered: int) -> tuple[Floats, int]:
+        """The features of a label after a history when so many words are done, (D,), and the history behind it."""
+        if label == END_LABEL:
+            features_D = np.zeros(len(self.model.names))
+            features_D[LM] = self.end_logprob(lm_state)
+            return features_D, lm_state
+        features_D = self.fixed_OD[label].copy()
+        features_D[LM], lm_state = self.language(lm_state, label)
+        if self.model.placed is not None:
+            features_D[PLACE] = self.place(label, covered)
+        return features_D, lm_state
+
     def words_of(self, label: int) -> Words:
         return () if label == END_LABEL else self.options.target_O[label]
 

@@ -11,7 +11,9 @@ from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, s
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.model import LM_FIRST, LM_REST
+from xlate.models.block.options import options_of_cells
 from xlate.models.block.system import BlockSystem
+from xlate.models.derivation import COPIED
 from xlate.models.distortion.model import (
     DIRECT,
     INBOUND,
@@ -20,14 +22,13 @@ from xlate.models.distortion.model import (
     OUTBOUND,
     DistortionModel,
     JumpOptions,
-    jump_options,
 )
 from xlate.models.distortion.moves import JumpMoves
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits
 from xlate.search.graph import SearchGraph
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
 class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch]):
@@ -63,7 +64,36 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         return self.changed(model=self.model.reweighted(weights=dense_D, feature_weights=weights.sparse_F))
 
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> JumpOptions:
-        return jump_options(self.model, self.search, words, longest, cells, block_O)
+        """Costs of the options and of the jumps between all positions, and their weighted sums.
+
+        A word that is copied has the fixed costs of the search settings.
+        """
+        model, search = self.model, self.search
+        common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
+        copied_O, weights = block_O == COPIED, np.asarray(model.weights, dtype=np.float64)
+        known_O = np.where(copied_O, 0, block_O)
+        floats_O3 = np.zeros((len(block_O), 3))
+        if len(model.blocks.table):
+            floats_O3[:, 0] = model.direct_cost_B[known_O]
+            floats_O3[:, 1] = model.model1_B[known_O]
+        floats_O3[copied_O, 0], floats_O3[copied_O, 1] = search.unknown_direct, search.unknown_model1
+        floats_O3[:, 2] = -np.diff(common["phrase_offsets_O1"])
+        static_O = floats_O3 @ weights[[DIRECT, MODEL1, LENGTH]] + common["more_OX"] @ weights[len(model.own_floats) :]
+        ids_n, reach = model.source_vocabulary.ids(words).astype(np.int64), model.distortion.reach
+        left_1 = np.concatenate([[BEGIN_ID], ids_n])
+        jump_1n = np.arange(len(words))[None, :] - np.arange(len(words) + 1)[:, None] + 1
+        column_1n = np.clip(jump_1n, -reach, reach) + reach
+        inbound_1n = model.distortion.inbound_VK[ids_n[None, :], column_1n].astype(np.float64)
+        outbound_1n = model.distortion.outbound_VK[left_1[:, None], column_1n].astype(np.float64)
+        return JumpOptions(
+            **common,
+            floats_O3=floats_O3,
+            static_O=static_O,
+            alone_O=static_O + weights[LM_FIRST] * first_O + weights[LM_REST] * rest_O,
+            inbound_1n=inbound_1n,
+            outbound_1n=outbound_1n,
+            jump_1n=weights[INBOUND] * inbound_1n + weights[OUTBOUND] * outbound_1n,
+        )
 
     def limits(self) -> BeamLimits:
         return BeamLimits(self.search.beam, self.search.log_threshold, self.search.coverage_beam)

@@ -113,7 +113,9 @@ class SynchronousGrammar:
             InputError: there is no such rule for the goal.
         """
         rules = self.scfg.rules
-        phrases = [_phrases(rule.source) for rule in rules]
+        # The phrases between the gaps of each source side.
+        runs = (groupby(rule.source, lambda symbol: isinstance(symbol, str)) for rule in rules)
+        phrases = [[words_of(list(symbols)) for is_word, symbols in each if is_word] for each in runs]
         longest = max((len(phrase) for each in phrases for phrase in each), default=0)
         known = phrases_in(map(self.source, sentences), longest)
         rows = [b for b, each in enumerate(phrases) if known.issuperset(map(" ".join, each))]
@@ -150,12 +152,6 @@ class SynchronousGrammar:
             for gap in gaps_of(rule.source):
                 if gap.label not in known:
                     raise self.scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
-
-
-def _phrases(side: Side) -> list[list[str]]:
-    """The phrases between the gaps of a side."""
-    runs = groupby(side, lambda symbol: isinstance(symbol, str))
-    return [words_of(list(symbols)) for is_word, symbols in runs if is_word]
 
 
 def _label_order(scfg: Scfg, copy_label: str) -> list[str]:
@@ -241,7 +237,12 @@ class _Parse:
 
     def visit(self, start: int, end: int) -> None:
         """Fills the cells of a span and finds its items."""
-        items = [*self._after_word(start, end), *self._after_cells(start, end)]
+        length, word = end - start, self.source[end - 1]
+        before: list[Item] = [(self.grammar.root, ())] if length == 1 else self.items.get((start, end - 1), [])
+        # Items go on by the last word of the span, or by a cell at its end.
+        by_word = ((node.words[word], tails) for node, tails in before if word in node.words)
+        items = [item for item in by_word if item[0].longest >= length]
+        items += self._after_cells(start, end)
         matches: dict[str, list[Match]] = defaultdict(list)
         for node, tails in items:
             for leaf in node.leaves:
@@ -269,15 +270,6 @@ class _Parse:
             node = self.grammar.root.gaps.get(label)
             if node is not None and node.longest > end - start:
                 yield node, (Cell(label, start, end),)
-
-    def _after_word(self, start: int, end: int) -> Iterator[Item]:
-        """The items that go on by the last word of a span."""
-        length, word = end - start, self.source[end - 1]
-        before: list[Item] = [(self.grammar.root, ())] if length == 1 else self.items.get((start, end - 1), [])
-        for node, tails in before:
-            after = node.words.get(word)
-            if after is not None and after.longest >= length:
-                yield after, tails
 
     def _after_cells(self, start: int, end: int) -> Iterator[Item]:
         """The items that go on by a cell at the end of a span, but not over all of it."""

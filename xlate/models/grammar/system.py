@@ -16,12 +16,10 @@ from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, Ga
 from xlate.models.derivation import Derivation, Span, Step, own_spans
 from xlate.models.explained import explained
 from xlate.models.grammar.chart import Tree
-from xlate.models.grammar.decoder import CkyDecoder, Translation
+from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import COPY
 from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
 from xlate.search.settings import SearchSettings
 from xlate.text.vocabulary import BEGIN, END, Vocabulary
 
@@ -92,7 +90,13 @@ class GrammarSystem(System[Any, SearchSettings]):
         if not words:
             return super()._translate(words)
         found = self.decoder.translations(words, distinct=self.search.distinct)
-        listed = [self._derivation(words, one) for one in islice(found, self.search.nbest)]
+        listed: list[Derivation[Any]] = []
+        for one in islice(found, self.search.nbest):
+            steps = list(self._steps(one.tree, words))
+            if steps:
+                steps[0] = replace(steps[0], drawn=tuple(self.decoder.drawn(one.tree, words)))
+            features = partial(self._features, one.tree, tuple(words))
+            listed.append(Derivation(tuple(words), tuple(steps), features, one.score))
         if not listed:
             raise InputError(
                 "the grammar has no derivation of a sentence",
@@ -101,12 +105,6 @@ class GrammarSystem(System[Any, SearchSettings]):
                 remedy="give it glue rules that put any two pieces one behind the other",
             )
         return listed
-
-    def _derivation(self, words: Sequence[str], found: Translation) -> Derivation[GrammarStep]:
-        steps = list(self._steps(found.tree, words))
-        if steps:
-            steps[0] = replace(steps[0], drawn=tuple(self.decoder.drawn(found.tree, words)))
-        return Derivation(tuple(words), tuple(steps), partial(self._features, found.tree, tuple(words)), found.score)
 
     def _features(self, tree: Tree, words: Sequence[str]) -> Floats:
         values = self.decoder.features(tree, words)
@@ -146,21 +144,15 @@ class GrammarSystem(System[Any, SearchSettings]):
         lines = [line for step in derivation.steps for line in step.drawn]
         return explained(lines, self.feature_names, self.weights_D, derivation)
 
-    def space(self, words: Sequence[str]) -> NoReturn:  # noqa: ARG002
+    def space(self, *_: Any, **__: Any) -> NoReturn:
+        """Nothing: there is no search space from left to right, nor what comes of one."""
         raise InputError(
             "a whole grammar is decoded bottom-up",
             seen="asked for lattices, forced decoding and search graphs",
             expected="translations, n-best lists and trace=true",
         )
 
-    def compiled_search(self, space: Any, *, every_arc: bool) -> SearchGraph:  # noqa: ARG002
-        self.space(())
-
-    def derivation(self, space: Any, labels: Sequence[int]) -> Derivation[Any]:  # noqa: ARG002
-        self.space(())
-
-    def arc_features(self, space: Any, found: LatticeArcs) -> LatticeArcs:  # noqa: ARG002
-        self.space(())
+    compiled_search = derivation = arc_features = space
 
 
 def _within(span: Span, size: int) -> Span:

@@ -88,7 +88,7 @@ class BottomUpRules:
 
     def order(self, label: int) -> list[int]:
         """The gaps of a rule in the order of the target, by their places in the source."""
-        match, at = (int(of[0]) for of in self.moves.options.taken_apart(np.array([label])))
+        match, at = self.moves.options.place(label)
         swapped = bool(self.moves.options.found.swapped_R[at])
         order = range(len(self.moves.options.gaps(match, swapped)))
         return list(reversed(order) if swapped else order)

@@ -9,7 +9,6 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
-from xlate.features.structure import StructureFeatures
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hierarchical.facts import path_facts
 from xlate.kernels.search.hierarchical.matches import NO_GAP
@@ -76,8 +75,14 @@ class RuleList:
         """Float features in the order of `RULE_FEATURES`, shape (N, D)."""
         if not len(self) or not self.moves.structure.active:
             return self.floats_ND
+        structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
+        assert structure is not None
+        weights_F = structure.padded(self.sparse_F)
+        id_offsets_A1, ids = structure.of_facts(facts_A5)
+        sums = np.concatenate([np.zeros(1), np.cumsum(weights_F[ids])])
+        ends_N1 = id_offsets_A1[fact_offsets_L1[self.paths.offsets_N1]]
         features_ND = self.floats_ND.copy()
-        features_ND[:, -1] = self._structure_N()
+        features_ND[:, -1] = np.diff(sums[ends_N1])
         return features_ND
 
     @cached_property
@@ -90,16 +95,6 @@ class RuleList:
         state, phrases = int(lm.begin_state), self.moves.options.found.phrases
         features_ND[:, LM] = path_logprobs(lm.arrays, state, END_ID, offsets_N1, self.taken_apart[1], phrases)
         return features_ND
-
-    def _structure_N(self) -> Floats:
-        """The weighted sums of sparse features, shape (N,)."""
-        structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
-        assert structure is not None
-        weights_F = structure.padded(self.sparse_F)
-        id_offsets_A1, ids = structure.of_facts(facts_A5)
-        sums = np.concatenate([np.zeros(1), np.cumsum(weights_F[ids])])
-        ends_N1 = id_offsets_A1[fact_offsets_L1[self.paths.offsets_N1]]
-        return np.asarray(np.diff(sums[ends_N1]), dtype=np.float64)
 
     def derivations(self) -> list[Derivation[RuleStep]]:
         """All of them."""
@@ -168,15 +163,10 @@ def rule_arcs(moves: RuleMoves, found: LatticeArcs) -> LatticeArcs:
     dense_AD[:, LM] = -costs_A2.sum(axis=1)
     offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M
     if moves.model.structure is not None:
-        offsets_A1, ids_M = _structure_ids(moves.model.structure, prefixes, arcs, last_L)
+        fact_offsets_L1, facts_A5 = prefixes.facts
+        id_offsets_A1, ids = moves.model.structure.of_facts(facts_A5)
+        places, offsets_K1 = gathered(id_offsets_A1[fact_offsets_L1], last_L)
+        lengths_A = np.zeros(len(prefixes), dtype=np.int64)
+        lengths_A[arcs] = np.diff(offsets_K1)
+        offsets_A1, ids_M = offsets_of(lengths_A), ids[places]
     return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_A1, sparse_ids_M=ids_M)
-
-
-def _structure_ids(structure: StructureFeatures, prefixes: RuleList, arcs: Ints, last_K: Ints) -> tuple[Ints, Ints32]:
-    """The features of arcs, steps `last_K` of a list, none of the other arcs: offsets and ids."""
-    fact_offsets_L1, facts_A5 = prefixes.facts
-    id_offsets_A1, ids = structure.of_facts(facts_A5)
-    places, offsets_K1 = gathered(id_offsets_A1[fact_offsets_L1], last_K)
-    lengths_A = np.zeros(len(prefixes), dtype=np.int64)
-    lengths_A[arcs] = np.diff(offsets_K1)
-    return offsets_of(lengths_A), ids[places]

@@ -148,8 +148,7 @@ class RuleMoves(SearchSpace[RuleState]):
         for label in labels:
             moves: Iterator[Move[RuleState]] = self.expand(state)
             if label != END_LABEL:
-                match, _ = self.options.taken_apart(np.array([label]))
-                moves = self._place(state, int(match[0]))
+                moves = self._place(state, self.options.place(label)[0])
             move = next(move for move in moves if move.label == label)
             state = move.state
             found.append(move.score)
@@ -163,7 +162,7 @@ class RuleMoves(SearchSpace[RuleState]):
     def words_of(self, label: int) -> Words:
         if label == END_LABEL:
             return ()
-        match, at = (int(of[0]) for of in self.options.taken_apart(np.array([label])))
+        match, at = self.options.place(label)
         known = self._words.get(at)
         if known is None:
             unit, start = int(self.options.found.unit_R[at]), self.options.span(match)[0]
@@ -182,7 +181,7 @@ class RuleMoves(SearchSpace[RuleState]):
         for label in labels:
             if label == END_LABEL:
                 continue
-            match, at = (int(of[0]) for of in self.options.taken_apart(np.array([label])))
+            match, at = self.options.place(label)
             swapped = bool(self.options.found.swapped_R[at])
             gaps, span = self.options.gaps(match, swapped), self.options.span(match)
             unit = int(self.options.found.unit_R[at])

@@ -95,6 +95,11 @@ class RuleOptions:
         match = np.searchsorted(self.label_offsets_M1, labels, side="right") - 1
         return match, self.begin_M[match] + (labels - self.label_offsets_M1[match])
 
+    def place(self, label: int) -> tuple[int, int]:
+        """The match and the translation of one label."""
+        match, at = self.taken_apart(np.array([label]))
+        return int(match[0]), int(at[0])
+
     def span(self, match: int) -> Span:
         """The source words from the first of a match to behind the last one, gaps among them."""
         begin, end = self.matches.spans_M2[match].tolist()

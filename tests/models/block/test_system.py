@@ -38,7 +38,7 @@ def test_a_line_in_full():
     blocks = block_set({("a b", "v w"): (3, 0, 0, 0.5), ("c", "u"): (1, 0, 0, 1.0)})
     weights = np.array([0.0, 0.0, 0.0, 0.0, -2.0])
     key = np.array([0 << 32 | 1], dtype=np.uint64)
-    model = BlockModel(blocks, base.lm, SOURCE, weights, weights, key, np.array([0.75]))
+    model = BlockModel(blocks, base.lm, SOURCE, weights, weights, feature_keys=key, feature_weights=np.array([0.75]))
     decoder = BlockDecoder(model, BlockSearch())
     [derivation] = decoder.translate(["a", "b", "c", "zz"])
     assert decoder.explain(["A", "b", "c", "Zz"], derivation).split("\n") == [
