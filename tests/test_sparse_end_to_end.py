@@ -35,7 +35,7 @@ from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.systems.fold_models import FoldModels
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
-from xlate.jobs.train.sparse_learning import PHI
+from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.sentence_bleu import sentence_bleu

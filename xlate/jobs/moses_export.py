@@ -23,7 +23,7 @@ from xlate.jobs.run_text import text_of
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.sentence_export import ExportedTables
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
-from xlate.jobs.train.folded_sparse import folded
+from xlate.jobs.train.sparse_models import folded
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.text.folders import WholeFolder, check_replaceable, without_mark, write_mark
 from xlate.text.lines import iterate_lines, write_lines

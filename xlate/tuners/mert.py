@@ -18,7 +18,7 @@ from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuned import Tuned, checked_lists
+from xlate.tuners.tuner import Tuned, checked_lists
 
 Scores = Callable[[Floats], Floats]
 

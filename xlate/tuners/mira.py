@@ -26,7 +26,7 @@ from xlate.kernels.learning.mira import (
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
+from xlate.tuners.tuner import Tuned, best_statistics, checked_lists
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from xlate.config.schema import InspectConfig
 from xlate.errors import InputError
-from xlate.jobs.context.inspected import inspect_context
+from xlate.jobs.context.inspection import inspect_context
 from xlate.jobs.inspect.difference import print_difference
 from xlate.jobs.inspect.learned import FamilySummary, Learned, families_of, learned_features, of_families, summaries
 from xlate.jobs.inspect.opened import InspectedRun

@@ -8,6 +8,7 @@ from xlate.config.loss_schema import ListsConfig
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
+from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES
 from xlate.features.sparse_sets import SparseSettings, check_sparse
@@ -16,10 +17,9 @@ from xlate.jobs.context.training import check_context
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import ranking_objective
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
-from xlate.jobs.train.list_settings import check_lists, list_settings
-from xlate.jobs.train.online_training.method import check_online
-from xlate.jobs.train.tuners import TUNERS, optimiser
-from xlate.jobs.train.tuning import tuning_settings
+from xlate.jobs.train.lists import check_lists, list_settings
+from xlate.jobs.train.online import check_online
+from xlate.jobs.train.tuning import optimiser, tuning_settings
 from xlate.losses.loss import Needs, losses
 from xlate.metrics.measures import MEASURES
 from xlate.metrics.objective import Objective

@@ -1,40 +1,47 @@
-"""xlate train: a run trained by the method that its settings ask for."""
+"""xlate train: a run trained by the recipe that its settings ask for.
+
+A training that another run of the sweep has finished is taken from there: tables of a paper repeat rows.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
-from xlate.config.identity import identity_of_training
+from xlate.config.identity import identity_of_training, sums_of_run
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
-from xlate.config.stored import to_yaml
+from xlate.config.stored import read_config, to_yaml
 from xlate.config.varied import varied_settings
 from xlate.jobs.context.list_training import ContextListTraining
 from xlate.jobs.context.training import ContextTraining
 from xlate.jobs.systems.registry import kind_of
-from xlate.jobs.train.global_model.method import NAME as GLOBAL
-from xlate.jobs.train.global_model.method import GlobalMethod
+from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
+from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
-from xlate.jobs.train.local import LocalTraining
-from xlate.jobs.train.online_training.method import OnlineTraining
+from xlate.jobs.train.online import OnlineTraining
+from xlate.jobs.train.recipe import Recipe
 from xlate.jobs.train.rerank import RankTraining
-from xlate.jobs.train.same_training import take_from_sweep
 from xlate.jobs.train.settings import check_training
-from xlate.jobs.train.tuned import TunedTraining
-from xlate.jobs.train.untrained import Untrained
-from xlate.report.run_directory import RunDirectory
+from xlate.jobs.train.tuning import TunedTraining
+from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
+from xlate.report.runs import collect_runs
 from xlate.scoring.device import device_of
 from xlate.text.locks import refused_while_written
-from xlate.train.run import Method, Outcome, RunSettings, conduct
+from xlate.text.opening import checked_name
+from xlate.train.global_model import NAME as GLOBAL
+from xlate.train.run import Outcome, RunSettings, conduct
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
-# They learn from events one by one, or in mini-batches.
-BY_EVENTS = (LocalTraining, ContextTraining)
-UNIFORM = "uniform"
+# The run has its own of these.
+OWN = (MARK, CONFIG_FILE, "summary.json", "checkpoint", ".*", "*.log")
+# Whose classifiers a phrase system uses: dotted keys that name runs.
+RUNS = ("run", "distortion")
 
 
 def train(config: TrainConfig, folder: Path, given: Sequence[str] = (), sweep: Path | None = None) -> Outcome:
@@ -63,32 +70,25 @@ def trained(
     sweep: Path | None = None,
 ) -> Outcome:
     """The same without looking at settings and other processes; `stop` is that of a training this one is a part of."""
-    method = method_of(config)
+    recipe = recipe_of(config)
     if stop is None:
-        _say_device(method)
+        _say_device(recipe)
     # A run without settings of its own for something has those of its base.
-    used = method.config
+    used = recipe.config
     settings = RunSettings(
-        to_yaml(used),
-        identity_of_training(used),
-        varied_settings(used, given),
-        used.checkpoint_seconds,
+        to_yaml(used), identity_of_training(used), varied_settings(used, given), used.checkpoint_seconds
     )
-
-    def taken(run: RunDirectory) -> bool:
-        return sweep is not None and take_from_sweep(run, used, sweep)
-
-    return conduct(method, folder, settings, stop, taken)
+    return conduct(recipe, folder, settings, stop, lambda run: sweep is not None and take_from_sweep(run, used, sweep))
 
 
-def _say_device(method: ConfiguredMethod) -> None:
+def _say_device(recipe: Recipe) -> None:
     """Says so where the device that was asked for, or is there, is not the one that the training runs on."""
-    config = method.config
+    config, part = recipe.config, recipe.on_device
     if config.device == "cpu":
         return
-    part, there = on_device(method), device_of(config.device).type == "cuda"
+    there = device_of(config.device).type == "cuda"
     if there and part is None:
-        batches = isinstance(method, BY_EVENTS) and config.loss.name != UNIFORM
+        batches = recipe.by_events and config.loss.name != UNIFORM
         log.info(
             "device=%s: this training runs on the CPU, nothing of it on a GPU%s",
             config.device,
@@ -98,39 +98,67 @@ def _say_device(method: ConfiguredMethod) -> None:
         log.info("device=%s: no GPU that PyTorch can use, so %s on the CPU", config.device, part)
 
 
-def on_device(method: Method) -> str | None:
-    """What a training does on the device, the CPU or a GPU, that `device` names; None: all is compiled for the CPU."""
-    if isinstance(method, ListTraining):
-        return "lists are learned from"
-    if isinstance(method, BY_EVENTS) and method.config.loss.batch and method.config.loss.name != UNIFORM:
-        return "mini-batches run"
-    return None
-
-
-class ConfiguredMethod(Method, Protocol):
-    """A method with the settings that it trains by."""
-
-    config: TrainConfig
-
-
-def method_of(config: TrainConfig) -> ConfiguredMethod:
+def recipe_of(config: TrainConfig) -> Recipe:
     """How a run is trained.
 
     Raises:
         InputError: something that the training needs is not there.
     """
-    if kind_of(config.model.kind).ranks_lists:
+    kind, loss = kind_of(config.model.kind), config.loss
+    if kind.ranks_lists:
         return RankTraining(config)
-    if kind_of(config.model.kind).predicts:
-        return ContextTraining(config) if config.loss.lists is None else ContextListTraining(config, trained)
+    if kind.predicts:
+        return ContextTraining(config) if loss.lists is None else ContextListTraining(config, trained)
     if config.source.name == ONLINE:
         return OnlineTraining(config)
-    if config.loss.name == GLOBAL:
+    if loss.name == GLOBAL:
         return GlobalMethod(config)
-    if config.loss.lists is not None:
+    if loss.lists is not None:
         return ListTraining(config, trained)
-    if config.loss.tune is not None:
+    if loss.tune is not None:
         return TunedTraining(config)
-    if kind_of(config.model.kind).untrained:
-        return Untrained(config)
-    return LocalTraining(config)
+    return Untrained(config) if kind.untrained else LocalTraining(config)
+
+
+def take_from_sweep(directory: RunDirectory, config: TrainConfig, sweep: Path) -> bool:
+    """Copies what a finished run of the sweep has made by the same training, if there is such a run.
+
+    The same training has the same settings, up to the row of a table that it is for, and is made from the same text
+    and weights. A training that has begun is left to go on.
+
+    Args:
+        directory: the run that is asked for.
+        config: its settings.
+        sweep: the folder whose runs are looked at, at any depth.
+
+    Returns:
+        Whether the run is finished by it; its summary then has the other run's folder as `taken_from`.
+    """
+    if directory.records.path.exists() or not sweep.is_dir():
+        return False
+    sums = cache(sums_of_run)
+    asked = _training(directory.identity, sums)
+    for run in filter(lambda run: run.finished, collect_runs([sweep])):
+        held = RunDirectory.open(run.path)
+        # Measures do not belong to the training, but all that are asked for must be there.
+        if _training(held.identity, sums) == asked and set(config.measures) <= set(
+            read_config(run.path / CONFIG_FILE, TrainConfig).measures
+        ):
+            patterns = shutil.ignore_patterns(*OWN)
+            shutil.copytree(run.path, checked_name(directory.path), ignore=patterns, dirs_exist_ok=True)
+            # The summary, which closes the run, is the last.
+            summary = held.summary or {}
+            directory.write_summary({**summary, "taken_from": summary.get("taken_from", str(run.path))})
+            log.info("%s: the same training is finished in %s and is taken from there", directory.path, run.path)
+            return True
+    return False
+
+
+def _training(identity: Mapping[str, Any], sums: Callable[[Path], dict[str, str]]) -> dict[str, Any]:
+    """The identity without the row, and with weights in the place of the names of runs that predict translations."""
+    kept = {key: value for key, value in identity.items() if key != "row"}
+    used = (kept.get("model") or {}).get("context")
+    if used:
+        predicting = {key: sums(Path(used[key])) for key in RUNS if used.get(key)}
+        kept["model"] = {**kept["model"], "context": {**used, **predicting}}
+    return kept
