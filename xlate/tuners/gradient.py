@@ -1,4 +1,17 @@
-"""x"""
+"""Tuning by gradients: any loss over lists, minimised by L-BFGS on standardised float features and sparse ones; PRO.
+
+The sum of squares of the weights, times l2, keeps losses with a free scale (expected BLEU, likelihoods) from growing
+without end. Standardised means divided by the standard deviation within lists; weights are mapped back.
+
+Tuned weights are kept with sizes that sum to 1, under which lists look nearly flat to most losses, and from there the
+descent ends where it should not: at weights that are good for these lists and for no other translation. So scores
+are first multiplied by what suits the loss best, and what moves the weights away from the beginning is penalised, too.
+A round of tuning then goes only as far as its lists tell.
+
+PRO is tuning as ranking, by a classifier of sampled pairs of hypotheses (Hopkins & May 2011). From each list `samples`
+pairs are drawn; of those that differ by at least `least` in BLEU+1 the `kept` with the largest difference stay. A
+logistic regression on the differences of their features gives the new weights.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +31,7 @@ from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuner import Tuned, best_statistics, checked_lists
+from xlate.tuners.tuner import Tuned, best_statistics, checked_lists, trained
 
 ZERO = (0.0, 0.0)
 # Scores are multiplied by at most two to this power.
@@ -76,7 +89,7 @@ def descend(
     statistics_CK = lists.gain_CG.astype(np.float64)
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     scorer = CompiledScorer(arrays, lists.dense_CD / spread_D, start.dense_D * spread_D, start.sparse_F)
-    trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
+    trained_D = trained(settings.trained_D, start)
     gains = told(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
     gain, offsets = torch.as_tensor(gains), torch.as_tensor(lists.candidate_offsets_I1)
     penalised = _Penalised(
@@ -184,8 +197,7 @@ def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int,
         return Tuned(start, 0.0, {"pairs": 0.0})
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
     found = descend(lists, start, loss, settings.regression, objective)
-    given = settings.regression.trained_D
-    trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
+    trained_D = trained(settings.regression.trained_D, start)
     new, old, share = found.weights, start, settings.share
     if settings.scaled:
         new, old = _scaled(new, trained_D), _scaled(old, trained_D)

@@ -1,4 +1,12 @@
-"""Online updates: from the scores of one list, how far the features of each candidate are added to the weights."""
+"""Online updates: from the scores of one list, how far the features of each candidate are added to the weights.
+
+MIRA makes the smallest step that gives every oracle its margin over every hypothesis (Watanabe et al. 2007, Eq. 3 to
+6); with one oracle and one hypothesis the solution is the closed form `α = max(0, min(C, (L - lead) / |Δ|²))` of the
+paper's section 4.1, which the first step of the ascent takes. The perceptron makes a step of size 1 where a hypothesis
+scores at least as high as an oracle (Liang et al. 2006, who have one of each; of several pairs the mean is taken, so
+that a step is as long as theirs). Tillmann & Zhang (2006) step down a convex loss, as Watanabe et al. give it:
+α = η L max(0, 1 - lead). Any loss over lists makes a step down its slope on the hypotheses and oracles of one list.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +24,6 @@ from xlate.kernels.learning.online import list_slopes
 from xlate.kernels.learning.updates import Rule
 from xlate.losses.loss import Loss, Needs, best_as_truth
 
-Rows = Ints
-
 
 @dataclass(frozen=True)
 class OneList:
@@ -34,8 +40,8 @@ class OneList:
     arrays: CandidateArrays
     score_C: Floats
     gain_C: Floats
-    oracle_M: Rows
-    hypothesis_K: Rows
+    oracle_M: Ints
+    hypothesis_K: Ints
     rule: Rule
     room_F: Floats
 

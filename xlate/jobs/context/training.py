@@ -13,13 +13,12 @@ from xlate.candidates.context_instances import DENSE
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
 from xlate.features.context import ContextFeatures, check_target
 from xlate.jobs.context.context_stores import ContextParts, context_stores
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.predictions import KIND
 from xlate.jobs.train.events import learner_of
-from xlate.jobs.train.recipe import EventRecipe, rounded, settings_of
+from xlate.jobs.train.recipe import EventRecipe, refuse_if, rounded, settings_of
 from xlate.kernels.learning.scores import plain_scores
 from xlate.losses.loss import Needs, losses
 from xlate.memory import check_memory
@@ -109,23 +108,23 @@ def check_context(config: TrainConfig) -> None:
         InputError: a loss that events do not have, two penalties, no kind of targets, a fold that is not there,
             negatives drawn for a loss that compares candidates, or more weights than there is memory for.
     """
-    loss = config.loss
+    loss, model = config.loss, config.model
     known = [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
-    if loss.name not in known:
-        raise InputError("unknown value of loss.name", seen=loss.name, expected=", ".join(known))
-    if loss.l1 and loss.l2:
-        raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
-    left_out, folds = config.model.left_out, config.model.left_out_of
-    if left_out is not None and left_out >= folds:
-        seen, expected = f"model.left_out={left_out} model.left_out_of={folds}", f"0 to {folds - 1}"
-        raise InputError("no such fold", seen=seen, expected=expected)
-    if loss.negatives and (not losses()[loss.name].judges_each or loss.batch):
-        seen = f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}"
-        expected = "loss.negatives=0, or loss=one_vs_rest with loss.batch=0"
-        raise InputError("candidates that are compared must all be there", seen=seen, expected=expected)
-    if config.model.target or config.model.predicts != DISTORTION:
-        check_target(config.model.target)
-    rule, bits = phase_settings(config).rule, config.model.bits
+    refuse_if(loss.name not in known, "unknown value of loss.name", loss.name, ", ".join(known))
+    both = bool(loss.l1 and loss.l2)
+    refuse_if(both, "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
+    absent = model.left_out is not None and model.left_out >= model.left_out_of
+    seen = f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}"
+    refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
+    refuse_if(
+        bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
+        "candidates that are compared must all be there",
+        f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
+        "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
+    )
+    if model.target or model.predicts != DISTORTION:
+        check_target(model.target)
+    rule, bits = phase_settings(config).rule, model.bits
     size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
     check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 

@@ -51,9 +51,7 @@ class GlobalMethod(WorkRecipe):
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
         split = config.loss.globally.split
-        if config.base is None:
-            raise InputError("the global model starts from a run of the local one", seen="no base", expected="base=RUN")
-        base = Path(config.base)
+        base = Path(str(config.base))
         if split == TRAIN:
             _check_folded(config, base)
         else:

@@ -27,7 +27,6 @@ from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
 from xlate.jobs.systems.listed import FoldSystems, ListedModel
 from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
@@ -35,6 +34,7 @@ from xlate.jobs.train.recipe import (
     TrainPart,
     WorkRecipe,
     measured_splits,
+    refuse_if,
     save_tuned,
     settings_of,
     warn_if_all_zero,
@@ -302,22 +302,22 @@ def check_lists(settings: ListsConfig) -> None:
     Raises:
         InputError: settings that do not go together.
     """
-    if settings.candidates == "drawn" and (settings.objective != "expected_bleu" or settings.joint):
-        raise InputError(
-            "candidates drawn by lot stand for expectations",
-            seen=f"loss.lists.objective={settings.objective}, joint={settings.joint}",
-            expected="objective expected_bleu, joint false",
-            remedy="loss.lists.candidates=best",
-        )
-    if settings.rounds > 1 and (settings.candidates == "drawn" or settings.machine is not None):
-        raise InputError(
-            "decoding again goes with lists of the best, on one machine",
-            seen=f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={settings.machine}",
-            expected="loss.lists.rounds=1",
-        )
-    if settings.machine is not None and not settings.machine < settings.machines:
-        seen = f"loss.lists.machine={settings.machine}"
-        raise InputError("no such machine", seen=seen, expected=f"0 to {settings.machines - 1}")
+    drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
+    refuse_if(
+        drawn and (settings.objective != "expected_bleu" or settings.joint),
+        "candidates drawn by lot stand for expectations",
+        f"loss.lists.objective={settings.objective}, joint={settings.joint}",
+        "objective expected_bleu, joint false",
+        "loss.lists.candidates=best",
+    )
+    refuse_if(
+        settings.rounds > 1 and (drawn or machine is not None),
+        "decoding again goes with lists of the best, on one machine",
+        f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={machine}",
+        "loss.lists.rounds=1",
+    )
+    absent = machine is not None and machine >= machines
+    refuse_if(absent, "no such machine", f"loss.lists.machine={machine}", f"0 to {machines - 1}")
 
 
 def list_settings(settings: ListsConfig, seed: int) -> ListSettings:

@@ -37,6 +37,7 @@ from xlate.jobs.train.recipe import (
     Recipe,
     measured_splits,
     not_too_long,
+    refuse_if,
     rounded,
     save_tuned,
     settings_of,
@@ -205,23 +206,30 @@ def check_online(config: TrainConfig) -> None:
         InputError: they do not.
     """
     source = config.source
-    if config.loss.name != ONLINE:
-        seen, expected = f"source=online loss={config.loss.name}", "no loss=…"
-        raise InputError("online training has its own updates", seen=seen, expected=expected, remedy="source.update=…")
+    seen = f"source=online loss={config.loss.name}"
+    told = "online training has its own updates"
+    refuse_if(config.loss.name != ONLINE, told, seen, "no loss=…", "source.update=…")
     update_of(source, config.seed)
     objective_of(source)
-    if source.k > source.nbest:
-        seen = f"source.k={source.k} source.nbest={source.nbest}"
-        raise InputError("fewer translations of a list than are held against oracles", seen=seen, expected="k ≤ nbest")
-    if source.references and source.text is None:
-        seen = f"source.references={list(source.references)} and no source.text"
-        raise InputError("references of no text", seen=seen, expected="source.text=FILE, whose translations they are")
-    if source.folds and not config.work:
-        seen, expected = f"source.folds={source.folds} and no work=", "work=…"
-        raise InputError("folds of no training text", seen=seen, expected=expected)
-    from_run = kind_of(config.model.kind).tunes_from_run
-    if config.base is None and (source.start == "base" or from_run):
-        raise InputError("no run to start from", seen="base is not set", expected="base=RUN")
+    seen = f"source.k={source.k} source.nbest={source.nbest}"
+    told = "fewer translations of a list than are held against oracles"
+    refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
+    seen = f"source.references={list(source.references)} and no source.text"
+    unknown = bool(source.references) and source.text is None
+    refuse_if(unknown, "references of no text", seen, "source.text=FILE, whose translations they are")
+    seen = f"source.folds={source.folds} and no work="
+    refuse_if(bool(source.folds) and not config.work, "folds of no training text", seen, "work=…")
+    check_start(config, source.start)
+
+
+def check_start(config: TrainConfig, start: str) -> None:
+    """Looks whether there is a run to start from where one is needed.
+
+    Raises:
+        InputError: there is none.
+    """
+    needed = start == "base" or kind_of(config.model.kind).tunes_from_run
+    refuse_if(config.base is None and needed, "no run to start from", "base is not set", "base=RUN")
 
 
 def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:

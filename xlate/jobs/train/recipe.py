@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from xlate.array_types import Uints
 from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
 from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.systems.to_tune import ToTune
@@ -28,7 +28,7 @@ from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import CHUNK, Phase, TrainState
-from xlate.train.run import Outcome, Run
+from xlate.train.run import Method, Outcome, Run
 from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
@@ -41,22 +41,14 @@ TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
 FEW_STEPS = 20
 
 
-class Recipe(ABC):
-    """One way to train a configuration; see `xlate.train.run.Method`."""
+class Recipe(Method):
+    """One way to train a configuration."""
 
     config: TrainConfig
     # What the device computes, the CPU or a GPU, that `device` names; None: all is compiled for the CPU.
     on_device: str | None = None
     # Whether it learns from events, one by one or in mini-batches.
     by_events = False
-
-    @abstractmethod
-    def made_from(self) -> Mapping[str, Any]:
-        """What makes the run beside its settings."""
-
-    @abstractmethod
-    def learn(self, run: Run) -> dict[str, Any] | None:
-        """Trains; the figures of the summary, None when it was stopped."""
 
 
 class WorkRecipe(Recipe):
@@ -82,6 +74,16 @@ class EventRecipe(WorkRecipe):
     @property
     def on_device(self) -> str | None:  # type: ignore[override]
         return "mini-batches run" if self.config.loss.batch and self.config.loss.name != "uniform" else None
+
+
+def refuse_if(wrong: bool, message: str, seen: str, expected: str, remedy: str | None = None) -> None:
+    """Refuses settings that are wrong.
+
+    Raises:
+        InputError: they are.
+    """
+    if wrong:
+        raise InputError(message, seen=seen, expected=expected, remedy=remedy)
 
 
 def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:

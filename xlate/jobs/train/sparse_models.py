@@ -36,13 +36,16 @@ def sparse_features(
     Raises:
         InputError: settings that cannot be; see `make_sparse_features`.
     """
-    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
-    source, target = sides_of(work)
-    return make_sparse_features(chosen, table, source, target, orientations, classes_of(work, settings.class_seed))
+    sides, chosen = _sides_of(work), sparse_settings(settings)
+    return make_sparse_features(chosen, table, *sides, orientations, classes_of(work, settings.class_seed))
 
 
-def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
-    """The words of both sides with their counts in the training text."""
+def sparse_settings(settings: SparseConfig) -> SparseSettings:
+    """What a configuration asks for."""
+    return SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
+
+
+def _sides_of(work: WorkDirectory) -> tuple[Side, Side]:
     return side_of(work, "source"), side_of(work, "target")
 
 
@@ -66,7 +69,7 @@ def structure_features(work: WorkDirectory, settings: StructureConfig) -> Struct
         InputError: a family or a kind of words there is none of.
     """
     of_classes = classes_of(work, settings.class_seed)
-    sides = [replace(side, factors=factors_of(work, side)) for side in sides_of(work)]
+    sides = [replace(side, factors=factors_of(work, side)) for side in _sides_of(work)]
     factors = {name for side in sides for name in side.factors}
     source, target = (
         tuple(word_values(kind, side, of_classes) for kind in settings.words if kind not in factors - set(side.factors))
@@ -111,16 +114,15 @@ def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> Spar
     """
     table = model.table
     source, target = model.source_vocabulary, model.target_vocabulary
-    sides = [
+    sides = (
         Side("source", source, _word_counts(table.source_phrases, table.source_count_P, len(source))),
         Side("target", target, _word_counts(table.target_phrases, table.target_count_Q, len(target))),
-    ]
+    )
 
     def no_text(side: str, classes: int) -> Mapping[str, str]:
         no_text_for(f"class{classes} of the {side}")
 
-    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
-    return make_sparse_features(chosen, table, sides[0], sides[1], model.orientations, no_text)
+    return make_sparse_features(sparse_settings(settings), table, *sides, model.orientations, no_text)
 
 
 def no_text_for(words: str) -> NoReturn:
