@@ -33,6 +33,7 @@ from xlate.jobs.train.recipe import (
     not_too_long,
     rounded,
     save_tuned,
+    settings_of,
     warn_if_all_zero,
     warn_if_unmoved,
     warn_of_few_steps,
@@ -154,20 +155,19 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
         return []
 
     def phase(name: str, weights: str, trained: tuple[bool, ...], sparse: bool) -> Phase:
-        settings = PhaseSettings(
+        settings = settings_of(
+            PhaseSettings,
+            loss,
             name=name,
             weights=weights,
             trained=trained,
             train_sparse=sparse,
             use_sparse=sparse,
             epochs=loss.binary.epochs if sparse else loss.floats.epochs,
-            eta=loss.eta,
             eta_sparse=loss.binary.eta if sparse else 0.0,
-            decay=loss.decay,
             subset=1.0 if sparse else loss.floats.subset,
             patience=loss.patience if sparse else 0,
             seed=config.seed,
-            block=loss.block,
             loss=loss.name,
             loss_settings=(("sink", loss.sink),),
             rule=UpdateRule(
@@ -176,7 +176,6 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
                 average=loss.average,
                 project=loss.project_sign,
             ),
-            check_bound=loss.check_bound,
         )
         # A language model knows its own training text too well, so its weight comes out too large there; dev
         # sentences, which it has not seen, give weights that hold for other text.

@@ -5,7 +5,6 @@ It learns from a split with references, or from the training text, decoded in fo
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -32,6 +31,7 @@ from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.lattice_oracle import oracle_example
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.run import Run
+from xlate.train.tuning import fingerprint
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
@@ -78,12 +78,19 @@ class GlobalMethod(WorkRecipe):
             project=loss.project_sign,
             seed=config.seed,
         )
+        made_from = {
+            "loss": asdict(loss),
+            "decoder": asdict(config.decoder),
+            "seed": config.seed,
+            "start": fingerprint(text.start),
+            "on": self.work.identity,
+        }
         training = GlobalTraining(
             lambda weights: text.lattices(kept, weights),
             lambda weights: text.lattices(held, weights),
             settings,
             run.reporter,
-            run.checkpoint(self._identity(text.start)),
+            run.checkpoint(identity_of(made_from)),
         )
         found = training.run(text.start, run.stop.__bool__)
         if found is None:
@@ -103,13 +110,6 @@ class GlobalMethod(WorkRecipe):
             "weights": {name: rounded(one) for name, one in saved.sets.items()},
         }
         return {**figures, **measured_splits(config, self.work, run, steps), "history": epochs}
-
-    def _identity(self, start: Weights) -> str:
-        """What a checkpoint belongs to."""
-        weights = hashlib.sha256(start.dense_D.tobytes() + start.sparse_F.tobytes()).hexdigest()
-        config = self.config
-        settings = {"loss": asdict(config.loss), "decoder": asdict(config.decoder), "seed": config.seed}
-        return identity_of({**settings, "start": weights, "on": self.work.identity})
 
 
 class Sentence(NamedTuple):

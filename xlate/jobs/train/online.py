@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import mmap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -321,6 +321,7 @@ class SharedWeights:
         return Weights(self._values[1 : 1 + dense], self._values[1 + dense : 1 + dense + sparse], self.names)
 
 
+@dataclass
 class ListsOfSentences:
     """Decodes some sentences of a text at a time; a context manager that ends its processes.
 
@@ -330,10 +331,11 @@ class ListsOfSentences:
         processes: how many decode; 1 forks none.
     """
 
-    def __init__(self, system: TunedSystem, lists: NbestLists, processes: int) -> None:
-        self.system, self.lists, self.processes = system, lists, processes
-        self._workers: Workers[DecodedList] | None = None
-        self._shared: SharedWeights | None = None
+    system: TunedSystem
+    lists: NbestLists
+    processes: int
+    _workers: Workers[DecodedList] | None = None
+    _shared: SharedWeights | None = None
 
     def decode(self, weights: Weights, rows: Ints, size: int) -> CandidateBatch:
         """At most `size` translations of each sentence, best first.

@@ -171,6 +171,7 @@ class StoppedDecodingError(Exception):
     """A signal came while a text was decoded."""
 
 
+@dataclass
 class NbestLists:
     """The n-best lists of a text under any weights, with the statistics of an objective as gains.
 
@@ -183,26 +184,18 @@ class NbestLists:
         words: lists keep the words of their hypotheses.
     """
 
-    def __init__(
-        self,
-        system: TunedSystem,
-        text: TuningText,
-        size: int,
-        stop: Callable[[], bool],
-        objective: Objective = BLEU,
-        *,
-        words: bool = False,
-    ) -> None:
-        self.system = system
-        self.text = text
-        self.size = size
-        self.stop = stop
-        self.objective = objective
-        self.words = words
-        # Statistics of other measures than BLEU take milliseconds a sentence, and lists repeat from round to round.
+    system: TunedSystem
+    text: TuningText
+    size: int
+    stop: Callable[[], bool]
+    objective: Objective = BLEU
+    words: bool = False
+
+    def __post_init__(self) -> None:
+        # Statistics of other measures than BLEU take milliseconds per sentence, and lists repeat from round to round.
         self.known: dict[tuple[str, int, str], list[float]] = {}
-        self.numberings = [Numbering(system.vocabulary, source) for source in text.sources]
-        pairs = zip(self.numberings, text.references, strict=True)
+        self.numberings = [Numbering(self.system.vocabulary, source) for source in self.text.sources]
+        pairs = zip(self.numberings, self.text.references, strict=True)
         self.references = [[numbering.ids(words) for words in rows] for numbering, rows in pairs]
 
     def decode(self, weights: Weights) -> CandidateBatch:
@@ -224,8 +217,8 @@ class NbestLists:
         references = [self.references[i] for i in sentences]
         text = EncodedText.from_ids(row for rows in references for row in rows)
         lists = listed(found, text, offsets_of([len(rows) for rows in references]), words=self.words)
-        beside = [self._statistics(name, found, sentences) for name in self.objective.others]
-        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *beside], axis=1)) if beside else lists
+        others = [self._statistics(name, found, sentences) for name in self.objective.others]
+        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *others], axis=1)) if others else lists
 
     def _statistics(self, name: str, found: Sequence[DecodedList], sentences: Sequence[int]) -> Floats32:
         """The statistics of another measure, which is made from text."""
