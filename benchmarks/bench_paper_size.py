@@ -34,8 +34,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.sampler import epoch_order
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.scoring.weights import Weights
-from xlate.train.learner import InstanceLearner
-from xlate.train.state import PhaseSettings
+from xlate.train.learner import InstanceLearner, PhaseSettings
 from xlate.updates.rule import UpdateRule
 
 DATAPOINTS, FEATURES, ITERATIONS, CHUNK = 3_150_000, 15_000_000, 40, 150_000

@@ -25,8 +25,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
-from xlate.train.list_learner import ListSettings
-from xlate.train.list_learner_device import DeviceListLearner
+from xlate.train.list_learner import DeviceListLearner, ListSettings
 
 ROUNDS = 5
 WEIGHTS, LIST, PARTS, IDS, SHARED = 3_000_000, 100, 9, 30, 150

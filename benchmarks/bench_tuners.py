@@ -33,11 +33,10 @@ from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
 from xlate.text.lines import read_lines
-from xlate.tuners.gradient import GradientSettings, descend
+from xlate.tuners.gradient import GradientSettings, ProSettings, descend, pro
 from xlate.tuners.mert import MertSettings, mert
 from xlate.tuners.mira import MiraSettings, mira
-from xlate.tuners.pro import ProSettings, pro
-from xlate.tuners.tuned import Tuned
+from xlate.tuners.tuner import Tuned
 
 SEEDS = (1, 2, 3)
 Step = Callable[[CandidateBatch, Weights, int], Tuned]

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
-from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from tests.test_end_to_end import (
+    QUICK,
+    run,  # noqa: F401
+    work,  # noqa: F401
+)
 from xlate.cli.main import main
 from xlate.cli.shell.arguments import read_words
 from xlate.cli.train import expand
@@ -17,7 +21,7 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.jobs.paper_page import write_pages
 from xlate.jobs.systems.block_lists import block_stores
-from xlate.jobs.train.global_model.texts import FoldedText
+from xlate.jobs.train.global_model import FoldedText
 from xlate.scoring.centring import true_occurrences
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights

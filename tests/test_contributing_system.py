@@ -11,8 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from xlate.config.tune_schema import MiraConfig
-from xlate.jobs.train.tuners import optimiser
-from xlate.jobs.train.tuning import NbestLists, TuningText
+from xlate.jobs.train.tuning import NbestLists, TuningText, optimiser
 from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
 from xlate.models.tuned import TunedCosts
@@ -170,5 +169,5 @@ def test_its_global_model_is_trained() -> None:
 
     settings = GlobalSettings(rounds=2, epochs=20, rule="sgd", eta=0.1)
     after, figures = GlobalTraining(decode, None, settings).run(system.weights)
-    assert figures[-1].loss < figures[1].loss
+    assert figures[-1]["loss"] < figures[1]["loss"]
     assert words_of(system.with_weights(after)) == list(TEXT.values())

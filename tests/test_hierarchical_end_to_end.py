@@ -22,7 +22,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
-from xlate.jobs.train.online_training.method import OnlineTraining
+from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.model import UNKNOWN

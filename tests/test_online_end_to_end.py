@@ -15,7 +15,7 @@ from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
-from xlate.jobs.train.online_training.method import OnlineTraining
+from xlate.jobs.train.online import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.table_rows import TableRows

@@ -20,7 +20,10 @@ import pytest
 import torch
 
 from tests.align.parted_copies import parted_copies
-from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_end_to_end import (
+    run,  # noqa: F401
+    work,  # noqa: F401
+)
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
 from xlate.candidates import units
@@ -35,7 +38,7 @@ from xlate.features.sparse_subset import features_of_subset
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.jobs.systems.phrase_lists import PhraseFolds
-from xlate.jobs.train.sparse_learning import PHI
+from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.bleu import sentence_bleu

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from xlate.errors import InputError
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.scoring.weights import load_weights
-from xlate.train.list_checkpoint import ListCheckpoint, ListState
+from xlate.train.checkpoint import Checkpoint
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=2", "loss.lists.nbest=10", "loss.lists.shard=150", "loss.lists.epochs=3"]
@@ -85,15 +86,15 @@ class Killed(BaseException):
 def test_killed_after_an_epoch_it_ends_with_the_same_bytes(
     own: Path, base: Path, on: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save, saved = ListCheckpoint.save, []
+    save, saved = Checkpoint.save, []
 
-    def once(self: ListCheckpoint, state: ListState) -> None:
-        save(self, state)
-        saved.append(len(state.figures))
+    def once(self: Checkpoint, state: dict[str, Any], *arrays: Any) -> None:
+        save(self, state, *arrays)
+        saved.append(len(state["figures"]))
         if len(saved) == 1:
             raise Killed
 
-    monkeypatch.setattr(ListCheckpoint, "save", once)
+    monkeypatch.setattr(Checkpoint, "save", once)
     asked = ["train", f"work={own}", f"run={tmp_path / 'run'}", *ON, f"base={base}", "checkpoint_seconds=0"]
     with pytest.raises(Killed):
         main(asked)

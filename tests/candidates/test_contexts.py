@@ -18,9 +18,7 @@ from xlate.kernels.learning.crossing import crossed, crossed_ids
 from xlate.kernels.learning.scores import plain_scores
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
-from xlate.train.device_learner import DeviceLearner
-from xlate.train.learner import InstanceLearner
-from xlate.train.state import PhaseSettings
+from xlate.train.learner import DeviceLearner, InstanceLearner, PhaseSettings
 from xlate.updates.rule import UpdateRule
 
 SIZE = 1 << 9

@@ -20,7 +20,7 @@ def test_the_demo_corpus_is_not_made_unsaid(
     prepared, trained = [], []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("xlate.jobs.prepare.prepare", lambda config: prepared.append(config.work))
-    monkeypatch.setattr("xlate.jobs.train.settings.check_training", lambda config: None)
+    monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
     monkeypatch.setattr(
         "xlate.jobs.train.train.train", lambda config, *_: trained.append(config.work) or Outcome(summary={})
     )

@@ -65,8 +65,8 @@ from xlate.text.lines import count_lines, iterate_lines, read_lines, read_parall
 from xlate.text.tagging import open_tagger
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
-from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from xlate.train.state import TrainState
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.loop import Standing, TrainState
 from xlate.work.annotation_store import (
     load_copies,
     load_documents,
@@ -244,7 +244,7 @@ def write_stage(folder: Path) -> None:
 def write_checkpoint(folder: Path) -> None:
     sets = {"linked": our_weights()}
     state = TrainState(1, 2, 3, 400, 0.3, 0.7, 0.25, 1, [{"phase": "floats", "P": 0.5}])
-    save_checkpoint(folder / "file", Checkpoint(sets, sets, state, {"mean": np.ones(3)}), "identity")
+    Standing(sets, sets, state, {"mean": np.ones(3)}).save(Checkpoint(folder / "file", "identity"))
 
 
 def write_shards(folder: Path) -> None:
@@ -404,7 +404,7 @@ READERS = [
     Reader("load_weights", write_our_weights, lambda folder: list(
         load_weights(folder / "weights.safetensors").learned("model"))),
     Reader("read_datapoints", text("1 2 0.5 0.5 2 3 4\n-1 2 0.5 -1e-3 0\n0\n1 2 1 1 1 7\n0\n"), of(read_datapoints)),
-    Reader("load_checkpoint", write_checkpoint, of(load_checkpoint, "identity")),
+    Reader("Standing.load", write_checkpoint, lambda folder: Standing.load(Checkpoint(folder / "file", "identity"))),
     Reader("CandidateStore.open", write_store, open_store),
     Reader("CandidateStore.open (shards of units)", write_shards, open_store),
     Reader("read_sparse_names", write_lists, lambda folder: read_sparse_names(

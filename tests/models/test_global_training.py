@@ -77,7 +77,7 @@ def test_a_round_makes_references_more_probable(name: str) -> None:
 
     settings = GlobalSettings(rounds=2, epochs=4, rule="sgd", eta=0.005, eta_sparse=0.05)
     after, figures = GlobalTraining(decode, None, settings).run(system.weights)
-    assert figures[-1].loss < figures[1].loss
+    assert figures[-1]["loss"] < figures[1]["loss"]
     assert (after.dense_D != system.weights.dense_D).any()
     assert not len(after.sparse_F) or (after.sparse_F != system.weights.sparse_F).any()
 

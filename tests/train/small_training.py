@@ -15,10 +15,10 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.loop import Phase, Training
+from xlate.train.learner import PhaseSettings
+from xlate.train.loop import Phase, Standing, Training
 from xlate.train.reporter import NullReporter
 from xlate.train.signals import StopFlag
-from xlate.train.state import PhaseSettings
 from xlate.updates.rule import UpdateRule
 
 NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4
@@ -94,10 +94,8 @@ def training(
     store, heldout = CandidateStore.open(folder / "train"), CandidateStore.open(folder / "heldout")
     return Training(
         phases=[Phase(phase, store, heldout) for phase in phases],
-        checkpoint=folder / checkpoint,
-        identity=IDENTITY,
+        checkpoint=Checkpoint(folder / checkpoint, IDENTITY, checkpoint_seconds),
         reporter=reporter or NullReporter(),
-        checkpoint_seconds=checkpoint_seconds,
         chunk=chunk,
     )
 
@@ -107,9 +105,9 @@ def initial() -> dict[str, Weights]:
     return {"linked": Weights.zeros(NAMES, SPARSE), "neutral": Weights.zeros(NAMES, 0)}
 
 
-def digest(held: Checkpoint) -> str:
+def digest(held: Standing) -> str:
     """SHA-256 of all weights and the state."""
-    sha = hashlib.sha256(held.state.to_json().encode())
+    sha = hashlib.sha256(repr(held.state).encode())
     for name, weights in sorted(held.weights.items()):
         sha.update(name.encode() + weights.dense_D.tobytes() + weights.sparse_F.tobytes())
     return sha.hexdigest()

@@ -16,8 +16,7 @@ from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import losses
 from xlate.scoring.device import device_of
 from xlate.scoring.linear import LinearScorer
-from xlate.train.device_learner import DeviceLearner
-from xlate.train.learner import InstanceLearner
+from xlate.train.learner import DeviceLearner, InstanceLearner
 from xlate.train.signals import StopFlag
 from xlate.updates.rule import UpdateRule
 

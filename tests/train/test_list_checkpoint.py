@@ -10,9 +10,8 @@ import torch
 
 from tests.train.test_list_learner import F, random_lists
 from xlate.errors import InputError
-from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
-from xlate.train.list_learner import EpochFigures, ListLearner, ListSettings
-from xlate.train.list_learner_device import DeviceListLearner
+from xlate.train.checkpoint import Checkpoint, lists_identity
+from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, ListSettings
 
 SETTINGS = ListSettings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
 
@@ -36,7 +35,7 @@ def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, de
         def stop(last: int = last, found: list[EpochFigures] = found) -> bool:
             return len(found) >= last
 
-        checkpoint = ListCheckpoint(path, lists_identity(part.lists, SETTINGS, F), seconds)
+        checkpoint = Checkpoint(path, lists_identity(part.lists, SETTINGS, F), seconds, refuses=False)
         for figures in part.epochs(stop, checkpoint):
             found.append(figures)  # noqa: PERF402 - stop looks at it
         assert len(found) == min(last, SETTINGS.epochs + 1)
@@ -47,11 +46,11 @@ def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, de
 
 def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path) -> None:
     one, path = learner(False), tmp_path / "lists.safetensors"
-    list(one.epochs(checkpoint=ListCheckpoint(path, lists_identity(one.lists, SETTINGS, F), 0.0)))
+    list(one.epochs(checkpoint=Checkpoint(path, lists_identity(one.lists, SETTINGS, F), 0.0, refuses=False)))
     assert path.exists()
-    other = ListCheckpoint(path, lists_identity(one.lists, ListSettings(), F))
+    other = Checkpoint(path, lists_identity(one.lists, ListSettings(), F), refuses=False)
     assert other.load() is None
-    assert ListCheckpoint(path, lists_identity(one.lists, SETTINGS, F)).load() is not None
+    assert Checkpoint(path, lists_identity(one.lists, SETTINGS, F), refuses=False).load() is not None
     other.remove()
     other.remove()
     assert not path.exists()
@@ -68,4 +67,4 @@ def test_other_lists_have_another_identity(name: str) -> None:
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lists.safetensors").write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match="not a usable weights file"):
-        ListCheckpoint(tmp_path / "lists.safetensors", "x").load()
+        Checkpoint(tmp_path / "lists.safetensors", "x", refuses=False).load()

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from tests.train.test_list_learner import LOSSES, F, random_lists
-from xlate.train.list_learner import ListLearner, ListSettings
-from xlate.train.list_learner_device import DeviceListLearner
+from xlate.train.list_learner import DeviceListLearner, ListLearner, ListSettings
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 

@@ -24,14 +24,11 @@ from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.weights import Weights
-from xlate.train.bound import measure_bound
-from xlate.train.checkpoint import load_checkpoint
-from xlate.train.learner import InstanceLearner
-from xlate.train.loop import Phase, Training
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.learner import InstanceLearner, PhaseSettings
+from xlate.train.loop import Phase, Standing, Training, TrainState, measure_bound, validate
 from xlate.train.reporter import NullReporter
 from xlate.train.signals import StopFlag
-from xlate.train.state import PhaseSettings
-from xlate.train.validation import validate
 from xlate.updates.rule import UpdateRule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -50,7 +47,7 @@ def naive_training(stores: Path, phases: tuple[PhaseSettings, ...]) -> Weights:
             scale = 1 / (1 + phase.decay * epoch)
             learner.learn(order, scale)
             current = learner.end_epoch(scale)
-            error = validate(heldout, current, phase.loss_module(), use_sparse=phase.use_sparse).error
+            error = validate(heldout, current, phase.loss_module(), use_sparse=phase.use_sparse)[0]
             if error < best:
                 best, stale, kept = error, 0, current.copy()
             else:
@@ -74,8 +71,8 @@ def test_training_learns(folder: Path) -> None:
     first, last = held.state.history[0], held.state.history[-1]
     assert last["loss"] < first["loss"] < math.log(4 + math.exp(-4))
     heldout = CandidateStore.open(folder / "heldout")
-    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True).error < 0.6
-    assert validate(heldout, initial()["linked"], LocalSoftmax(), use_sparse=True).error == 1.0
+    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True)[0] < 0.6
+    assert validate(heldout, initial()["linked"], LocalSoftmax(), use_sparse=True)[0] == 1.0
 
 
 def test_the_initial_weights_are_left_alone(folder: Path) -> None:
@@ -97,7 +94,7 @@ def test_weights_that_are_no_longer_finite_end_the_training_but_not_the_checkpoi
     with pytest.raises(InputError, match=r"weights are no longer finite(?s:.*)phase bad with eta 1e\+308") as caught:
         training(folder, (good, bad), checkpoint_seconds=0.0).run(initial(), StopFlag())
     assert "lower loss.eta" in str(caught.value.remedy)
-    held = load_checkpoint(folder / "latest.safetensors", IDENTITY)
+    held = Standing.load(Checkpoint(folder / "latest.safetensors", IDENTITY))
     assert held is not None
     assert held.weights["linked"].finite
     assert held.state.seen >= 225
@@ -126,7 +123,7 @@ def test_early_stop_goes_back_to_the_best_weights(folder: Path) -> None:
     assert len(errors) == best + 1 + 3 < 40
     assert errors[-1] > errors[best]
     heldout = CandidateStore.open(folder / "heldout")
-    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True).error == min(errors)
+    assert validate(heldout, held.weights["linked"], LocalSoftmax(), use_sparse=True)[0] == min(errors)
     short = settings(epochs=best + 1, eta=2.0, eta_sparse=3.0)
     until_best = training(folder, (short,), checkpoint="short").run(initial(), StopFlag())
     assert until_best.weights["linked"].sparse_F.tobytes() == held.weights["linked"].sparse_F.tobytes()
@@ -153,7 +150,7 @@ def test_history_and_reports_say_what_was_measured(folder: Path) -> None:
     measured = validate(
         CandidateStore.open(folder / "heldout"), held.weights["linked"], phase.loss_module(), use_sparse=True
     )
-    assert (history[-1]["P"], history[-1]["valid_loss"]) == (measured.error, measured.loss)
+    assert (history[-1]["P"], history[-1]["valid_loss"]) == measured
     losses = recorder.scalars["train/loss/all"]
     assert [step for step, _ in losses] == [100, 200, 230, 330, 430, 460, 560, 660, 690]
     first = sum(size * loss for size, (_, loss) in zip((100, 100, 30), losses[:3], strict=True)) / 230
@@ -191,7 +188,7 @@ def test_weights_too_small_for_the_store_are_refused(folder: Path, change: dict[
 
 def test_a_store_without_instances_trains_nothing(tmp_path: Path) -> None:
     empty = write_store(tmp_path / "empty", 0, 1)
-    run = Training([Phase(settings(epochs=2), empty, empty)], tmp_path / "c", IDENTITY)
+    run = Training([Phase(settings(epochs=2), empty, empty)], Checkpoint(tmp_path / "c", IDENTITY))
     held = run.run(initial(), StopFlag())
     assert run.finished(held)
     assert not held.weights["linked"].dense_D.any()
@@ -235,5 +232,6 @@ def test_a_wrong_update_breaks_the_bound(folder: Path) -> None:
     phase, order = settings(check_bound=True), np.tile(np.arange(230), 8)
     learner = InstanceLearner(replace(phase, eta=-phase.eta, eta_sparse=-phase.eta_sparse), store, weights, {})
     loss, curvature = learner.learn(order, 1.0)
-    bound = measure_bound(phase, store, order, initial()["linked"], initial()["linked"], loss, -curvature, 1.0)
-    assert not bound.holds
+    state = TrainState(epoch_loss=loss, epoch_curvature=-curvature)
+    left, right = measure_bound(phase, store, order, initial()["linked"], initial()["linked"], state)
+    assert left > right

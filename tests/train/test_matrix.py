@@ -35,7 +35,7 @@ from xlate.candidates.units import under_templates
 from xlate.config.tune_schema import TUNERS as CONFIGS
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
-from xlate.jobs.train.tuners import TUNERS, optimiser
+from xlate.jobs.train.tuning import TUNERS, optimiser
 from xlate.losses.loss import Loss, Needs, loss_of, losses, told
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.bleu import sentence_bleu
@@ -51,21 +51,15 @@ from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
 from xlate.search.lattice_oracle import oracle_example
 from xlate.text.encoded import EncodedText, Numbering
-from xlate.train.device_learner import DeviceLearner
+from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalSettings, GlobalTraining
-from xlate.train.learner import InstanceLearner
-from xlate.train.list_learner import ListLearner, ListSettings
-from xlate.train.list_learner_device import DeviceListLearner
+from xlate.train.learner import DeviceLearner, InstanceLearner
+from xlate.train.list_learner import DeviceListLearner, ListLearner, ListSettings
 from xlate.train.online import Online, OnlineSettings
-from xlate.train.online_checkpoint import OnlineCheckpoint
 from xlate.train.online_learner import OnlineLearner, StepSettings
-from xlate.tuners.gradient import GradientSettings, descend
-from xlate.tuners.pro import ProSettings, sampled_pairs
-from xlate.tuners.tuned import best_statistics, checked_lists
-from xlate.updates.loss_steps import LossSteps
-from xlate.updates.mira import Mira
-from xlate.updates.perceptron import AveragedPerceptron
-from xlate.updates.tillmann_zhang import TillmannZhang
+from xlate.tuners.gradient import GradientSettings, ProSettings, descend, sampled_pairs
+from xlate.tuners.tuner import best_statistics, checked_lists
+from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, TillmannZhang
 
 SENTENCES, LENGTH, NBEST = 12, 5, 12
 SYSTEMS = ("block", "distortion", "phrase", "rerank")
@@ -180,7 +174,7 @@ def on_lattices(system: str) -> tuple[bool, float, float]:
 
     given = GlobalSettings(rounds=1, epochs=4, rule="sgd", eta=0.005, eta_sparse=0.05)
     after, figures = GlobalTraining(decode, None, given).run(model.weights)
-    return bool((after.dense_D != model.weights.dense_D).any()), figures[1].loss, figures[-1].loss
+    return bool((after.dense_D != model.weights.dense_D).any()), figures[1]["loss"], figures[-1]["loss"]
 
 
 def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, float, float]:
@@ -219,7 +213,7 @@ def on_the_way(name: str, lists: CandidateBatch, folder: Path) -> tuple[bool, fl
 
     learner = online_learner(name, begin, len(lists), 0.01 if name == "averaged_perceptron" else 0.1)
     settings = OnlineSettings(iterations=8, size=NBEST)
-    found = Online(learner, decode, settings, OnlineCheckpoint(folder / "latest.safetensors", "")).run()
+    found = Online(learner, decode, settings, Checkpoint(folder / "latest.safetensors", "")).run()
     assert found is not None
     changed = bool((found[0].dense_D != begin.dense_D).any() and found[0].sparse_F.any())
     return changed, loss(begin), loss(found[0])

@@ -18,13 +18,10 @@ from xlate.losses.loss import loss_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
+from xlate.train.checkpoint import Checkpoint
 from xlate.train.online import IterationFigures, Online, OnlineSettings
-from xlate.train.online_checkpoint import OnlineCheckpoint
 from xlate.train.online_learner import OnlineLearner, StepSettings
-from xlate.updates.loss_steps import LossSteps
-from xlate.updates.mira import Mira
-from xlate.updates.online import OnlineUpdate
-from xlate.updates.tillmann_zhang import TillmannZhang
+from xlate.updates.online import LossSteps, Mira, OnlineUpdate, TillmannZhang
 
 SENTENCES, HYPOTHESES, FLOATS, SPARSE = 9, 25, 3, 6
 NAMES = ("a", "b", "c")
@@ -143,7 +140,7 @@ def online(
         start(0 if growing else sparse), np.array([True, True, False]), update, steps, document, growing
     )
     settings = OnlineSettings(**{"iterations": 3, "size": 8, "seed": 5, **given})
-    checkpoint = OnlineCheckpoint(folder / "latest.safetensors", "this one", seconds)
+    checkpoint = Checkpoint(folder / "latest.safetensors", "this one", seconds)
     return Online(learner, (toy or Toy()).decode, settings, checkpoint)
 
 

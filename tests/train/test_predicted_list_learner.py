@@ -15,7 +15,7 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.predicted import PredictedParts, predicted_pass, predicted_room, span_logs
 from xlate.scoring.predicted import PredictedScorer
-from xlate.train.list_checkpoint import ListCheckpoint
+from xlate.train.checkpoint import Checkpoint
 from xlate.train.list_learner import EpochFigures, ListSettings, PredictedListLearner
 
 SIZE = 1 << 7
@@ -178,7 +178,7 @@ def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path) ->
         def stop(last: int = last, found: list[EpochFigures] = found) -> bool:
             return len(found) >= last
 
-        for figures in part.epochs(stop, ListCheckpoint(tmp_path / "c.safetensors", "this", 0.0)):
+        for figures in part.epochs(stop, Checkpoint(tmp_path / "c.safetensors", "this", 0.0, refuses=False)):
             found.append(figures)  # noqa: PERF402 - stop looks at it
     assert repr(found) == repr(expected)
     np.testing.assert_array_equal(part.weights.sparse_F, whole.weights.sparse_F)

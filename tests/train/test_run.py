@@ -27,11 +27,11 @@ class Counting:
         return {"steps": self.steps}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
-        file = run.checkpoint("count.txt")
+        file = run.directory.checkpoint / "count.txt"
         done = int(file.read_text()) if file.exists() else 0
         while done < self.steps:
             self.at_step(done)
-            if run.stopped:
+            if run.stop:
                 return None
             done += 1
             file.write_text(str(done))

@@ -13,19 +13,11 @@ import pytest
 
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.loop import Standing, TrainState
 from xlate.train.signals import StopFlag
-from xlate.train.state import TrainState
 
 STATE = TrainState(1, 2, 3, 400, 0.1 + 0.2, 0.7, 1 / 3, 1, [{"phase": "flöße", "P": 1 / 7}])
-
-
-def test_a_state_comes_back_with_all_digits() -> None:
-    assert TrainState.from_json(STATE.to_json()) == STATE
-    assert TrainState.from_json(TrainState().to_json()) == TrainState()
-    back = TrainState.from_json(TrainState(best_error=math.nan).to_json())
-    assert back.best_error is not None
-    assert math.isnan(back.best_error)
 
 
 def test_the_next_phase_begins_anew_but_for_what_was_seen() -> None:
@@ -38,13 +30,13 @@ def weights(start: float) -> Weights:
 
 def test_a_checkpoint_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "run" / "latest.safetensors"
-    saved = Checkpoint(
+    saved = Standing(
         {"linked": weights(1.0), "neutral": weights(2.0)}, {"linked": weights(3.0)}, STATE, {"clock": np.array([7])}
     )
-    save_checkpoint(path, saved, "this")
-    held = load_checkpoint(path, "this")
+    saved.save(Checkpoint(path, "this"))
+    held = Standing.load(Checkpoint(path, "this"))
     assert held is not None
-    assert held.state == STATE
+    assert held.state == STATE, "with all digits"
     assert {name: array.tolist() for name, array in held.memory.items()} == {"clock": [7]}
     assert (set(held.weights), set(held.best)) == ({"linked", "neutral"}, {"linked"})
     for seen, expected in [(held.weights, saved.weights), (held.best, saved.best)]:
@@ -55,11 +47,20 @@ def test_a_checkpoint_comes_back(tmp_path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+def test_an_error_of_nothing_comes_back(tmp_path: Path) -> None:
+    Standing({}, state=TrainState(best_error=math.nan)).save(Checkpoint(tmp_path / "w", "this"))
+    held = Standing.load(Checkpoint(tmp_path / "w", "this"))
+    assert held is not None
+    assert held.state.best_error is not None
+    assert math.isnan(held.state.best_error)
+
+
 def test_no_checkpoint_is_none_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
-    assert load_checkpoint(tmp_path / "none", "this") is None
+    assert Standing.load(Checkpoint(tmp_path / "none", "this")) is None
     save_weights(tmp_path / "w", {"linked": weights(1.0)})
     with pytest.raises(InputError, match="a checkpoint of another training"):
-        load_checkpoint(tmp_path / "w", "this")
+        Checkpoint(tmp_path / "w", "this").load()
+    assert Checkpoint(tmp_path / "w", "this", refuses=False).load() is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -18,7 +18,7 @@ from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.mira import MiraSettings, mira
-from xlate.tuners.tuned import best_statistics, checked_lists
+from xlate.tuners.tuner import best_statistics, checked_lists
 
 FLOATS, SPARSE = 3, 5
 

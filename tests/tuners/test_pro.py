@@ -12,11 +12,10 @@ from tests.tuners.test_gradient import telling_lists
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.train.tuners import optimiser
+from xlate.jobs.train.tuning import optimiser
 from xlate.losses.pro import PairwiseLogistic
 from xlate.scoring.weights import Weights
-from xlate.tuners.gradient import GradientSettings
-from xlate.tuners.pro import ProSettings, pro, sampled_pairs
+from xlate.tuners.gradient import GradientSettings, ProSettings, pro, sampled_pairs
 
 
 def test_pairs_are_the_widest_of_those_drawn() -> None:

@@ -13,12 +13,8 @@ from hypothesis import strategies as st
 from tests.tuners.test_mira import FLOATS, SPARSE, features_of, in_parts, random_lists
 from xlate.errors import InputError
 from xlate.losses.loss import Needs, best_as_truth, loss_of, losses
-from xlate.updates.loss_steps import LossSteps
-from xlate.updates.mira import Mira
-from xlate.updates.online import OneList, OnlineUpdate, PairUpdate
-from xlate.updates.perceptron import AveragedPerceptron
+from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OneList, OnlineUpdate, PairUpdate, TillmannZhang
 from xlate.updates.rule import UpdateRule
-from xlate.updates.tillmann_zhang import TillmannZhang
 
 RULES: list[PairUpdate] = [Mira(), Mira(2.0, 5.0), AveragedPerceptron(), TillmannZhang(0.5, 0.1)]
 OF_LISTS = sorted(

@@ -45,8 +45,7 @@ def run(config: TrainConfig) -> None:
     from xlate.config.load import load
     from xlate.config.schema import PrepareConfig
     from xlate.jobs.prepare import prepare
-    from xlate.jobs.train.settings import check_training
-    from xlate.jobs.train.train import train
+    from xlate.jobs.train.train import check_training, train
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
     sweep = None

@@ -33,7 +33,7 @@ from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
 from xlate.jobs.systems.registry import open_system
-from xlate.jobs.train.folded_sparse import folded
+from xlate.jobs.train.sparse_models import folded
 from xlate.jobs.translate import line_tokens
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel

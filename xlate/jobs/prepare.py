@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
-from xlate.align.links import Links, read_links, write_links
+from xlate.align.links import read_links, write_links
 from xlate.array_types import Bools
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
@@ -30,7 +30,7 @@ from xlate.work.corpus_files import resolve_files, write_demo_corpus
 from xlate.work.corpus_settings import check_dev_set, corpus_identity
 from xlate.work.corpus_stage import build_corpus
 from xlate.work.directory import STAGES, WorkDirectory
-from xlate.work.settings import AlignConfig, LmConfig, PhrasesConfig
+from xlate.work.settings import LmConfig, PhrasesConfig
 from xlate.work.side_by_side import cores
 from xlate.work.stages import Stage, check_stage, file_hash, run_stage
 
@@ -65,7 +65,9 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
         corpus_identity(config.data, files),
         lambda folder: build_corpus(config.data, files, folder),
     )
-    _warn_unused_splits(work)
+    for split in ("dev", "test"):
+        if not work.has_split(split):
+            log.info("no %s set given", split)
     # Nothing is forked from here on: the aligner's threads, once begun, are not there in forked processes, which would
     # wait for them.
     links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
@@ -85,34 +87,22 @@ def _of(settings: LmConfig | PhrasesConfig, *parents: Stage) -> dict[str, Any]:
 
 
 def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
-    given = file_hash(config.align.links) if config.align.links else None
-    return {
-        "method": config.align.method,
-        "symmetrization": config.align.symmetrization,
-        "links": given,
-        "seed": config.seed,
-        "on": [corpus.identity],
-    }
+    kinds = {"method": config.align.method, "symmetrization": config.align.symmetrization}
+    links = file_hash(config.align.links) if config.align.links else None
+    return {**kinds, "links": links, "seed": config.seed, "on": [corpus.identity]}
 
 
 def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     source, target = work.training_tokens("source"), work.training_tokens("target")
-    links = _given_links(config.align, source, target) or align(
-        source,
-        target,
-        method=config.align.method,
-        symmetrization=config.align.symmetrization,
-        seed=config.seed,
-        side_by_side=cores() > 1,
-    )
+    settings = config.align
+    links = None
+    if settings.links is not None:
+        links = read_links(settings.links, [len(s) for s in source], [len(t) for t in target])
+    if not links:
+        kinds = {"method": settings.method, "symmetrization": settings.symmetrization}
+        links = align(source, target, **kinds, seed=config.seed, side_by_side=cores() > 1)
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
-
-
-def _given_links(config: AlignConfig, source: list[list[str]], target: list[list[str]]) -> Links | None:
-    if config.links is None:
-        return None
-    return read_links(config.links, [len(s) for s in source], [len(t) for t in target])
 
 
 def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
@@ -166,9 +156,3 @@ def _for_test(
 
 def _emptied(text: EncodedText, kept_S: Bools) -> EncodedText:
     return EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
-
-
-def _warn_unused_splits(work: WorkDirectory) -> None:
-    for split in ("dev", "test"):
-        if not work.has_split(split):
-            log.info("no %s set given", split)

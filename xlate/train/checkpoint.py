@@ -1,62 +1,83 @@
-"""Checkpoints: weights, best weights, what the learner remembers, and state in one file, replaced whole."""
+"""The checkpoint of a training: named weights, named arrays and a dictionary in one file, replaced whole."""
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from xlate.array_types import AnyArray
 from xlate.errors import InputError
-from xlate.scoring.weights import Weights, load_weights, save_weights
-from xlate.train.state import TrainState
+from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.scoring.weights import Weights, WeightsFile, load_weights, save_weights
 
-BEST = "best."
-MEMORY = "memory."
+Arrays = Mapping[str, AnyArray]
+TRAINING, STATE = "training", "state"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Checkpoint:
-    """Weights by set, the best weights of the phase at hand by set, the state, and the memory of its learner."""
+    """What a process that was stopped or killed goes on from.
 
-    weights: dict[str, Weights]
-    best: dict[str, Weights]
-    state: TrainState
-    memory: dict[str, AnyArray] = field(default_factory=dict)
-
-
-def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
-    """Writes a checkpoint; one that was there before stays until the new one is whole."""
-    sets: Mapping[str, Weights] = {
-        **checkpoint.weights,
-        **{BEST + name: weights for name, weights in checkpoint.best.items()},
-    }
-    extra = {MEMORY + name: np.ascontiguousarray(array) for name, array in checkpoint.memory.items()}
-    save_weights(path, sets, extra=extra, metadata={"state": checkpoint.state.to_json(), "identity": identity})
-
-
-def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
-    """Reads a checkpoint, None when there is none.
-
-    Raises:
-        InputError: it is damaged, or belongs to other phases or data.
+    Attributes:
+        path: of the file.
+        identity: what the file must carry to be taken up.
+        seconds: the least time between two writings, for those who ask whether one is `due`.
+        refuses: a file of another training is an error; else it counts as none.
     """
-    if not path.exists():
-        return None
-    file = load_weights(path)
-    if file.metadata.get("identity") != identity:
+
+    path: Path
+    identity: str
+    seconds: float = 20.0
+    refuses: bool = True
+    _saved: float = field(default_factory=time.monotonic, init=False)
+
+    def load(self) -> WeightsFile | None:
+        """What `save` wrote: weights in `sets`, arrays in `extra`, the dictionary is `metadata["state"]`; None if none.
+
+        Raises:
+            InputError: the file is damaged, or of another training and not to be passed over.
+        """
+        if not self.path.exists():
+            return None
+        file = load_weights(self.path)
+        seen = file.metadata.get(TRAINING)
+        if seen == self.identity:
+            return replace(file, extra={name: array.copy() for name, array in file.extra.items()})
+        if not self.refuses:
+            return None
         raise InputError(
             "a checkpoint of another training",
-            file=path,
-            seen=file.metadata.get("identity"),
-            expected=identity,
+            file=self.path,
+            seen=seen,
+            expected=self.identity,
             remedy="name another run directory, or remove the checkpoint",
         )
-    return Checkpoint(
-        weights={name: w for name, w in file.sets.items() if not name.startswith(BEST)},
-        best={name.removeprefix(BEST): w for name, w in file.sets.items() if name.startswith(BEST)},
-        state=TrainState.from_json(file.metadata["state"]),
-        memory={name.removeprefix(MEMORY): array.copy() for name, array in file.extra.items()},
-    )
+
+    @property
+    def due(self) -> bool:
+        """Whether enough time has passed since the last writing."""
+        return time.monotonic() - self._saved >= self.seconds
+
+    def save(self, state: Mapping[str, Any], arrays: Arrays, sets: Mapping[str, Weights] | None = None) -> None:
+        """Writes the file; what was there before stays until the new one is whole."""
+        extra = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_weights(self.path, sets or {}, extra=extra, metadata={TRAINING: self.identity, STATE: dict(state)})
+        self._saved = time.monotonic()
+
+    def remove(self) -> None:
+        """When what was learned is written elsewhere."""
+        self.path.unlink(missing_ok=True)
+
+
+def lists_identity(lists: CandidateArrays, settings: Any, size: int, device: str = "cpu") -> str:
+    """The SHA-256 of what learning from lists depends on; ids of features count by their number."""
+    digest = hashlib.sha256(repr((asdict(settings), size, device, len(lists.part_ids_N))).encode())
+    for array in (lists.candidate_offsets_I1, lists.base_C, lists.gain_C, lists.dense_CD):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -9,14 +9,16 @@ rounds short and steps small, or pull the weights towards where they began.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from xlate.array_types import AnyArray
 from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.sampler import epoch_order
 from xlate.errors import InputError
@@ -24,17 +26,16 @@ from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.progress import tell, track
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
-from xlate.train import tags
-from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.loop import Standing
 from xlate.train.reporter import NullReporter, Reporter
-from xlate.train.rule_state import restore_rule, rule_arrays
-from xlate.train.state import TrainState
 
 NAME = "global"
 # The weights a round began with, in a checkpoint.
 BEGIN = "begin"
 RULES: dict[str, type[torch.optim.Optimizer]] = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}
 Decode = Callable[[Weights], Iterable[LatticeExample]]
+Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class GlobalSettings:
 
     Attributes:
         rounds: how often the sentences are decoded.
-        epochs: how often the lattices of a round are gone through, one sentence a step.
+        epochs: how often the lattices of a round are gone through, one step per sentence.
         rule: `sgd` or `adagrad`.
         eta, eta_sparse: step sizes of the float and of the sparse weights; 0 keeps them.
         pull: λ of `λ/2 · |w - w0|²` in the objective of each sentence, over the features of its lattice; w0 are the
@@ -65,25 +66,11 @@ class GlobalSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Checks every value."""
         if self.rule not in RULES:
             raise InputError("unknown update rule", seen=self.rule, expected="one of " + ", ".join(RULES))
         for name in ("rounds", "epochs", "eta", "eta_sparse", "pull"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"setting {name} of the global model", seen=getattr(self, name), expected="0 or more")
-
-
-@dataclass(frozen=True)
-class EpochFigures:
-    """Mean losses (nats a sentence): of the steps of an epoch, and of the held-out lattices behind it (nan without).
-
-    Epoch 0 is before the first step of a round, when only the held-out loss is there.
-    """
-
-    round: int
-    epoch: int
-    loss: float
-    heldout: float
 
 
 @dataclass
@@ -95,105 +82,93 @@ class GlobalTraining:
             are held in memory.
         heldout: the same for other sentences, or None. A round then ends with the weights of the epoch whose held-out
             loss is lowest, epoch 0 among them: on the lattices it began with it never becomes worse.
-        checkpoint: a file where every epoch is kept, from which a training that ended early goes on to the same bits.
-        identity: what the checkpoint must carry to be taken up.
+        checkpoint: where every epoch is kept, from which a training that ended early goes on to the same bits.
     """
 
     decode: Decode
     heldout: Decode | None
     settings: GlobalSettings = field(default_factory=GlobalSettings)
     reporter: Reporter = field(default_factory=NullReporter)
-    checkpoint: Path | None = None
-    identity: str = ""
+    checkpoint: Checkpoint | None = None
 
-    def run(
-        self, initial: Weights, stop: Callable[[], bool] = lambda: False
-    ) -> tuple[Weights, list[EpochFigures]] | None:
+    def run(self, initial: Weights, stop: Stop = lambda: False) -> tuple[Weights, list[dict[str, Any]]] | None:
         """Trains from the given weights, or goes on behind the last epoch of a training that ended early.
 
         Returns:
-            None when `stop` said so before the end.
+            The weights and the history, one entry per epoch: its round and number, the mean `loss` of its steps (nats
+            per sentence) and `valid_loss` of the held-out lattices behind it (nan without). Epoch 0 is before the first
+            step of a round, when only the latter is there. None when `stop` said so before the end.
 
         Raises:
             InputError: weights became infinite, or the checkpoint is damaged or of another training.
         """
         model = _Model(initial, self.settings)
-        held = None if self.checkpoint is None else load_checkpoint(self.checkpoint, self.identity)
+        held = None if self.checkpoint is None else Standing.load(self.checkpoint)
         if held is None:
-            held = Checkpoint({BEGIN: model.weights()}, {BEGIN: model.weights()}, TrainState())
+            held = Standing({BEGIN: model.weights()}, {BEGIN: model.weights()})
         else:
-            restore_rule(model.rule, held.memory)
+            model.restore(held.memory)
         while held.state.phase < self.settings.rounds:
             if stop() or (after := self._round(model, held, stop)) is None:
                 return None
             held = after
             self._save(held)
-        return model.weights(), [EpochFigures(**entry) for entry in held.state.history]
+        return model.weights(), held.state.history
 
-    def _round(self, model: _Model, held: Checkpoint, stop: Callable[[], bool]) -> Checkpoint | None:
+    def _round(self, model: _Model, held: Standing, stop: Stop) -> Standing | None:
         """A round from where it stands to its end, None when stopped. Its lattices are those of its first weights."""
         number, begin = held.state.phase, held.weights[BEGIN]
-        examples, heldout = self._decoded(self.decode, begin, stop), self._decoded(self.heldout, begin, stop)
+        examples, heldout = (
+            [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
+            for decode in (self.decode, self.heldout)
+        )
         if stop():
             return None
         if held.state.epoch == 0:
-            held = self._after(model, held, EpochFigures(number, 0, float("nan"), model.mean_loss(heldout)))
+            held = _after_epoch(model, held, float("nan"), heldout)
         for epoch in track(range(held.state.epoch, self.settings.epochs + 1), f"{NAME} round {number + 1}"):
             order = epoch_order(len(examples), self.settings.seed, epoch, name=f"{NAME}.{number}")
-            total = sum(model.step(examples[i]) for i in order.tolist())
-            loss = total / max(1, len(examples))
-            held = self._after(model, held, EpochFigures(number, epoch, loss, model.mean_loss(heldout)))
-            self._report(EpochFigures(**held.state.history[-1]), model)
+            loss = sum(model.step(examples[i]) for i in order.tolist()) / max(1, len(examples))
+            held = _after_epoch(model, held, loss, heldout)
+            self._report(held.state.history[-1], model.weights())
             tell(loss=loss)
             self._save(held)
             if stop():
                 return None
         model.load(held.best[BEGIN])
         end = {BEGIN: model.weights()}
-        return Checkpoint(end, end, held.state.next_phase(), rule_arrays(model.rule))
+        return Standing(end, end, held.state.next_phase(), model.arrays())
 
-    def _save(self, held: Checkpoint) -> None:
+    def _save(self, held: Standing) -> None:
         if self.checkpoint is not None:
-            save_checkpoint(self.checkpoint, held, self.identity)
+            held.save(self.checkpoint)
 
-    @staticmethod
-    def _decoded(decode: Decode | None, weights: Weights, stop: Callable[[], bool]) -> list[LatticeExample]:
-        found: list[LatticeExample] = []
-        for example in decode(weights) if decode is not None else ():
-            if stop():
-                break
-            found.append(example)
-        return found
-
-    @staticmethod
-    def _after(model: _Model, held: Checkpoint, figures: EpochFigures) -> Checkpoint:
-        """The state behind an epoch; epoch 0 is before the first step."""
-        state = held.state
-        # Without held-out lattices the loss is nan, and every epoch is better.
-        better = state.best_error is None or not figures.heldout >= state.best_error
-        state = replace(
-            state,
-            epoch=figures.epoch + 1,
-            best_error=figures.heldout if better else state.best_error,
-            history=[*state.history, asdict(figures)],
-        )
-        best = {BEGIN: model.weights()} if better else held.best
-        return replace(held, best=best, state=state, memory=rule_arrays(model.rule))
-
-    def _report(self, figures: EpochFigures, model: _Model) -> None:
-        step = figures.round * self.settings.epochs + figures.epoch
-        weights = model.weights()
-        if not (weights.finite and np.isfinite(figures.loss)):
+    def _report(self, entry: Mapping[str, Any], weights: Weights) -> None:
+        if not (weights.finite and np.isfinite(entry["loss"])):
             raise InputError(
                 "weights of the global model are no longer finite",
-                seen=f"loss {figures.loss} with eta {self.settings.eta:g} and {self.settings.eta_sparse:g}",
+                seen=f"loss {entry['loss']} with eta {self.settings.eta:g} and {self.settings.eta_sparse:g}",
                 expected="finite weights",
                 remedy="lower eta and eta_sparse, or raise pull",
             )
-        self.reporter.scalar(f"{tags.LOSS}/{NAME}", figures.loss, step)
-        self.reporter.scalar(f"{tags.VALID_LOSS}/{NAME}", figures.heldout, step)
-        self.reporter.scalar(f"{tags.DENSE_NORM}/{NAME}", float(np.linalg.norm(weights.dense_D)), step)
-        self.reporter.scalar(f"{tags.ACTIVE}/{NAME}", weights.active, step)
+        figures = {
+            "train/loss": entry["loss"],
+            "valid/loss": entry["valid_loss"],
+            "train/weight_norm_floats": float(np.linalg.norm(weights.dense_D)),
+            "train/active_features": weights.active,
+        }
+        for name, value in figures.items():
+            step = entry["round"] * self.settings.epochs + entry["epoch"]
+            self.reporter.scalar(f"{name}/{NAME}", value, step)
+
+
+def _after_epoch(model: _Model, held: Standing, loss: float, heldout: Sequence[LatticeExample]) -> Standing:
+    """The state behind an epoch; epoch 0 is before the first step."""
+    state, error = held.state, model.mean_loss(heldout)
+    entry = {"phase": NAME, "round": state.phase, "epoch": state.epoch, "loss": loss, "valid_loss": error}
+    state = state.after_epoch(error, entry)
+    best = held.best if state.stale else {BEGIN: model.weights()}
+    return replace(held, best=best, state=state, memory=model.arrays())
 
 
 class _Model:
@@ -221,6 +196,25 @@ class _Model:
     def weights(self) -> Weights:
         dense_D = self.scorer.dense.detach().numpy().copy()
         return Weights(dense_D, self.scorer.bag.weight.detach().numpy()[: self.sparse, 0].copy(), self.names)
+
+    def _tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """The parameters, `0` and so on in the order of the rule's groups, and what the rule remembers, `0.sum`."""
+        for number, parameter in enumerate((self.scorer.dense, self.scorer.bag.weight)):
+            yield str(number), parameter
+            for name, value in self.rule.state.get(parameter, {}).items():
+                if isinstance(value, Tensor):
+                    yield f"{number}.{name}", value
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Copies of the parameters and of what the rule remembers."""
+        return {name: tensor.detach().numpy().copy() for name, tensor in self._tensors()}
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
+        """Takes back what `arrays` gave."""
+        with torch.no_grad():
+            for name, tensor in self._tensors():
+                # A file makes a row of a single number.
+                tensor.copy_(torch.as_tensor(arrays[name]).reshape(tensor.shape))
 
     def step(self, example: LatticeExample) -> float:
         """One step; returns the loss before it, without the pull."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 from xlate.array_types import Floats, Ints
 from xlate.candidates.readahead import will_need
@@ -14,53 +15,123 @@ from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass
-from xlate.kernels.learning.updates import Learned
-from xlate.losses.loss import Loss
+from xlate.losses.automatic import slopes
+from xlate.losses.loss import Loss, Needs, loss_of, losses
+from xlate.scoring.resident import Resident
 from xlate.scoring.weights import Weights
-from xlate.train.state import PhaseSettings
-from xlate.updates.rule import Arrays
+from xlate.updates.rule import Arrays, UpdateRule
+from xlate.updates.tensors import TensorSteps
 
 RUNS_AHEAD = 2
 
 
-class Learner(Protocol):
-    """Changes a weight set in place; all it must remember beyond the weights is in `memory`, for the checkpoint."""
+@dataclass(frozen=True)
+class PhaseSettings:
+    """One phase: which weights of which set are trained, on what share of the data, with what steps.
 
-    @property
-    def memory(self) -> Arrays:
-        """Arrays by name, changed in place while learning."""
+    Attributes:
+        name: of the phase; part of what the random order depends on.
+        weights: the weight set trained, `linked` or `neutral`.
+        trained: which float columns are trained; the others keep their weights.
+        train_sparse: whether the sparse weights are trained.
+        use_sparse: whether they count in the scores.
+        eta, eta_sparse: step sizes of the first epoch; decay: in epoch e they are eta / (1 + decay · e).
+        subset: the share of the instances used, evenly spread.
+        patience: stop after so many epochs without a better P (0: never), and go back to the best weights.
+        block: shuffle runs of so many instances together; None shuffles all.
+        loss, loss_settings: its name and settings, as `loss_of` takes them.
+        rule: how steps are made of slopes; what is measured and kept is what the rule gives.
+        check_bound: measure both sides of Theorem A.1 in every epoch.
+    """
 
+    name: str
+    weights: str
+    trained: tuple[bool, ...]
+    train_sparse: bool
+    use_sparse: bool
+    epochs: int
+    eta: float
+    eta_sparse: float
+    decay: float = 0.0
+    subset: float = 1.0
+    patience: int = 0
+    seed: int = 1
+    block: int | None = None
+    loss: str = "local_softmax"
+    loss_settings: tuple[tuple[str, float], ...] = ()
+    rule: UpdateRule = field(default_factory=UpdateRule)
+    check_bound: bool = False
+
+    def loss_module(self) -> Loss:
+        """The loss.
+
+        Raises:
+            InputError: there is no such loss, or none that instances with true candidates can be trained by.
+        """
+        loss = loss_of(self.loss, **dict(self.loss_settings))
+        if loss.needs not in (Needs.TRUTH, Needs.GAINS):
+            raise InputError(
+                "a loss that instances with true candidates do not have",
+                seen=f"{self.loss}, which needs {loss.needs.value}",
+                expected=", ".join(n for n, k in losses().items() if k.needs in (Needs.TRUTH, Needs.GAINS)),
+            )
+        return loss
+
+
+class Learner(ABC):
+    """Changes a weight set in place.
+
+    Args:
+        settings: of the phase.
+        store: its instances.
+        weights: the weight set.
+        memory: arrays by name, changed in place: all that must be remembered beyond the weights, for the checkpoint.
+
+    Raises:
+        ValueError: the store does not fit the weights.
+    """
+
+    def __init__(self, settings: PhaseSettings, store: CandidateStore, weights: Weights, memory: Arrays) -> None:
+        _check_sizes(settings, store, weights)
+        self.settings, self.store, self.weights, self.memory = settings, store, weights, memory
+        self.loss = settings.loss_module()
+        for name, array in settings.rule.memory(len(weights.dense_D), len(weights.sparse_F)).items():
+            memory.setdefault(name, array)
+        self.learned = settings.rule.learned(weights.dense_D, weights.sparse_F, memory)
+
+    @abstractmethod
     def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """Trains on instances in this order with steps times `scale`; returns summed loss and curvature before each."""
 
     def end_epoch(self, scale: float) -> Weights:
-        """Settles what was put off; returns the weights to measure and keep, averaged if so set."""
+        """Settles what was put off; the weights as they are, or their average since the phase began, if so set."""
+        dense_D, sparse_F = self.settings.rule.result(self.learned, *self.etas(scale))
+        if dense_D is self.weights.dense_D:
+            return self.weights
+        return Weights(dense_D, sparse_F, self.weights.dense_names)
+
+    def etas(self, scale: float) -> tuple[Floats, float]:
+        """The step sizes of dense weights, (D,), and of sparse ones."""
+        s = self.settings
+        return np.where(s.trained, s.eta * scale, 0.0), s.eta_sparse * scale if s.train_sparse else 0.0
 
 
 LearnerOf = Callable[[PhaseSettings, CandidateStore, Weights, Arrays], Learner]
 
 
-@dataclass(frozen=True)
-class InstanceLearner:
-    """The compiled pass over plain candidates, one step a true candidate (TZ07 Table II).
+class InstanceLearner(Learner):
+    """The compiled pass over plain candidates, one step per true candidate (TZ07 Table II).
 
     Raises:
         InputError: a loss that has no compiled slope.
         ValueError: the store's candidates are not plain, or it does not fit the weights.
     """
 
-    settings: PhaseSettings
-    store: CandidateStore
-    weights: Weights
-    memory: Arrays
-
-    def __post_init__(self) -> None:
-        """Checks sizes, because the kernel does not, and makes room for what is to be remembered."""
-        check_fits(self.settings, self.store, self.weights)
-        if self._loss.slope is None:
-            raise InputError("a loss without a compiled slope", seen=self.settings.loss, expected="loss.batch above 0")
-        for name, array in self.settings.rule.memory(len(self.weights.dense_D), len(self.weights.sparse_F)).items():
-            self.memory.setdefault(name, array)
+    def __init__(self, settings: PhaseSettings, store: CandidateStore, weights: Weights, memory: Arrays) -> None:
+        super().__init__(settings, store, weights, memory)
+        if self.loss.slope is None:
+            raise InputError("a loss without a compiled slope", seen=settings.loss, expected="loss.batch above 0")
+        self._slope = self.loss.slope.pointer
 
     def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """One step for each true candidate of the instances, in order.
@@ -68,11 +139,15 @@ class InstanceLearner:
         Instances shuffled in runs of neighbours are copied out of the store run by run: a store larger than memory is
         then read from disk in order, not page by page wherever the next instance happens to lie.
         """
+        s, negatives = self.settings, self.loss.negatives
+        # Negatives are others in each part of an epoch.
+        first = int(part[0]) if len(part) and negatives else 0
+        state = np.array([s.seed + (first << 20)], dtype=np.uint64)
+        rule = s.rule.compiled(*self.etas(scale))
+        steps = InstanceSteps(self.loss.numbers_array, True, rule, s.use_sparse, s.check_bound, negatives)
         loss, curvature = 0.0, 0.0
-        slope, state = self._loss.slope, np.array([self._seed(part)], dtype=np.uint64)
-        assert slope is not None
         for candidates, order_I in self._runs(part):
-            more, curved = instance_pass(order_I, candidates, self._learned, self._steps(scale), slope.pointer, state)
+            more, curved = instance_pass(order_I, candidates, self.learned, steps, self._slope, state)
             loss, curvature = loss + more, curvature + curved
         return loss, curvature
 
@@ -86,37 +161,61 @@ class InstanceLearner:
         spans = [(int(run.min()), int(run.max()) + 1) for run in runs]
         for number, (run, span) in enumerate(zip(runs, spans, strict=True)):
             for following in spans[number + 1 : number + 1 + RUNS_AHEAD]:
-                ask_for(candidates, *following)
-            yield copied(candidates, *span), run - span[0]
+                _read_ahead(candidates, *following)
+            yield _copied(candidates, *span), run - span[0]
 
-    def end_epoch(self, scale: float) -> Weights:
-        """The weights as they are, or the average of all they have been since the phase began, the start included."""
-        dense_D, sparse_F = self.settings.rule.result(self._learned, *self._etas(scale))
-        if dense_D is self.weights.dense_D:
-            return self.weights
-        return Weights(dense_D, sparse_F, self.weights.dense_names)
 
-    @property
-    def _loss(self) -> Loss:
-        return self.settings.loss_module()
+class DeviceLearner(Learner):
+    """One step down the summed loss of every `batch` instances (the last of a part may be smaller).
 
-    @property
-    def _learned(self) -> Learned:
-        return self.settings.rule.learned(self.weights.dense_D, self.weights.sparse_F, self.memory)
+    Every true candidate of an instance is one term of the loss, as in the compiled pass. The weights live on the
+    device in float64 and come back after every part.
 
-    def _etas(self, scale: float) -> tuple[Floats, float]:
-        s = self.settings
-        return np.where(s.trained, s.eta * scale, 0.0), s.eta_sparse * scale if s.train_sparse else 0.0
+    Raises:
+        InputError: the bound of Theorem A.1 is asked for, which is about one step per instance.
+        ValueError: the store does not fit the weights.
+    """
 
-    def _steps(self, scale: float) -> InstanceSteps:
-        s = self.settings
-        rule = s.rule.compiled(*self._etas(scale))
-        return InstanceSteps(self._loss.numbers_array, True, rule, s.use_sparse, s.check_bound, self._loss.negatives)
+    def __init__(
+        self,
+        settings: PhaseSettings,
+        store: CandidateStore,
+        weights: Weights,
+        memory: Arrays,
+        device: torch.device,
+        batch: int,
+    ) -> None:
+        super().__init__(settings, store, weights, memory)
+        self.device, self.batch = device, batch
+        if settings.check_bound:
+            raise InputError(
+                "the bound of Theorem A.1 is about a step an instance",
+                seen=f"loss.check_bound=true, mini-batches of {batch}",
+                expected="loss.batch=0 for the compiled pass",
+            )
+        self.data = Resident.load(store.arrays.arrays(), device)
 
-    def _seed(self, part: Ints) -> int:
-        """Of what is drawn in a part of an epoch; negatives are others in each."""
-        first = int(part[0]) if len(part) and self._loss.negatives else 0
-        return self.settings.seed + (first << 20)
+    def learn(self, part: Ints, scale: float) -> tuple[float, float]:
+        """Steps over the instances in order; returns the summed loss before each step, and 0."""
+        s, device = self.settings, self.device
+        dense_D = torch.tensor(self.weights.dense_D, device=device)
+        sparse_F = torch.tensor(self.weights.sparse_F, device=device)
+        dense_etas_D, eta = self.etas(scale)
+        eta_D = torch.as_tensor(dense_etas_D, device=device)
+        steps = TensorSteps(s.rule, dense_D, sparse_F, self.memory)
+        order = torch.as_tensor(part, device=device)
+        total = torch.zeros((), dtype=torch.float64, device=device)
+        for start in range(0, len(part), self.batch):
+            chosen = self.data.gather(order[start : start + self.batch]).crossed(len(sparse_F))
+            steps.begin(eta)
+            scores_C = chosen.scores(dense_D, sparse_F if s.use_sparse else None)
+            loss, slope_C = slopes(self.loss, chosen, scores_C, truth=True)
+            total += loss
+            steps.step(eta_D, eta, *chosen.gradient(slope_C))
+        self.weights.dense_D[:] = dense_D.cpu().numpy()
+        self.weights.sparse_F[:] = sparse_F.cpu().numpy()
+        steps.store(self.memory)
+        return float(total), 0.0
 
 
 def plain_arrays(store: CandidateStore) -> CandidateArrays:
@@ -130,7 +229,7 @@ def plain_arrays(store: CandidateStore) -> CandidateArrays:
     return store.arrays.arrays()
 
 
-def ask_for(candidates: CandidateArrays, first: int, last: int) -> None:
+def _read_ahead(candidates: CandidateArrays, first: int, last: int) -> None:
     """Has the rows of instances `first` to `last` read from disk while others are trained on."""
     begin, end = int(candidates.candidate_offsets_I1[first]), int(candidates.candidate_offsets_I1[last])
     will_need(candidates.dense_CD, begin, end)
@@ -143,7 +242,7 @@ def ask_for(candidates: CandidateArrays, first: int, last: int) -> None:
         will_need(candidates.contexts_X, int(context[0]), int(context[1]))
 
 
-def copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArrays:
+def _copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArrays:
     """Instances `first` to `last`, the end excluded, of plain candidates, in arrays of their own."""
     begin, end = candidates.candidate_offsets_I1[first], candidates.candidate_offsets_I1[last]
     low, high = candidates.part_id_offsets_P1[begin], candidates.part_id_offsets_P1[end]
@@ -162,7 +261,7 @@ def copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArray
     )
 
 
-def check_fits(settings: PhaseSettings, store: CandidateStore, weights: Weights) -> None:
+def _check_sizes(settings: PhaseSettings, store: CandidateStore, weights: Weights) -> None:
     """Compares sizes.
 
     Raises:

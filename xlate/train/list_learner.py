@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Protocol
 
 import numpy as np
+import torch
 
 from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
+from xlate.arrays.ragged import places_of
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
 from xlate.kernels.learning.predicted import PredictedParts, predicted_losses, predicted_pass, predicted_room
+from xlate.kernels.learning.updates import Learned
+from xlate.losses.automatic import slopes
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of
+from xlate.losses.segments import segment_argmax
 from xlate.metrics.bleu import bleu_scores
-from xlate.train.list_checkpoint import Arrays, ListCheckpoint, ListState
+from xlate.scoring.resident import Resident
+from xlate.train.checkpoint import STATE, Arrays, Checkpoint
 from xlate.updates.rule import UpdateRule
+from xlate.updates.tensors import TensorSteps
+
+# The arrays of the learner as it is, and as it was after its best epoch, in a checkpoint.
+NOW, KEPT = "now.", "kept."
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class ListSettings:
         margin: what a unit of gain (sentence BLEU from 0 to 1) is worth in softmax-margin, hinge and ramp.
         rate: the step of sparse weights; dense_rate: of dense ones, when they are learned too.
         adagrad, l1, l2: see `UpdateRule`; penalties are on the weights of a step.
-        batch: lists a step; their gradients are averaged.
+        batch: lists per step; their gradients are averaged.
         epochs: the most passes.
         tolerance: stops when the held-out loss changes by a smaller share.
         pairs, least_difference: PRO's pairs of a list, and the least difference of gains.
@@ -56,11 +65,6 @@ class ListSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
         if self.module.needs not in (Needs.GAINS, Needs.TRUTH) or self.module.judges_each:
             raise InputError("not a loss over lists with gains", seen=self.loss, expected="expected_bleu, cll, hinge …")
         if min(self.gamma, self.rate, self.dense_rate) <= 0 or min(self.l1, self.l2, self.margin, self.tolerance) < 0:
@@ -91,66 +95,6 @@ class EpochFigures:
     active: int
 
 
-class Learner(Protocol):
-    """What goes through lists again and again."""
-
-    def epoch(self, number: int) -> float:
-        """Steps through all lists once; the mean loss met."""
-
-    def measure(self) -> tuple[float, float]:
-        """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
-
-    def copy(self) -> Arrays:
-        """All that steps change, as it is."""
-
-    def restore(self, kept: Arrays) -> None:
-        """Takes back what was copied."""
-
-    @property
-    def active(self) -> int:
-        """How many sparse weights are not 0."""
-
-
-def until_it_stops(
-    learner: Learner,
-    settings: ListSettings,
-    stop: Callable[[], bool],
-    checkpoint: ListCheckpoint | None = None,
-) -> Iterator[EpochFigures]:
-    """Epochs until the held-out loss hardly changes or `stop` says so; the best weights are there at the end.
-
-    With a checkpoint, epochs that were gone through before give their figures again and are not gone through: what is
-    learned has the same bits, wherever it was stopped.
-    """
-    state = None if checkpoint is None else checkpoint.load()
-    if state is None:
-        loss, bleu = learner.measure()
-        figures, kept = [EpochFigures(0, float("nan"), loss, bleu, learner.active)], learner.copy()
-    else:
-        figures, kept = [EpochFigures(**one) for one in state.figures], state.kept  # type: ignore[arg-type]
-        learner.restore(state.now)
-    yield from figures
-    while not (_settled(figures, settings) or stop()):
-        number = len(figures)
-        met = learner.epoch(number)
-        loss, bleu = learner.measure()
-        if loss < min(one.heldout_loss for one in figures):
-            kept = learner.copy()
-        figures.append(EpochFigures(number, met, loss, bleu, learner.active))
-        if checkpoint is not None and (checkpoint.due or stop()):
-            checkpoint.save(ListState(learner.copy(), kept, [asdict(one) for one in figures]))
-        yield figures[-1]
-    learner.restore(kept)
-
-
-def _settled(figures: list[EpochFigures], settings: ListSettings) -> bool:
-    """Whether there was the last epoch, or one that hardly changed the held-out loss."""
-    if len(figures) == 1:
-        return False
-    before, loss = figures[-2].heldout_loss, figures[-1].heldout_loss
-    return len(figures) > settings.epochs or abs(before - loss) <= settings.tolerance * abs(before)
-
-
 class ListLearner:
     """Epochs over the lists of a batch but for those held out, by the compiled pass.
 
@@ -175,29 +119,73 @@ class ListLearner:
         settings: ListSettings,
         dense_D: Floats | None = None,
     ) -> None:
-        self.lists = with_truth(lists, settings.module)
-        self.statistics_CK = statistics_CK
-        self.settings = settings
-        self.train, self.heldout = divided(heldout_I)
-        loss, rule = settings.module, settings.rule
-        if loss.slope is None:
-            raise InputError("a loss without a compiled slope", seen=settings.loss, expected="one that has one")
+        self.loss, self.settings, self.statistics_CK = settings.module, settings, statistics_CK
+        if self.loss.needs is Needs.TRUTH:
+            # A loss over true candidates takes the best of each list for the true one.
+            truth_C = best_as_truth(lists.gain_C, lists.candidate_offsets_I1)
+            lists = lists._replace(gain_C=truth_C.astype(np.float32))
+        self.lists = lists
+        self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
+        if not len(self.train) or not len(self.heldout):
+            raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
         dense = lists.dense_CD.shape[1]
-        floats_D = np.zeros(dense) if dense_D is None else np.array(dense_D, dtype=np.float64)
-        self.weights = rule.learned(floats_D, np.zeros(size, np.float32), rule.memory(dense, size))
-        compiled = rule.compiled(np.full(dense, settings.dense_rate), settings.rate)
-        self.steps = ListSteps(loss.numbers_array, compiled, settings.batch)
-        self._slope = loss.slope.pointer
-        self._room: ListRoom = list_room(lists, settings.batch)
+        self._begin(np.zeros(dense) if dense_D is None else np.array(dense_D, dtype=np.float64), size)
+
+    def _begin(self, dense_D: Floats, size: int) -> None:
+        """Makes the weights and the room for steps."""
+        settings, rule = self.settings, self.settings.rule
+        if self.loss.slope is None:
+            raise InputError("a loss without a compiled slope", seen=settings.loss, expected="one that has one")
+        self._weights = rule.learned(dense_D, np.zeros(size, np.float32), rule.memory(len(dense_D), size))
+        compiled = rule.compiled(np.full(len(dense_D), settings.dense_rate), settings.rate)
+        self.steps = ListSteps(self.loss.numbers_array, compiled, settings.batch)
+        self._slope = self.loss.slope.pointer
+        self._room: ListRoom = list_room(self.lists, settings.batch)
+
+    @property
+    def weights(self) -> Learned:
+        """What was learned, on the CPU."""
+        return self._weights
 
     def epochs(
-        self, stop: Callable[[], bool] = lambda: False, checkpoint: ListCheckpoint | None = None
+        self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
     ) -> Iterator[EpochFigures]:
-        """Learns; the weights after the epoch of the best held-out loss are in `weights` at the end.
+        """Epochs until the held-out loss hardly changes or `stop` says so.
 
-        The first figures are those before the first step, with a training loss of not-a-number.
+        The first figures are those before the first step, with a training loss of not-a-number. The weights after the
+        epoch of the best held-out loss are in `weights` at the end. With a checkpoint, epochs that were gone through
+        before give their figures again and are not gone through: what is learned has the same bits, wherever it was
+        stopped.
         """
-        return until_it_stops(self, self.settings, stop, checkpoint)
+        file = None if checkpoint is None else checkpoint.load()
+        if file is None:
+            figures, kept = [EpochFigures(0, float("nan"), *self.measure(), self.active)], self.copy()
+        else:
+            figures = [EpochFigures(**one) for one in file.metadata[STATE]["figures"]]
+            kept, now = (_chosen(file.extra, side) for side in (KEPT, NOW))
+            self.restore(now)
+        yield from figures
+        while not (self._settled(figures) or stop()):
+            number = len(figures)
+            met = self.epoch(number)
+            loss, bleu = self.measure()
+            if loss < min(one.heldout_loss for one in figures):
+                kept = self.copy()
+            figures.append(EpochFigures(number, met, loss, bleu, self.active))
+            if checkpoint is not None and (checkpoint.due or stop()):
+                arrays = {
+                    side + name: a for side, held in ((NOW, self.copy()), (KEPT, kept)) for name, a in held.items()
+                }
+                checkpoint.save({"figures": [asdict(one) for one in figures]}, arrays)
+            yield figures[-1]
+        self.restore(kept)
+
+    def _settled(self, figures: list[EpochFigures]) -> bool:
+        """Whether there was the last epoch, or one that hardly changed the held-out loss."""
+        if len(figures) == 1:
+            return False
+        before, loss = figures[-2].heldout_loss, figures[-1].heldout_loss
+        return len(figures) > self.settings.epochs or abs(before - loss) <= self.settings.tolerance * abs(before)
 
     def epoch(self, number: int) -> float:
         """Steps through all lists once, in an order drawn for the epoch; the mean loss met."""
@@ -207,11 +195,11 @@ class ListLearner:
 
     def copy(self) -> dict[str, AnyArray]:
         """Weights, and what the rule remembers of steps, as they are."""
-        return {name: array.copy() for name, array in self.weights._asdict().items() if len(array)}
+        return {name: array.copy() for name, array in self._weights._asdict().items() if len(array)}
 
     def restore(self, kept: Arrays) -> None:
         """Takes back what was copied."""
-        for name, array in self.weights._asdict().items():
+        for name, array in self._weights._asdict().items():
             if len(array):
                 array[:] = kept[name]
 
@@ -233,11 +221,15 @@ class ListLearner:
         return self._losses(rows_I, best_I), best_I
 
     def _pass(self, order_I: Ints) -> float:
-        return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope))
+        return float(list_pass(order_I, self.lists, self._weights, self.steps, self._room, self._slope))
 
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
+        given = self.lists, self._weights, self.steps.numbers, self._room, self._slope
         return float(list_losses(rows_I, *given, best_I))
+
+
+def _chosen(arrays: Arrays, side: str) -> dict[str, AnyArray]:
+    return {name.removeprefix(side): array for name, array in arrays.items() if name.startswith(side)}
 
 
 class PredictedListLearner(ListLearner):
@@ -264,28 +256,79 @@ class PredictedListLearner(ListLearner):
         self._room = self._predicted.lists
 
     def _pass(self, order_I: Ints) -> float:
-        given = self.weights, self.steps, self._predicted, self._slope
+        given = self._weights, self.steps, self._predicted, self._slope
         return float(predicted_pass(order_I, self.lists, self.parts, *given))
 
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self.weights, self.steps.numbers, self._predicted, self._slope
+        given = self._weights, self.steps.numbers, self._predicted, self._slope
         return float(predicted_losses(rows_I, self.lists, self.parts, *given, best_I))
 
 
-def with_truth(lists: CandidateArrays, loss: Loss) -> CandidateArrays:
-    """The lists as a loss needs them: one over true candidates takes the best of each list for the true one."""
-    if loss.needs is not Needs.TRUTH:
-        return lists
-    return lists._replace(gain_C=best_as_truth(lists.gain_C, lists.candidate_offsets_I1).astype(np.float32))
+class DeviceListLearner(ListLearner):
+    """As `ListLearner`, but on a device, in single precision; `settings.batch` lists per step.
 
+    Lists are put into mini-batches once, by lot, and batches are gone through in a new order each epoch; the compiled
+    pass on the CPU draws lists anew.
 
-def divided(heldout_I: Bools) -> tuple[Ints, Ints]:
-    """The lists to learn from, and those held out.
+    Args:
+        lists, statistics_CK, heldout_I, size, settings, dense_D: see `ListLearner`.
+        device: where everything is kept.
 
     Raises:
-        InputError: none of either.
+        InputError: too few lists.
     """
-    train, heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
-    if not len(train) or not len(heldout):
-        raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
-    return train, heldout
+
+    def __init__(
+        self,
+        lists: CandidateArrays,
+        statistics_CK: AnyFloats,
+        heldout_I: Bools,
+        size: int,
+        settings: ListSettings,
+        dense_D: Floats | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        self._device = device or torch.device("cpu")
+        super().__init__(lists, statistics_CK, heldout_I, size, settings, dense_D)
+
+    def _begin(self, dense_D: Floats, size: int) -> None:
+        settings, rule, device = self.settings, self.settings.rule, self._device
+        floats_D = torch.tensor(dense_D, dtype=torch.float32, device=device)
+        zeros_F = torch.zeros(size, dtype=torch.float32, device=device)
+        self._tensors = TensorSteps(rule, floats_D, zeros_F, rule.memory(len(dense_D), size))
+        self._eta_D = torch.full_like(floats_D, settings.dense_rate)
+        resident = Resident.load(self.lists, device)
+        mixed = np.random.default_rng(settings.seed).permutation(self.train)
+        cuts = [mixed[start : start + settings.batch] for start in range(0, len(mixed), settings.batch)]
+        self._batches = [resident.gather(torch.as_tensor(rows, device=device)) for rows in cuts]
+        self._held = resident.gather(torch.as_tensor(self.heldout, device=device))
+
+    @property
+    def weights(self) -> Learned:
+        dense_D = self._tensors.dense_D.cpu().numpy().astype(np.float64)
+        return self.settings.rule.learned(dense_D, self._tensors.sparse_F.cpu().numpy().copy(), {})
+
+    def epoch(self, number: int) -> float:
+        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self._batches))
+        return sum(self._step(self._batches[place]) for place in order.tolist()) / len(self.train)
+
+    def copy(self) -> dict[str, AnyArray]:
+        return self._tensors.arrays()
+
+    def restore(self, kept: Arrays) -> None:
+        self._tensors.restore(kept)
+
+    def best(self, rows_I: Ints) -> tuple[float, Ints]:
+        scores_C = self._held.scores(self._tensors.dense_D, self._tensors.sparse_F)
+        loss, _ = slopes(self.loss, self._held, scores_C, truth=False)
+        best_I = segment_argmax(scores_C, self._held.candidate_offsets_I1).cpu().numpy()
+        candidates = places_of(self.lists.candidate_offsets_I1, rows_I)
+        return float(loss), candidates[best_I[best_I >= 0]]
+
+    def _step(self, batch: Resident) -> float:
+        settings, steps = self.settings, self._tensors
+        steps.begin(settings.rate)
+        scores_C = batch.scores(steps.dense_D, steps.sparse_F)
+        loss, slope_C = slopes(self.loss, batch, scores_C, truth=False)
+        steps.step(self._eta_D, settings.rate, *batch.gradient(slope_C / len(batch)))
+        return float(loss)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,20 +13,147 @@ from xlate.array_types import Ints
 from xlate.candidates.sampler import epoch_order, spread
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
+from xlate.kernels.learning.prediction import prediction_errors
+from xlate.losses.loss import Loss
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights
-from xlate.train import tags
-from xlate.train.bound import measure_bound
-from xlate.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from xlate.train.learner import InstanceLearner, Learner, LearnerOf
+from xlate.train.checkpoint import STATE, Checkpoint
+from xlate.train.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings, plain_arrays
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.train.signals import StopFlag
-from xlate.train.state import PhaseSettings, TrainState
-from xlate.train.validation import Validation, validate
+from xlate.updates.rule import Arrays
 
 CHUNK = 20_000
+BEST = "best."
+# The weights that an epoch began with, where the bound is measured.
+BEGIN_DENSE, BEGIN_SPARSE = "begin_dense", "begin_sparse"
+
+
+@dataclass(frozen=True)
+class TrainState:
+    """Where training stands; with weights and arrays, all a checkpoint holds.
+
+    Attributes:
+        phase, epoch, position: the next instance to see, `position` counted within the epoch.
+        seen: instances seen in all.
+        epoch_loss, epoch_curvature: summed over this epoch so far.
+        best_error: lowest P of the phase; stale: epochs since.
+        history: one entry per finished epoch.
+    """
+
+    phase: int = 0
+    epoch: int = 0
+    position: int = 0
+    seen: int = 0
+    epoch_loss: float = 0.0
+    epoch_curvature: float = 0.0
+    best_error: float | None = None
+    stale: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def after_epoch(self, error: float, entry: dict[str, Any]) -> TrainState:
+        """The state behind an epoch of a held-out error.
+
+        Without held-out instances the error is nan: every epoch then counts as better, so that none is undone.
+        """
+        better = self.best_error is None or not error >= self.best_error
+        return replace(
+            self,
+            epoch=self.epoch + 1,
+            position=0,
+            epoch_loss=0.0,
+            epoch_curvature=0.0,
+            best_error=error if better else self.best_error,
+            stale=0 if better else self.stale + 1,
+            history=[*self.history, entry],
+        )
+
+    def next_phase(self) -> TrainState:
+        """The beginning of the phase behind this one."""
+        return TrainState(phase=self.phase + 1, seen=self.seen, history=self.history)
+
+
 # Is given the weights of all sets, and the state of training, after an epoch.
 AfterEpoch = Callable[[Mapping[str, Weights], TrainState], None]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Weights by set, the best weights of the phase at hand by set, the state, and the memory of its learner."""
+
+    weights: dict[str, Weights]
+    best: dict[str, Weights] = field(default_factory=dict)
+    state: TrainState = field(default_factory=TrainState)
+    memory: Arrays = field(default_factory=dict)
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Writes it."""
+        best = {BEST + name: weights for name, weights in self.best.items()}
+        checkpoint.save(asdict(self.state), self.memory, {**self.weights, **best})
+
+    @classmethod
+    def load(cls, checkpoint: Checkpoint) -> Standing | None:
+        """What `save` wrote, None when there is none; it raises what `Checkpoint.load` raises."""
+        file = checkpoint.load()
+        if file is None:
+            return None
+        weights = {name: one for name, one in file.sets.items() if not name.startswith(BEST)}
+        best = {name.removeprefix(BEST): one for name, one in file.sets.items() if name.startswith(BEST)}
+        return cls(weights, best, TrainState(**file.metadata[STATE]), file.extra)
+
+
+def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse: bool) -> tuple[float, float]:
+    """P (Tillmann & Zhang 2007, Eq. 13) and the mean loss of a true candidate; nan on an empty store.
+
+    P is the share of instances of plain candidates with ±1 gains in which an alternative has the largest score; a tie
+    counts as an error, so weights of zero have P = 1 wherever there is an alternative.
+
+    Raises:
+        ValueError: a loss without a compiled slope.
+    """
+    if loss.slope is None:
+        raise ValueError(f"{loss.name} has no compiled slope")
+    everything_I, nan = np.arange(len(store), dtype=np.int64), float("nan")
+    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.slope.pointer
+    errors, total, positives = prediction_errors(everything_I, plain_arrays(store), *given)
+    return errors / len(store) if len(store) else nan, total / positives if positives else nan
+
+
+def measure_bound(
+    settings: PhaseSettings, store: CandidateStore, order_I: Ints, begin: Weights, end: Weights, state: TrainState
+) -> tuple[float, float]:
+    """Both sides of Theorem A.1 of Tillmann & Zhang (2007) for the epoch that a state stands behind, in nats per step.
+
+    With m steps of fixed size η from w_0 and any w::
+
+        1/m Σ L_i(w_{i-1})  ≤  1/m Σ L_i(w) + |w - w_0|² / (2ηm) + η/(2m) Σ |g_i|²
+
+    g_i is the gradient of step i. The right side is taken at the weights that the epoch ends with; the infimum is lower
+    still or equal, so a left side above it would show an error in the update. Where weights have steps of their own,
+    `|·|²` is a sum over them with the step inside: `|w - w_0|²/η` → Σ_k (w_k - w_0k)²/η_k and `η|g|²` → Σ_k η_k g_k².
+    What is not trained is a constant of the loss. The theorem is about fixed steps without shrinkage.
+
+    Args:
+        settings: of the phase; store: its instances.
+        order_I: the instances seen.
+        begin: weights before the epoch; end: behind it.
+        state: with the summed losses of the steps, each before its update, and the curvature Σ_i Σ_k η_k g_ik².
+    """
+    module, scale = settings.loss_module(), step_scale(settings, state.epoch)
+    assert module.slope is not None
+    given = settings.use_sparse, module.numbers_array, module.slope.pointer
+    _, loss, steps = prediction_errors(order_I, plain_arrays(store), end.dense_D, end.sparse_F, *given)
+    m = max(1, steps)
+    moved_D = np.where(settings.trained, (end.dense_D - begin.dense_D) ** 2, 0.0)
+    distance = float(moved_D.sum()) / (settings.eta * scale) if any(settings.trained) else 0.0
+    if settings.train_sparse:
+        distance += float(((end.sparse_F - begin.sparse_F) ** 2).sum()) / (settings.eta_sparse * scale)
+    return state.epoch_loss / m, loss / m + distance / (2 * m) + state.epoch_curvature / (2 * m)
+
+
+def step_scale(settings: PhaseSettings, epoch: int) -> float:
+    """What the steps of an epoch are multiplied with."""
+    return 1.0 / (1.0 + settings.decay * epoch)
 
 
 @dataclass(frozen=True)
@@ -44,10 +171,8 @@ class Training:
 
     Args:
         phases: in the order in which they are trained.
-        checkpoint: the file.
-        identity: what a checkpoint must carry to be taken up.
+        checkpoint: where it goes on from.
         reporter: of figures.
-        checkpoint_seconds: the time between two checkpoints.
         chunk: instances between two looks at the clock and the stop flag.
         learner: what makes a learner of settings, store, weights and the memory of a checkpoint.
         families: the ids of each family of sparse features, for histograms.
@@ -58,36 +183,32 @@ class Training:
     """
 
     phases: Sequence[Phase]
-    checkpoint: Path
-    identity: str
+    checkpoint: Checkpoint
     reporter: Reporter = field(default_factory=NullReporter)
-    checkpoint_seconds: float = 20.0
     chunk: int = CHUNK
     learner: LearnerOf = InstanceLearner
     families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})
     after_epoch: AfterEpoch | None = None
-    _saved: float = field(default=0.0, init=False)
 
-    def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Checkpoint:
+    def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Standing:
         """Trains until the last phase is done or `stop` is set; what is returned was saved.
 
         Raises:
             InputError: the checkpoint is unusable or of another training, or weights became infinite.
         """
-        held = load_checkpoint(self.checkpoint, self.identity)
+        held = Standing.load(self.checkpoint)
         if held is None:
-            held = Checkpoint({name: weights.copy() for name, weights in initial.items()}, {}, TrainState())
-        self._saved = time.monotonic()
-        while held.state.phase < len(self.phases) and not stop:
+            held = Standing({name: weights.copy() for name, weights in initial.items()})
+        while not (self.finished(held) or stop):
             held = self._phase(held, self.phases[held.state.phase], stop)
-        save_checkpoint(self.checkpoint, held, self.identity)
+        held.save(self.checkpoint)
         return held
 
-    def finished(self, held: Checkpoint) -> bool:
+    def finished(self, held: Standing) -> bool:
         """Whether every phase is done."""
         return held.state.phase >= len(self.phases)
 
-    def _phase(self, held: Checkpoint, phase: Phase, stop: StopFlag) -> Checkpoint:
+    def _phase(self, held: Standing, phase: Phase, stop: StopFlag) -> Standing:
         settings = phase.settings
         chosen = spread(len(phase.store), settings.subset)
         learner = self.learner(settings, phase.store, held.weights[settings.weights], held.memory)
@@ -99,21 +220,22 @@ class Training:
             if settings.patience and held.state.stale >= settings.patience:
                 break
         if settings.epochs:
-            kept = held.best.get(settings.weights) or learner.end_epoch(_scale(settings, held.state.epoch - 1))
+            kept = held.best.get(settings.weights) or learner.end_epoch(step_scale(settings, held.state.epoch - 1))
             held = replace(held, weights={**held.weights, settings.weights: kept})
         return replace(held, best={}, memory={}, state=held.state.next_phase())
 
-    def _epoch(self, held: Checkpoint, phase: Phase, learner: Learner, chosen: Ints, stop: StopFlag) -> Checkpoint:
+    def _epoch(self, held: Standing, phase: Phase, learner: Learner, chosen: Ints, stop: StopFlag) -> Standing:
         settings, state = phase.settings, held.state
         weights = held.weights[settings.weights]
         order = chosen[epoch_order(len(chosen), settings.seed, state.epoch, name=settings.name, block=settings.block)]
-        scale = _scale(settings, state.epoch)
+        scale = step_scale(settings, state.epoch)
         if settings.check_bound and state.position == 0:
-            held.memory.update(begin_dense=weights.dense_D.copy(), begin_sparse=weights.sparse_F.copy())
+            held.memory.update({BEGIN_DENSE: weights.dense_D.copy(), BEGIN_SPARSE: weights.sparse_F.copy()})
         while state.position < len(order):
             start = time.perf_counter()
             part = order[state.position : state.position + self.chunk]
             loss, curvature = learner.learn(part, scale)
+            rate = len(part) / (time.perf_counter() - start)
             self._check(weights, loss, settings)
             state = replace(
                 state,
@@ -123,94 +245,68 @@ class Training:
                 epoch_curvature=state.epoch_curvature + curvature,
             )
             tell(loss=loss / len(part))
-            self._report_chunk(settings, state, loss / len(part), len(part) / (time.perf_counter() - start), scale)
+            eta = settings.eta_sparse if settings.train_sparse else settings.eta
+            self.reporter.scalar(f"train/loss/{settings.name}", loss / len(part), state.seen)
+            self.reporter.scalar(f"train/eta/{settings.name}", eta * scale, state.seen)
+            self.reporter.scalar(f"time/instances_per_s/{settings.name}", rate, state.seen)
             held = replace(held, state=state)
             if stop:
                 return held
-            self._save_when_due(held)
-        return self._end_of_epoch(held, phase, learner, order, scale)
+            if self.checkpoint.due:
+                held.save(self.checkpoint)
+        return self._end_of_epoch(held, phase, learner, order)
 
-    def _end_of_epoch(self, held: Checkpoint, phase: Phase, learner: Learner, order: Ints, scale: float) -> Checkpoint:
+    def _end_of_epoch(self, held: Standing, phase: Phase, learner: Learner, order: Ints) -> Standing:
         settings, state = phase.settings, held.state
-        weights = learner.end_epoch(scale)
-        measured = validate(phase.heldout, weights, settings.loss_module(), use_sparse=settings.use_sparse)
-        # Without held-out instances P is nan: every epoch then counts as better, so that none is undone.
-        better = state.best_error is None or not measured.error >= state.best_error
+        weights = learner.end_epoch(step_scale(settings, state.epoch))
+        error, loss = validate(phase.heldout, weights, settings.loss_module(), use_sparse=settings.use_sparse)
+        met = state.epoch_loss / max(1, state.position)
         entry = {
             "phase": settings.name,
             "epoch": state.epoch,
             "seen": state.seen,
-            "loss": state.epoch_loss / max(1, state.position),
-            "P": measured.error,
-            "valid_loss": measured.loss,
+            "loss": met,
+            "P": error,
+            "valid_loss": loss,
             "active": weights.active,
-            **self._bound(held, phase, order, scale),
+            **(self._bound(held, phase, order) if settings.check_bound else {}),
         }
-        tell(loss=state.epoch_loss / max(1, state.position), P=measured.error)
-        self._report_epoch(settings, weights, measured, state.seen)
-        if settings.patience and better:
+        tell(loss=met, P=error)
+        self.reporter.scalar(f"valid/P/{settings.name}", error, state.seen)
+        self.reporter.scalar(f"valid/loss/{settings.name}", loss, state.seen)
+        self._report_weights(settings, weights, state.seen)
+        state = state.after_epoch(error, entry)
+        if settings.patience and not state.stale:
             held = replace(held, best={settings.weights: weights.copy()})
-        state = replace(
-            state,
-            epoch=state.epoch + 1,
-            position=0,
-            epoch_loss=0.0,
-            epoch_curvature=0.0,
-            best_error=measured.error if better else state.best_error,
-            stale=0 if better else state.stale + 1,
-            history=[*state.history, entry],
-        )
         if self.after_epoch is not None:
             self.after_epoch({**held.weights, settings.weights: weights}, state)
         return replace(held, state=state)
 
-    def _bound(self, held: Checkpoint, phase: Phase, order: Ints, scale: float) -> dict[str, float]:
-        """Both sides of Theorem A.1 over the epoch that just ended, when they are asked for."""
-        settings, state = phase.settings, held.state
-        if not settings.check_bound:
-            return {}
-        end = held.weights[settings.weights]
-        begin = replace(end, dense_D=held.memory["begin_dense"], sparse_F=held.memory["begin_sparse"])
-        sums = state.epoch_loss, state.epoch_curvature
-        bound = measure_bound(settings, phase.store, order, begin, end, *sums, scale)
-        self.reporter.scalar(f"{tags.BOUND_LEFT}/{settings.name}", bound.online_loss, state.seen)
-        self.reporter.scalar(f"{tags.BOUND_RIGHT}/{settings.name}", bound.right_side, state.seen)
-        return {"bound_left": bound.online_loss, "bound_right": bound.right_side}
+    def _bound(self, held: Standing, phase: Phase, order: Ints) -> dict[str, float]:
+        """Both sides of Theorem A.1 over the epoch that just ended."""
+        end, state = held.weights[phase.settings.weights], held.state
+        begin = replace(end, dense_D=held.memory[BEGIN_DENSE], sparse_F=held.memory[BEGIN_SPARSE])
+        left, right = measure_bound(phase.settings, phase.store, order, begin, end, state)
+        self.reporter.scalar(f"bound/online_loss/{phase.settings.name}", left, state.seen)
+        self.reporter.scalar(f"bound/right_side/{phase.settings.name}", right, state.seen)
+        return {"bound_left": left, "bound_right": right}
 
     def _check(self, weights: Weights, loss: float, settings: PhaseSettings) -> None:
         if not (np.isfinite(loss) and weights.finite):
             raise InputError(
                 "weights are no longer finite",
-                file=self.checkpoint,
+                file=self.checkpoint.path,
                 seen=f"loss {loss} in phase {settings.name} with eta {settings.eta:g} and {settings.eta_sparse:g}",
                 expected="finite weights",
                 remedy="lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
             )
 
-    def _save_when_due(self, held: Checkpoint) -> None:
-        if time.monotonic() - self._saved >= self.checkpoint_seconds:
-            save_checkpoint(self.checkpoint, held, self.identity)
-            self._saved = time.monotonic()
-
-    def _report_chunk(self, settings: PhaseSettings, state: TrainState, loss: float, rate: float, scale: float) -> None:
-        self.reporter.scalar(f"{tags.LOSS}/{settings.name}", loss, state.seen)
-        eta = settings.eta_sparse if settings.train_sparse else settings.eta
-        self.reporter.scalar(f"{tags.ETA}/{settings.name}", eta * scale, state.seen)
-        self.reporter.scalar(f"{tags.RATE}/{settings.name}", rate, state.seen)
-
-    def _report_epoch(self, settings: PhaseSettings, weights: Weights, measured: Validation, step: int) -> None:
-        name = settings.name
-        self.reporter.scalar(f"{tags.VALID_ERROR}/{name}", measured.error, step)
-        self.reporter.scalar(f"{tags.VALID_LOSS}/{name}", measured.loss, step)
-        self.reporter.scalar(f"{tags.DENSE_NORM}/{name}", float(np.linalg.norm(weights.dense_D)), step)
-        self.reporter.histogram(f"{tags.WEIGHTS}{settings.weights}/floats", weights.dense_D, step)
+    def _report_weights(self, settings: PhaseSettings, weights: Weights, step: int) -> None:
+        name, tag = settings.name, f"weights/{settings.weights}"
+        self.reporter.scalar(f"train/weight_norm_floats/{name}", float(np.linalg.norm(weights.dense_D)), step)
+        self.reporter.histogram(f"{tag}/floats", weights.dense_D, step)
         if settings.use_sparse:
-            self.reporter.scalar(f"{tags.SPARSE_NORM}/{name}", float(np.linalg.norm(weights.sparse_F)), step)
-            self.reporter.scalar(f"{tags.ACTIVE}/{name}", weights.active, step)
+            self.reporter.scalar(f"train/weight_norm_sparse/{name}", float(np.linalg.norm(weights.sparse_F)), step)
+            self.reporter.scalar(f"train/active_features/{name}", weights.active, step)
             for family, ids in self.families.items():
-                self.reporter.histogram(f"{tags.WEIGHTS}{settings.weights}/{family}", weights.sparse_F[ids], step)
-
-
-def _scale(settings: PhaseSettings, epoch: int) -> float:
-    """What the steps of an epoch are multiplied with."""
-    return 1.0 / (1.0 + settings.decay * epoch)
+                self.reporter.histogram(f"{tag}/{family}", weights.sparse_F[ids], step)

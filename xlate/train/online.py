@@ -12,28 +12,28 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.workers import Workers
-from xlate.train.online_checkpoint import OnlineCheckpoint, OnlineState
+from xlate.train.checkpoint import STATE, Arrays, Checkpoint
 from xlate.train.online_learner import OnlineLearner
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.updates.online import OnlineStep
 
 log = logging.getLogger(__name__)
-Rows = Ints
 # The lists of some sentences, at most so many translations each, under some weights.
-DecodeRows = Callable[[Weights, Rows, int], CandidateBatch]
+DecodeRows = Callable[[Weights, Ints, int], CandidateBatch]
 SELECTIONS = ("average", "last", "best")
+BEST = "best"
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,6 @@ class OnlineSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
         if min(self.iterations, self.size, self.batch, self.shards, self.processes) < 1:
             seen, expected = self, "all of them 1 or more"
             raise InputError("settings of online training", seen=seen, expected=expected)
@@ -94,23 +89,38 @@ class IterationFigures:
     active: int = 0
     average_bleu: float | None = None
 
-    def add(self, step: OnlineStep) -> None:
-        """Counts a step."""
-        self.loss += step.loss
-        self.pairs += step.pairs
-        self.violated += step.violated
-        self.alpha += step.alpha
-
-    def join(self, other: IterationFigures) -> None:
-        """Counts the steps of a shard."""
+    def add(self, other: OnlineStep | IterationFigures) -> None:
+        """Counts a step, or the steps of a shard."""
         for name in ("loss", "pairs", "violated", "alpha"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass
+class OnlineState:
+    """After some sentences of an iteration.
+
+    Attributes:
+        iteration: iterations that are over.
+        position: sentences of the present one that are done.
+        figures: of the iterations that are over.
+        partial: of the present one so far; empty between iterations.
+        first: summed statistics of the first translations of the present iteration.
+        best_bleu, best: the score of the best average so far, and this average, where it is the one to be returned.
+    """
+
+    iteration: int = 0
+    position: int = 0
+    figures: list[dict[str, Any]] = field(default_factory=list)
+    partial: dict[str, Any] = field(default_factory=dict)
+    first: list[float] = field(default_factory=list)
+    best_bleu: float = -1.0
+    best: Weights | None = None
 
 
 class ShardResult(NamedTuple):
     """What a shard ends with: the arrays of the learner, the oracles of its sentences, figures, and features met."""
 
-    arrays: Mapping[str, AnyArray]
+    arrays: Arrays
     oracles: dict[int, CandidateBatch]
     figures: IterationFigures
     first_K: Floats
@@ -132,7 +142,7 @@ class Online:
     learner: OnlineLearner
     decode: DecodeRows
     settings: OnlineSettings
-    checkpoint: OnlineCheckpoint
+    checkpoint: Checkpoint
     reporter: Reporter = field(default_factory=NullReporter)
     _state: OnlineState = field(default_factory=OnlineState, init=False)
 
@@ -142,28 +152,23 @@ class Online:
         Raises:
             InputError: the checkpoint is damaged, or all sentences are held out.
         """
-        held = self.checkpoint.load()
-        if held is not None:
-            self._state = held
-            self.learner.restore(held.arrays)
+        file = self.checkpoint.load()
+        if file is not None:
+            self._state = OnlineState(**file.metadata[STATE], best=file.sets.get(BEST))
+            self.learner.restore(file.extra)
         while self._state.iteration < self.settings.iterations:
             if not self._iteration(stop):
                 return None
         return self._chosen(), [IterationFigures(**one) for one in self._state.figures]
 
-    @property
-    def sentences(self) -> int:
-        """How many there are."""
-        return len(self.learner.oracles)
-
-    def _divided(self) -> tuple[Rows, Rows]:
+    def _divided(self) -> tuple[Ints, Ints]:
         """The sentences to learn from, and those that are measured."""
-        rows, every = np.arange(self.sentences), self.settings.heldout_every
+        rows, every = np.arange(len(self.learner.oracles)), self.settings.heldout_every
         if not every:
             return rows, rows if self.settings.select == "best" else rows[:0]
         held_I = rows % every == every - 1
         if held_I.all() or not held_I.any():
-            raise InputError("too few sentences", seen=self.sentences, expected="some to learn from and some held out")
+            raise InputError("too few sentences", seen=len(rows), expected="some to learn from and some held out")
         return rows[~held_I], rows[held_I]
 
     def _iteration(self, stop: Callable[[], bool]) -> bool:
@@ -189,7 +194,7 @@ class Online:
             self._save()
         return True
 
-    def _sentences(self, order: Rows, figures: IterationFigures, first_K: Floats, stop: Callable[[], bool]) -> bool:
+    def _sentences(self, order: Ints, figures: IterationFigures, first_K: Floats, stop: Callable[[], bool]) -> bool:
         """Learns from sentences in an order, beginning where the state is."""
         state, batch = self._state, self.settings.batch
         starts = range(state.position, len(order), batch)
@@ -203,7 +208,7 @@ class Online:
                 self._save(figures, first_K)
         return True
 
-    def _learn(self, some: Rows, figures: IterationFigures, first_K: Floats) -> None:
+    def _learn(self, some: Ints, figures: IterationFigures, first_K: Floats) -> None:
         """Decodes some sentences with the weights as they are, and learns from one after the other."""
         lists = self.decode(self.learner.weights, some, self.settings.size)
         for at, sentence in enumerate(some.tolist()):
@@ -211,13 +216,13 @@ class Online:
             first_K += one.gain_CG[:1].sum(axis=0)
             figures.add(self.learner.learn(sentence, one))
 
-    def _shards(self, order: Rows, figures: IterationFigures, first_K: Floats) -> None:
+    def _shards(self, order: Ints, figures: IterationFigures, first_K: Floats) -> None:
         """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
         shards = [order[shard :: self.settings.shards] for shard in range(self.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
         known = 0 if self.learner.met is None else len(self.learner.met)
 
-        def work(start: int, chunk: Sequence[Rows]) -> list[ShardResult]:
+        def work(start: int, chunk: Sequence[Ints]) -> list[ShardResult]:
             return [self._shard(shard, rows, clock) for shard, rows in enumerate(chunk, start)]
 
         if self.settings.processes == 1:
@@ -225,26 +230,21 @@ class Online:
         else:
             # Learned from here for nothing, so that what is compiled when it is needed is compiled before the fork.
             self._shard(0, shards[0][:1], clock)
+            results = []
             with Workers(work, min(self.settings.processes, len(shards))) as workers:
-                results = self._side_by_side(workers, shards)
+                for shard, rows in enumerate(shards):
+                    if workers.full:
+                        results += workers.take()
+                    workers.give(shard, [rows])
+                while len(workers):
+                    results += workers.take()
         for result in results:
             self.learner.put(result.oracles)
             first_K += result.first_K
-            figures.join(result.figures)
+            figures.add(result.figures)
         self.learner.mix([self.learner.renumbered(result.arrays, result.met, known) for result in results])
 
-    @staticmethod
-    def _side_by_side(workers: Workers[ShardResult], shards: Sequence[Rows]) -> list[ShardResult]:
-        results: list[ShardResult] = []
-        for shard, rows in enumerate(shards):
-            if workers.full:
-                results += workers.take()
-            workers.give(shard, [rows])
-        while len(workers):
-            results += workers.take()
-        return results
-
-    def _shard(self, shard: int, rows: Rows, clock: int) -> ShardResult:
+    def _shard(self, shard: int, rows: Ints, clock: int) -> ShardResult:
         """Learns from the sentences of a shard; the learner is as before afterwards."""
         figures, first_K = IterationFigures(0), np.zeros(self.learner.document.sums_K.shape)
 
@@ -259,7 +259,7 @@ class Online:
         met = None if self.learner.met is None else self.learner.met.copy()
         return ShardResult(arrays, oracles, figures, first_K, met)
 
-    def _finish(self, figures: IterationFigures, first_K: Floats, steps: int, measured: Rows) -> None:
+    def _finish(self, figures: IterationFigures, first_K: Floats, steps: int, measured: Ints) -> None:
         """Closes an iteration."""
         state, learner, average = self._state, self.learner, self.learner.average
         objective = learner.document.objective
@@ -277,10 +277,10 @@ class Online:
     def _save(self, figures: IterationFigures | None = None, first_K: Floats | None = None) -> None:
         """Writes where it is; with figures, within an iteration."""
         state = self._state
-        state.arrays = self.learner.state()
         state.partial = {} if figures is None else asdict(figures)
         state.first = [] if first_K is None else first_K.tolist()
-        self.checkpoint.save(state)
+        plain = {name: value for name, value in vars(state).items() if name != BEST}
+        self.checkpoint.save(plain, self.learner.state(), {} if state.best is None else {BEST: state.best})
 
     def _chosen(self) -> Weights:
         if self.settings.select == "last":

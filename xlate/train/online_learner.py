@@ -18,16 +18,17 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.pool import chosen, pool
 from xlate.candidates.units import with_ids
 from xlate.features.index import GrowingIndex
+from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import list_room
 from xlate.kernels.learning.online import begin_list, step_list
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.updates import Learned, settle_all
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
+from xlate.train.checkpoint import Arrays
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule
 
-Arrays = Mapping[str, AnyArray]
 # The first of the arrays of oracles in a checkpoint, and which sentences have any.
 ORACLES, KNOWN = "oracles.", "known"
 MEMORY, FEATURES = "memory", "features"
@@ -120,18 +121,19 @@ class OnlineLearner:
 
     def _scores(self, lists: CandidateBatch) -> Floats:
         """The scores of candidates under the weights as they are, (C,)."""
-        if self.growing is not None:
-            lists = with_ids(lists, self.growing)
-        self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
-        arrays = lists.arrays(np.zeros(lists.candidates), parts=True)
+        lists, arrays = self._arrays(lists, np.zeros(lists.candidates))
         score_C: Floats = sparse_scores(arrays, self.learned.sparse_F)
         return score_C + lists.dense_CD @ self.learned.dense_D
 
-    def _step(self, lists: CandidateBatch, gain_C: Floats, oracle_M: Ints, hypothesis_K: Ints) -> OnlineStep:
+    def _arrays(self, lists: CandidateBatch, gain_C: Floats) -> tuple[CandidateBatch, CandidateArrays]:
+        """Lists whose features have numbers, also as compiled loops take them; there is room for their weights."""
         if self.growing is not None:
             lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
-        arrays = lists.arrays(gain_C, parts=True)
+        return lists, lists.arrays(gain_C, parts=True)
+
+    def _step(self, lists: CandidateBatch, gain_C: Floats, oracle_M: Ints, hypothesis_K: Ints) -> OnlineStep:
+        _, arrays = self._arrays(lists, gain_C)
         room = list_room(arrays, 1)
         begin_list(arrays, self.learned, self.compiled, room)
         score_C = room.score_X[: len(gain_C)].copy()
@@ -148,7 +150,7 @@ class OnlineLearner:
             grown = {
                 name: self._grown(name, array, features)
                 for name, array in self.learned._asdict().items()
-                if name.endswith("_F") and (len(array) or name == "sparse_F" or self._is_held(name))
+                if name.endswith("_F") and (name != "sparse_squares_F" or self.rule.adaptive)
             }
             self.learned = self.learned._replace(**grown)
         if features > len(self._room_F):
@@ -160,9 +162,6 @@ class OnlineLearner:
         if larger is None or array.base is not larger or len(larger) < size:
             larger = self._larger[name] = _padded(array, 2 * size)
         return larger[:size]
-
-    def _is_held(self, name: str) -> bool:
-        return name != "sparse_squares_F" or self.rule.adaptive
 
     def state(self) -> dict[str, AnyArray]:
         """All that steps change, as arrays."""

@@ -1,4 +1,4 @@
-"""Where training sends its figures."""
+"""Where training sends its figures, and under which names."""
 
 from __future__ import annotations
 

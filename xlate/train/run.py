@@ -15,6 +15,7 @@ from xlate.report.identity import flat
 from xlate.report.run_directory import RunDirectory
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE
+from xlate.train.checkpoint import Checkpoint
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
@@ -54,14 +55,9 @@ class Run:
         """The file that a method writes its weights into."""
         return self.path / WEIGHTS_FILE
 
-    def checkpoint(self, name: str = "latest.safetensors") -> Path:
-        """A file that a method keeps its state in, from which a run that was stopped goes on."""
-        return self.directory.checkpoint / name
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a signal has asked the training to stop."""
-        return bool(self.stop)
+    def checkpoint(self, identity: str, name: str = "latest.safetensors", *, refuses: bool = True) -> Checkpoint:
+        """What a method keeps its state in, from which a run that was stopped goes on; see `Checkpoint`."""
+        return Checkpoint(self.directory.checkpoint / name, identity, self.checkpoint_seconds, refuses)
 
 
 class Method(Protocol):
@@ -139,14 +135,11 @@ def conduct(
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
                 shown = flat(identity) if settings.shown is None else settings.shown
-                reporter.hparams(shown, numbers_of(summary))
+                # The figures of a summary that runs are compared by.
+                numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+                reporter.hparams(shown, numbers)
         finally:
             reporter.close()
     if summary["finished"]:
         directory.write_summary(summary)
     return Outcome(summary)
-
-
-def numbers_of(summary: Mapping[str, Any]) -> dict[str, int | float]:
-    """The figures of a summary that runs are compared by."""
-    return {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -50,11 +49,6 @@ class TuningSettings:
     least_new: float = 1e-4
 
     def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
         if self.rounds < 1:
             raise InputError("too few rounds of tuning", seen=self.rounds, expected="1 or more")
         if self.select not in ("best", "last"):
@@ -79,11 +73,8 @@ class RoundFigures:
     pool: int
     new: int
 
-    def to_json(self) -> dict[str, Any]:
-        """As a line of a run's history."""
-        return dict(vars(self))
 
-
+@dataclass
 class Tuning:
     """The loop; every finished round is on disk, so a stopped tuning goes on with the round it was in.
 
@@ -96,21 +87,12 @@ class Tuning:
         objective: what the rounds are compared by.
     """
 
-    def __init__(
-        self,
-        decode: Decode,
-        optimise: Optimise,
-        settings: TuningSettings,
-        folder: Path,
-        reporter: Reporter | None = None,
-        objective: Objective = BLEU,
-    ) -> None:
-        self.decode = decode
-        self.optimise = optimise
-        self.settings = settings
-        self.folder = folder
-        self.reporter = reporter or NullReporter()
-        self.objective = objective
+    decode: Decode
+    optimise: Optimise
+    settings: TuningSettings
+    folder: Path
+    reporter: Reporter = field(default_factory=NullReporter)
+    objective: Objective = BLEU
 
     def run(
         self, start: Weights, stop: Callable[[], bool] = lambda: False
@@ -124,10 +106,11 @@ class Tuning:
             if stop():
                 return None
             before = 0 if lists is None else lists.candidates
-            fresh = done if self._heldout is None else done.select(np.flatnonzero(~self._heldout_of(done)))
+            held_I = self._heldout(len(done))
+            fresh = done.select(np.flatnonzero(~held_I)) if self.settings.heldout_every else done
             lists = fresh if lists is None else pool([lists, fresh])
             # Equal translations of the first lists leave only when those of the next come.
-            figures = self._figures(number, done, lists, max(lists.candidates - before, 0))
+            figures = self._figures(number, done, held_I, lists.candidates, max(lists.candidates - before, 0))
             tried.append((weights, figures))
             tell(score=figures.bleu)
             self._report(weights, figures)
@@ -139,15 +122,13 @@ class Tuning:
             if _unmoved(weights, after, self.settings.tolerance):
                 break
             weights = after
-        return self._chosen(tried), [figures for _, figures in tried]
+        chosen = tried[-1] if self.settings.select == "last" else max(tried, key=lambda entry: self._rank(entry[1]))
+        return chosen[0], [figures for _, figures in tried]
 
-    @property
-    def _heldout(self) -> int | None:
-        return self.settings.heldout_every or None
-
-    def _heldout_of(self, done: CandidateBatch) -> Bools:
-        rows = np.arange(len(done))
-        return np.zeros(len(rows), np.bool_) if self._heldout is None else rows % self._heldout == self._heldout - 1
+    def _heldout(self, sentences: int) -> Bools:
+        every = self.settings.heldout_every
+        held_I: Bools = np.arange(sentences) % every == every - 1 if every else np.zeros(sentences, np.bool_)
+        return held_I
 
     def _decoded(self, number: int, weights: Weights) -> CandidateBatch:
         """The lists of a round, from disk when they were made with the same weights before; damaged ones are not."""
@@ -163,21 +144,15 @@ class Tuning:
             writer.append(made)
         return made
 
-    def _figures(self, number: int, done: CandidateBatch, lists: CandidateBatch, new: int) -> RoundFigures:
+    def _figures(self, number: int, done: CandidateBatch, held_I: Bools, size: int, new: int) -> RoundFigures:
         lists_I = np.diff(done.candidate_offsets_I1) > 0
         first_IK = np.zeros((len(done), done.gain_CG.shape[1]))
         first_IK[lists_I] = done.gain_CG[done.candidate_offsets_I1[:-1][lists_I]]
-        held_I = self._heldout_of(done)
-        sums_K = first_IK[~held_I].sum(axis=0)
-        heldout = float(self.objective.corpus(first_IK[held_I].sum(axis=0)[None])[0]) if held_I.any() else None
-        return RoundFigures(
-            round=number,
-            bleu=float(self.objective.corpus(sums_K[None])[0]),
-            length_ratio=float(sums_K[0] / max(sums_K[1], 1.0)),
-            heldout_bleu=heldout,
-            pool=lists.candidates,
-            new=new,
-        )
+        sums_2K = first_IK[~held_I].sum(axis=0)[None], first_IK[held_I].sum(axis=0)[None]
+        scores = [float(self.objective.corpus(sums_1K)[0]) for sums_1K in (sums_2K if held_I.any() else sums_2K[:1])]
+        length = sums_2K[0][0]
+        heldout = scores[1] if len(scores) > 1 else None
+        return RoundFigures(number, scores[0], float(length[0] / max(length[1], 1.0)), heldout, size, new)
 
     def _report(self, weights: Weights, figures: RoundFigures) -> None:
         step = figures.round
@@ -185,9 +160,8 @@ class Tuning:
         self.reporter.scalar(f"tune/{name}", figures.bleu, step)
         if figures.heldout_bleu is not None:
             self.reporter.scalar(f"tune/heldout_{name}", figures.heldout_bleu, step)
-        self.reporter.scalar("tune/length_ratio", figures.length_ratio, step)
-        self.reporter.scalar("tune/pool", figures.pool, step)
-        self.reporter.scalar("tune/new", figures.new, step)
+        for tag in ("length_ratio", "pool", "new"):
+            self.reporter.scalar(f"tune/{tag}", getattr(figures, tag), step)
         scale = float(np.abs(weights.dense_D).sum()) or 1.0
         for name, value in zip(weights.dense_names, weights.dense_D, strict=True):
             self.reporter.scalar(f"weights/{name}", float(value) / scale, step)
@@ -199,16 +173,9 @@ class Tuning:
             round_of, self.objective, figures.bleu, figures.length_ratio, figures.pool, figures.new,
         )  # fmt: skip
 
-    def _chosen(self, tried: list[tuple[Weights, RoundFigures]]) -> Weights:
-        if self.settings.select == "last":
-            return tried[-1][0]
-
-        def worth(entry: tuple[Weights, RoundFigures]) -> tuple[bool, float]:
-            figures = entry[1]
-            fits = abs(figures.length_ratio - 1) <= self.settings.length_band
-            return fits, figures.bleu if figures.heldout_bleu is None else figures.heldout_bleu
-
-        return max(tried, key=worth)[0]
+    def _rank(self, figures: RoundFigures) -> tuple[bool, float]:
+        fits = abs(figures.length_ratio - 1) <= self.settings.length_band
+        return fits, figures.bleu if figures.heldout_bleu is None else figures.heldout_bleu
 
 
 def round_path(folder: Path, number: int) -> Path:

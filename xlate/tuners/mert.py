@@ -18,7 +18,7 @@ from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuned import Tuned, checked_lists
+from xlate.tuners.tuner import Tuned, checked_lists, trained
 
 Scores = Callable[[Floats], Floats]
 
@@ -98,8 +98,7 @@ class _Search:
         # Counts are whole numbers, and half as wide they are found in the cache.
         self.statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float32)
         self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, dtype=np.float64)
-        given = settings.trained_D
-        self.trained_D = np.ones(len(start.dense_D), np.bool_) if given is None else given
+        self.trained_D = trained(settings.trained_D, start)
         self.order_DC = [
             slope_orders(column_C, self.offsets_I1) if trained else None
             for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)

@@ -26,7 +26,7 @@ from xlate.kernels.learning.mira import (
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuned import Tuned, best_statistics, checked_lists
+from xlate.tuners.tuner import Tuned, best_statistics, checked_lists, trained
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def mira(
     """
     arrays, gains = checked_lists(lists, start), _gains(lists, objective)
     random = np.random.default_rng(seed)
-    trained_D = np.ones(len(start.dense_D), np.bool_) if settings.trained_D is None else settings.trained_D
+    trained_D = trained(settings.trained_D, start)
     steps = MiraSteps(trained_D, settings.C, settings.decay, settings.sparse_rate)
     state, room = _begin(start, gains.statistics_CK.shape[1]), mira_room(arrays, len(start.sparse_F))
     best: tuple[bool, float, int, Weights] | None = None

@@ -1,4 +1,12 @@
-"""What an online update is: from the scores of one list, how far each candidate's features are added to the weights."""
+"""Online updates: from the scores of one list, how far the features of each candidate are added to the weights.
+
+MIRA makes the smallest step that gives every oracle its margin over every hypothesis (Watanabe et al. 2007, Eq. 3 to
+6); with one oracle and one hypothesis the solution is the closed form `α = max(0, min(C, (L - lead) / |Δ|²))` of the
+paper's section 4.1, which the first step of the ascent takes. The perceptron makes a step of size 1 where a hypothesis
+scores at least as high as an oracle (Liang et al. 2006, who have one of each; of several pairs the mean is taken, so
+that a step is as long as theirs). Tillmann & Zhang (2006) step down a convex loss, as Watanabe et al. give it:
+α = η L max(0, 1 - lead). Any loss over lists makes a step down its slope on the hypotheses and oracles of one list.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +17,12 @@ from typing import ClassVar
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Uints
+from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.margins import inner_products
+from xlate.kernels.learning.margins import inner_products, largest_margins
+from xlate.kernels.learning.online import list_slopes
 from xlate.kernels.learning.updates import Rule
-
-Rows = Ints
+from xlate.losses.loss import Loss, Needs, best_as_truth
 
 
 @dataclass(frozen=True)
@@ -31,8 +40,8 @@ class OneList:
     arrays: CandidateArrays
     score_C: Floats
     gain_C: Floats
-    oracle_M: Rows
-    hypothesis_K: Rows
+    oracle_M: Ints
+    hypothesis_K: Ints
     rule: Rule
     room_F: Floats
 
@@ -109,3 +118,101 @@ class PairUpdate(OnlineUpdate):
             np.subtract.at(slope_C, hypothesis_K, alpha_MK.sum(axis=0))
             missing, alpha = float((loss_MK - lead_MK)[violated_MK].max()), float(alpha_MK.sum())
         return OnlineStep(slope_C, missing, int((loss_MK > 0).sum()), int(violated_MK.sum()), alpha)
+
+
+# Pairs of a list need a few steps each; where features hardly tell them apart, no more is gained by going on.
+STEPS = 100_000
+
+
+@dataclass(frozen=True)
+class Mira(PairUpdate):
+    """The quadratic program over all pairs.
+
+    Attributes:
+        C: what the α of a list sum to at most.
+
+    Raises:
+        InputError: C is not above 0.
+    """
+
+    C: float = 0.01
+    name = "mira"
+
+    def __post_init__(self) -> None:
+        """Checks C."""
+        if not 0 < self.C < float("inf"):
+            raise InputError("C of MIRA", seen=self.C, expected="a positive number")
+
+    def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
+        """Those of the largest dual."""
+        rows = given.oracle_M, given.hypothesis_K
+        alpha_MK: Floats = largest_margins(given.products_CC(), given.score_C, *rows, loss_MK, self.C, STEPS)
+        return alpha_MK
+
+
+@dataclass(frozen=True)
+class AveragedPerceptron(PairUpdate):
+    """No margin is asked for, and no step is measured; the average of the weights is what makes it hold."""
+
+    name = "averaged_perceptron"
+
+    def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
+        """The pairs in which the oracle does not lead."""
+        violated_MK: Bools = (loss_MK > 0) & (lead_MK <= 0)
+        return violated_MK
+
+    def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
+        """The same for each of them, 1 in all."""
+        alpha_MK = self.violated(loss_MK, lead_MK).astype(np.float64)
+        return alpha_MK / max(float(alpha_MK.sum()), 1.0)
+
+
+@dataclass(frozen=True)
+class TillmannZhang(PairUpdate):
+    """Every oracle should lead by 1, the more so the more the hypothesis loses.
+
+    Attributes:
+        eta: η, the learning rate.
+    """
+
+    eta: float = 0.01
+    name = "tillmann_zhang"
+
+    def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
+        """The pairs in which the oracle leads by less than 1."""
+        violated_MK: Bools = (loss_MK > 0) & (lead_MK < 1)
+        return violated_MK
+
+    def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
+        """η L (1 - lead) for each of them."""
+        return self.eta * np.maximum(loss_MK, 0.0) * np.maximum(1.0 - lead_MK, 0.0)
+
+
+class LossSteps(OnlineUpdate):
+    """Steps of size η down a loss, whose list is what the pairs of other updates are made of.
+
+    Raises:
+        InputError: a loss that does not look at one list by itself, or has no compiled slope.
+    """
+
+    def __init__(self, loss: Loss, eta: float, seed: int = 0) -> None:
+        if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.slope is None or loss.judges_each:
+            seen, expected = loss.name, "one over lists: expected_bleu, softmax_margin, ramp …"
+            raise InputError("not a loss of one list", seen=seen, expected=expected)
+        self.loss, self.eta = loss, eta
+        self._pointer = loss.slope.pointer
+        self._state = np.full(1, seed, dtype=np.uint64)
+
+    @property
+    def memory(self) -> Uints:
+        """The state of the numbers by which a loss draws candidates."""
+        return self._state
+
+    def step(self, given: OneList) -> OnlineStep:
+        """A step down the slope."""
+        gains = given.gain_C.astype(np.float32)
+        if self.loss.needs is Needs.TRUTH:
+            gains = best_as_truth(gains, np.array([0, len(gains)])).astype(np.float32)
+        numbers = self.loss.numbers_array
+        loss, slope_C = list_slopes(given.score_C, gains, numbers, self._state, self._pointer)
+        return OnlineStep(self.eta * slope_C, loss)

@@ -15,6 +15,8 @@ from xlate.array_types import AnyArray
 from xlate.updates.rule import Arrays, UpdateRule
 
 EPSILON = 1e-8
+# What is remembered, by its names in `UpdateRule.memory`.
+KEPT = ("dense_squares", "sparse_squares", "dense_sum", "sparse_sum")
 
 
 class TensorSteps:
@@ -29,30 +31,30 @@ class TensorSteps:
     def __init__(self, rule: UpdateRule, dense_D: Tensor, sparse_F: Tensor, memory: Arrays) -> None:
         self.rule = rule
         self.dense_D, self.sparse_F = dense_D, sparse_F
-        kept = {name: torch.as_tensor(array.copy(), device=dense_D.device) for name, array in memory.items()}
-        self.dense_squares_D, self.sparse_squares_F = kept.get("dense_squares"), kept.get("sparse_squares")
-        self.dense_sum_D, self.sparse_sum_F = kept.get("dense_sum"), kept.get("sparse_sum")
+        self._kept = {
+            name: torch.as_tensor(memory[name].copy(), device=dense_D.device) for name in KEPT if name in memory
+        }
         self.clock = int(memory["clock"][0]) if "clock" in memory else 0
 
     def begin(self, eta: float) -> None:
         """Does what comes before a step: adds to the sums for averages and applies penalties on every sparse weight."""
         rule = self.rule
         self.clock += 1
-        if self.dense_sum_D is not None and self.sparse_sum_F is not None:
-            self.dense_sum_D += self.dense_D
-            self.sparse_sum_F += self.sparse_F
+        if "dense_sum" in self._kept:
+            self._kept["dense_sum"] += self.dense_D
+            self._kept["sparse_sum"] += self.sparse_F
         if not rule.every or not (rule.l1 or rule.l2):
             return
-        rate = self._rate(eta, self.sparse_squares_F)
+        rate = self._rate(eta, self._kept.get("sparse_squares"))
         size_F = (self.sparse_F.abs() - rate * rule.l1).clamp(min=0.0)
         self.sparse_F.copy_(self.sparse_F.sign() * size_F * (1.0 - rate * rule.l2))
 
     def step(self, eta_D: Tensor, eta: float, uphill_D: Tensor, ids_U: Tensor, uphill_U: Tensor) -> None:
         """Moves all dense weights and U distinct sparse weights by their gradients."""
-        rule, squares = self.rule, self.sparse_squares_F
-        if rule.adaptive and self.dense_squares_D is not None:
-            self.dense_squares_D += torch.where(eta_D != 0, uphill_D**2, torch.zeros_like(uphill_D))
-        rate_D = self._rate(eta_D, self.dense_squares_D)
+        rule, squares, squares_D = self.rule, self._kept.get("sparse_squares"), self._kept.get("dense_squares")
+        if squares_D is not None:
+            squares_D += torch.where(eta_D != 0, uphill_D**2, torch.zeros_like(uphill_D))
+        rate_D = self._rate(eta_D, squares_D)
         moved_D = self.dense_D + rate_D * uphill_D
         if rule.project:
             moved_D = torch.where(eta_D != 0, moved_D.clamp(max=0.0), moved_D)
@@ -65,7 +67,7 @@ class TensorSteps:
         weight_U = self.sparse_F[ids_U]
         if not rule.every:
             uphill_U = uphill_U - rule.l2 * weight_U
-        if rule.adaptive and squares is not None:
+        if squares is not None:
             squares.index_copy_(0, ids_U, squares[ids_U] + (uphill_U**2).to(squares.dtype))
         rate = self._rate(eta, None if squares is None else squares[ids_U])
         weight_U = weight_U + rate * uphill_U
@@ -75,14 +77,8 @@ class TensorSteps:
 
     def store(self, memory: Arrays) -> None:
         """Writes back what steps remember."""
-        for name, kept in (
-            ("dense_squares", self.dense_squares_D),
-            ("sparse_squares", self.sparse_squares_F),
-            ("dense_sum", self.dense_sum_D),
-            ("sparse_sum", self.sparse_sum_F),
-        ):
-            if kept is not None:
-                memory[name][:] = kept.cpu().numpy()
+        for name, kept in self._kept.items():
+            memory[name][:] = kept.cpu().numpy()
         if "clock" in memory:
             # Nothing is put off here, so no weight must be caught up with.
             memory["clock"][0] = self.clock
@@ -100,17 +96,10 @@ class TensorSteps:
         self.clock = int(np.array(kept["clock"]).reshape(-1)[0])
 
     def _tensors(self) -> dict[str, Tensor]:
-        held = {
-            "dense": self.dense_D,
-            "sparse": self.sparse_F,
-            "dense_squares": self.dense_squares_D,
-            "sparse_squares": self.sparse_squares_F,
-            "dense_sum": self.dense_sum_D,
-            "sparse_sum": self.sparse_sum_F,
-        }
-        return {name: tensor for name, tensor in held.items() if tensor is not None and len(tensor)}
+        held = {"dense": self.dense_D, "sparse": self.sparse_F, **self._kept}
+        return {name: tensor for name, tensor in held.items() if len(tensor)}
 
     def _rate(self, eta: float | Tensor, squares: Tensor | None) -> float | Tensor:
-        if not self.rule.adaptive or squares is None:
+        if squares is None:
             return eta
         return eta / (squares.to(self.sparse_F.dtype).sqrt() + EPSILON)

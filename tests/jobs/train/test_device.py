@@ -13,12 +13,12 @@ from xlate.config.schema import TrainConfig
 from xlate.jobs.context.list_training import ContextListTraining
 from xlate.jobs.context.training import ContextTraining
 from xlate.jobs.train import train
+from xlate.jobs.train.events import LocalTraining, Untrained
 from xlate.jobs.train.lists import ListTraining
-from xlate.jobs.train.local import LocalTraining
+from xlate.jobs.train.recipe import Recipe
 from xlate.jobs.train.rerank import RankTraining
-from xlate.jobs.train.train import ConfiguredMethod, trained
-from xlate.jobs.train.tuned import TunedTraining
-from xlate.jobs.train.untrained import Untrained
+from xlate.jobs.train.train import trained
+from xlate.jobs.train.tuning import TunedTraining
 from xlate.train.signals import StopFlag
 
 PHRASE = ("model=phrase", "decoder=phrase")
@@ -34,12 +34,10 @@ def said(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> p
     return caplog
 
 
-def begin(
-    kind: type[ConfiguredMethod], monkeypatch: pytest.MonkeyPatch, *given: str, stop: StopFlag | None = None
-) -> None:
+def begin(kind: type[Recipe], monkeypatch: pytest.MonkeyPatch, *given: str, stop: StopFlag | None = None) -> None:
     method = object.__new__(kind)
     method.config = load(TrainConfig, "train", ["work=none", *given])
-    monkeypatch.setattr(train, "method_of", lambda _: method)
+    monkeypatch.setattr(train, "recipe_of", lambda _: method)
     trained(method.config, Path("none"), stop)
 
 
@@ -60,7 +58,7 @@ def begin(
     ],
 )
 def test_a_gpu_that_is_not_used(
-    kind: type[ConfiguredMethod],
+    kind: type[Recipe],
     given: list[str],
     line: str | None,
     device: str,

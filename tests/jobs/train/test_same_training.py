@@ -15,7 +15,7 @@ from xlate.cli.main import main
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
-from xlate.jobs.train.same_training import take_from_sweep
+from xlate.jobs.train.train import take_from_sweep
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, save_weights
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.test_end_to_end import QUICK, prepare_small, train_quickly
 from xlate.cli.main import main
-from xlate.jobs.train.warnings import not_too_long, steps_an_epoch, warn_if_unmoved
+from xlate.jobs.train.recipe import not_too_long, steps_an_epoch, warn_if_unmoved
 from xlate.scoring.weights import Weights
 
 PHRASE = ["model=phrase", "decoder=phrase", "loss=mira"]

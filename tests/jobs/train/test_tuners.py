@@ -20,11 +20,10 @@ from xlate.config.tune_schema import (
     TuneConfig,
 )
 from xlate.errors import InputError
-from xlate.jobs.train import tuners
-from xlate.jobs.train.tuners import chosen_weights, optimiser
-from xlate.jobs.train.tuning import tuning_settings
+from xlate.jobs.train import tuning
+from xlate.jobs.train.tuning import chosen_weights, optimiser, tuning_settings
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuned import Tuned
+from xlate.tuners.tuner import Tuned
 
 TRAINED_D = np.ones(2, dtype=np.bool_)
 # Read where lists are decoded, not by the tuner or its rounds.
@@ -41,9 +40,9 @@ def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
         return Tuned(weights, 0.0)
 
     for name in ("mira", "mert", "pro", "descend"):
-        monkeypatch.setattr(tuners, name, called)
+        monkeypatch.setattr(tuning, name, called)
     start = Weights(np.ones(2), np.zeros(0), ("a", "b"))
-    tuners.optimiser(config, TRAINED_D)(None, start, 1)  # type: ignore[arg-type]
+    tuning.optimiser(config, TRAINED_D)(None, start, 1)  # type: ignore[arg-type]
     return repr(seen)
 
 

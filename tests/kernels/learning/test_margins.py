@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.tuners.test_mira import FLOATS, SPARSE, features_of, in_parts, random_lists
 from xlate.kernels.learning.margins import inner_products, largest_margins, margin_step
-from xlate.updates.mira import STEPS
+from xlate.updates.online import STEPS
 
 Matrix = np.ndarray
 CASES = st.integers(0, 10_000)

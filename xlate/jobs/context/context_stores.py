@@ -86,7 +86,7 @@ class ContextParts:
         return cls(work, settings, table, contexts, targets, distances)
 
     @property
-    def beside(self) -> TargetFeatures | None:
+    def translations(self) -> TargetFeatures | None:
         """The features of translations that distances are predicted with, None where they are not looked at."""
         return self.targets if self.distances is not None and self.settings.target else None
 
@@ -117,12 +117,11 @@ class ContextParts:
         first_T = first_links(texts[0], links)
         seen = self.occurrences()
         alone = self._unlinked_words(first_T)
-        sentence_X = np.concatenate([seen.sentence_X, alone.sentence_I])
-        start_X = np.concatenate([seen.start_X, alone.start_I])
-        end_X = np.concatenate([seen.end_X, alone.end_I])
+        pairs = (seen.sentence_X, alone.sentence_I), (seen.start_X, alone.start_I), (seen.end_X, alone.end_I)
+        sentence_X, start_X, end_X = (np.concatenate(both) for both in pairs)
         phrase_X = np.concatenate([self.table.source_B[seen.pair_X], alone.phrase_I])
         pair_X = np.append(seen.pair_X.astype(np.int64), np.full(len(alone), NO_PAIR))
-        if self.beside is None:
+        if self.translations is None:
             pair_X[:] = NO_PAIR
         number_X = distance_classes(self.distances, first_T, texts, sentence_X, start_X, end_X)
         order = np.lexsort((pair_X, end_X, start_X, sentence_X))
@@ -154,25 +153,24 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
     """
     folds = Folds.of_events(work, settings.folds)
     made_from: dict[str, Any] = {
-        "unit": settings.unit,
-        "longest": settings.longest,
-        "alternatives": settings.alternatives,
-        "words": list(settings.words),
-        "class_seed": settings.class_seed,
-        "window": settings.window,
-        "marks": settings.marks,
+        **{
+            name: getattr(settings, name)
+            for name in ("unit", "longest", "alternatives", "class_seed", "window", "marks")
+        },
+        **{name: list(getattr(settings, name)) for name in ("words", "target")},
         **({"factors": list(settings.factors)} if settings.factors else {}),
-        "target": list(settings.target),
         **({"predicts": DISTORTION, "reach": settings.reach} if settings.predicts == DISTORTION else {}),
         **({"left_out": settings.left_out, "of": settings.left_out_of} if settings.left_out is not None else {}),
         "on": [read_stage(work.path, name).identity for name in ("corpus", "align", "phrases")] + [folds.identity],
         "version": 2,
     }
 
-    def build(folder: Path) -> dict[str, Any]:
-        return _write(ContextParts.of(work, settings), folds, folder)
-
-    stage = run_stage(work.path, f"candidates/{identity_of(made_from)[:12]}", made_from, build)
+    stage = run_stage(
+        work.path,
+        f"candidates/{identity_of(made_from)[:12]}",
+        made_from,
+        lambda folder: _write(ContextParts.of(work, settings), folds, folder),
+    )
     train, heldout = (CandidateStore.open(stage.folder / name) for name in (TRAIN, HELDOUT))
     counts = open_arrays(stage.folder / COUNTS, KIND, LAYOUT, lambda _: None)
     return ContextStores(train, heldout, counts["count_B"], stage.identity, stage.folder)
@@ -208,7 +206,7 @@ def _write(parts: ContextParts, folds: Folds, folder: Path) -> dict[str, Any]:
         for fold in track(folds.numbers, "contexts: folds"):
             here = seen.select(folds.fold_S[seen.spans.sentence_I] == fold)
             choices = parts.choices(count_N if fold == WHOLE else count_N - parts.counts(here))
-            instances = ContextInstances(parts.contexts, choices, source, factors, parts.beside)
+            instances = ContextInstances(parts.contexts, choices, source, factors, parts.translations)
             heldout_X = folds.heldout_S[here.spans.sentence_I]
             for name, writer, chosen_X in ((TRAIN, train, ~heldout_X), (HELDOUT, heldout, heldout_X)):
                 batch = instances.events(here.select(chosen_X))

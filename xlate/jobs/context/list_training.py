@@ -7,44 +7,46 @@ folds; in the end they are added to the weights of the classifier of the whole t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from xlate.array_types import Floats32, Ints
+from xlate.array_types import AnyFloats, Ints
+from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.units import LENGTH, PAIR, START
 from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.context.folded import TrainPart, fold_classifiers
-from xlate.jobs.context.predicted_lists import predicted, predicted_identity
 from xlate.jobs.context.training import WEIGHT
 from xlate.jobs.run_places import located_config
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import ALONE, context_model
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import Phrase, open_phrase_model, phrase_base, phrase_decoder
-from xlate.jobs.systems.predictions import KIND, check_folds, check_predicted_by, classifier_config
-from xlate.jobs.train.jackknife import Jackknife
-from xlate.jobs.train.list_settings import list_settings
-from xlate.jobs.train.measuring import measured_splits
-from xlate.jobs.train.sparse_learning import gone_through, list_figures, sample
+from xlate.jobs.systems.predictions import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
+from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
+from xlate.jobs.train.lists import gone_through, heldout_lists, list_figures, list_settings, sampled
+from xlate.jobs.train.recipe import TrainPart, WorkRecipe, measured_splits
+from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.memory import check_memory
 from xlate.metrics.bleu import sentence_bleu
+from xlate.models.context.model import NO_CHOICE, chosen_in
 from xlate.models.context.predicted import NAME
-from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.progress import track
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.list_checkpoint import ListCheckpoint
-from xlate.train.list_learner import EpochFigures, PredictedListLearner
+from xlate.train.checkpoint import lists_identity
+from xlate.train.list_learner import PredictedListLearner
 from xlate.train.run import Run
 from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 
-class ContextListTraining:
+class ContextListTraining(WorkRecipe):
     """Lists of the training text, and the weights of a classifier trained on over them.
 
     Args:
@@ -56,19 +58,15 @@ class ContextListTraining:
     """
 
     def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
-        use = check_context_lists(config)
-        self.base, self.train_part, self.classifier = Path(str(config.base)), train_part, Path(use.run)
-        self.config = replace(config, model=classifier_config(self.classifier).model)
-        self.work = WorkDirectory(Path(config.work)).check()
+        # How the base uses the classifier.
+        self.use = check_context_lists(config)
+        self.base, self.train_part, self.classifier = Path(str(config.base)), train_part, Path(self.use.run)
+        super().__init__(replace(config, model=classifier_config(self.classifier).model))
         self.system = replace(_base_config(config), work=config.work)
-
-    def made_from(self) -> Mapping[str, Any]:
-        """The work directory; weights of the base say which classifier it was tuned with."""
-        return {"work_identity": self.work.identity}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
-        config, settings = self.config, self.config.loss.lists
+        config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
         assert settings is not None
         if not fold_classifiers(config, self.use, self.train_part, run.stop):
             return None
@@ -76,63 +74,63 @@ class ContextListTraining:
         folds = model.folds(settings.folds)
         lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
         if settings.machine is not None:
-            return lists.part(run.stop.__bool__)
-        if not lists.decode(run.stop.__bool__):
+            return lists.part(stop)
+        if not lists.decode(stop):
             return None
-        every = lists.lists()
-        if settings.sentences is not None and settings.sentences < len(every):
-            every = every.select(sample(len(every), settings.sentences, config.seed))
-        found = self._learned(every, model.theta, folds.fold_I, run)
-        if found is None:
+        every = sampled(lists.lists(), settings, config.seed)
+        learner = self._learner(every, model.theta, folds.fold_I, stop)
+        if learner is None:
             return None
-        changes_F, figures, checkpoint = found
-        active, changed = self._save(changes_F, run), int(np.count_nonzero(changes_F))
-        summary = {"work": config.work, "base": str(self.base), "active_features": active, "changed_weights": changed}
-        measured = measured_splits(config, self.work, run, len(figures), self._decoder(run, model.theta))
+        identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]
+        made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
+        checkpoint = run.checkpoint(identity_of(made_from), refuses=False)
+        figures = gone_through(learner, checkpoint, settings, run, what=KIND)
+        if run.stop:
+            return None
+        changes_F = learner.weights.sparse_F
+        run.reporter.histogram(f"{KIND}/changes", changes_F[changes_F != 0], 0)
+        summary = {
+            "work": config.work,
+            "base": str(self.base),
+            "active_features": self._save(changes_F, run),
+            "changed_weights": int(np.count_nonzero(changes_F)),
+        }
+        # The base translates, with the classifier of the run in place of its own.
+        phrases = replace(cast(PhraseModelConfig, self.system.model), context=replace(self.use, run=str(run.path)))
+        opened = open_phrase_model(self.base, replace(self.system, model=phrases))
+        decoder = phrase_decoder(opened, model.theta, self.system.decoder, Asked())
+        measured = measured_splits(config, self.work, run, len(figures), decoder)
         checkpoint.remove()
         return {**summary, **list_figures(figures, every), **measured}
 
     @property
-    def use(self) -> ContextUseConfig:
-        """How the base uses the classifier."""
-        return cast(ContextUseConfig, self.system.model.context)
+    def size(self) -> int:
+        """The number of the classifier's weights."""
+        return 1 << self.config.model.bits
 
-    def _learned(
-        self, lists: CandidateBatch, theta: Weights, fold_I: Ints, run: Run
-    ) -> tuple[Floats32, list[EpochFigures], ListCheckpoint] | None:
-        """The changes of the weights; None when stopped."""
-        config, settings = self.config, self.config.loss.lists
+    def _learner(
+        self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
+    ) -> PredictedListLearner | None:
+        """Who learns the changes of the weights; None when stopped."""
+        settings = self.config.loss.lists
         assert settings is not None
-        among = predicted(lists, self.work, self.classifier, fold_I, settings.folds, run.stop.__bool__)
-        if among is None:
+        weight = float(theta.dense_D[theta.dense_names.index(NAME)])
+        parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
+        if parts is None:
             return None
-        parts = among.parts(float(theta.dense_D[theta.dense_names.index(NAME)]))
         fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
         arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
-        heldout_I = np.arange(len(lists)) % settings.heldout_every == settings.heldout_every - 1
-        size, steps = 1 << config.model.bits, list_settings(settings, config.seed)
-        learner = PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, size, steps)
-        identity = predicted_identity(learner.lists, parts, steps, size)
-        checkpoint = ListCheckpoint(run.checkpoint(), identity, config.checkpoint_seconds)
-        figures = gone_through(learner, checkpoint, settings, run, what=KIND)
-        return None if run.stop else (learner.weights.sparse_F, figures, checkpoint)
+        heldout_I, steps = heldout_lists(len(lists), settings), list_settings(settings, self.config.seed)
+        return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps)
 
-    def _save(self, changes_F: Floats32, run: Run) -> int:
+    def _save(self, changes_F: AnyFloats, run: Run) -> int:
         """Writes the weights of the whole text's classifier with the changes; how many are not 0."""
         file, model = weights_of(self.classifier), context_model(self.classifier, self.work)
         changed = replace(file.sets[KIND], sparse_F=file.sets[KIND].sparse_F + changes_F)
         said = {"work": self.config.work, "work_identity": self.work.identity, ALONE: model.alone}
-        run.reporter.histogram(f"{KIND}/changes", changes_F[changes_F != 0], 0)
-        save_weights(
-            run.weights, {KIND: changed.single()}, extra=file.extra, metadata={**said, **made_with(self.config.model)}
-        )
+        metadata = {**said, **made_with(self.config.model)}
+        save_weights(run.weights, {KIND: changed.single()}, extra=file.extra, metadata=metadata)
         return changed.active
-
-    def _decoder(self, run: Run, theta: Weights) -> PhraseDecoder:
-        """The base with the classifier of the run in place of its own."""
-        model = replace(cast(PhraseModelConfig, self.system.model), context=replace(self.use, run=str(run.path)))
-        config = replace(self.system, model=model)
-        return phrase_decoder(open_phrase_model(self.base, config), theta, config.decoder, Asked())
 
 
 def check_context_lists(config: TrainConfig) -> ContextUseConfig:
@@ -190,3 +188,50 @@ def _check_classifier(config: TrainConfig, run: Path) -> None:
         if value not in (getattr(held, name), getattr(default, name)):
             seen, expected = f"model.{name}={value}", f"{getattr(held, name)}, as the classifier of the base has it"
             raise InputError("a classifier is trained on as it is", seen=seen, expected=expected)
+
+
+def predicted(
+    lists: CandidateBatch,
+    work: WorkDirectory,
+    classifier: Path,
+    fold_I: Ints,
+    folds: int,
+    weight: float,
+    stop: Callable[[], bool],
+) -> PredictedParts | None:
+    """What the parts of lists are predicted among, by classifiers that have not seen the fold; None when stopped.
+
+    Args:
+        lists: with units of the phrase model, pairs by their numbers in the table of the whole text.
+        work: the work directory.
+        classifier: the run of the classifier of the whole text.
+        fold_I: the fold of each sentence of the text, in so many `folds`.
+        weight: of ln p in the score of a part.
+        stop: says when to leave off.
+
+    Raises:
+        InputError: a classifier without a fold is missing.
+    """
+    assert lists.sentence_I is not None
+    assert lists.part_offsets_I1 is not None
+    assert lists.unit_PU is not None
+    found: list[tuple[CandidateBatch, Ints]] = []
+    fold, model = -1, None
+    for i in track(range(len(lists)), "contexts of lists"):
+        if stop():
+            return None
+        sentence = int(lists.sentence_I[i])
+        if model is None or fold != fold_I[sentence]:
+            fold = int(fold_I[sentence])
+            model = context_model(fold_classifier(classifier, work, (fold, folds))[1], work)
+        units = lists.unit_PU[lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
+        start_P = units[:, START]
+        words = work.training_sentence(sentence)
+        found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))
+    assert model is not None
+    batches = [spans for spans, _ in found]
+    first_I = offsets_of([spans.candidates for spans in batches])
+    choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]
+    choice_P, spans = np.concatenate(choices), CandidateBatch.joined(batches).arrays()
+    start_P = np.append(span_logs(spans, np.zeros(0), model.alone), 0.0)[choice_P]
+    return PredictedParts(spans, offsets_of([len(s) for s in batches]), choice_P, start_P, weight, model.alone)

@@ -2,112 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from xlate.array_types import AnyInts
 from xlate.candidates.context_instances import DENSE
+from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
-from xlate.features.context import check_target
-from xlate.jobs.context.context_stores import ContextParts, ContextStores, context_stores
-from xlate.jobs.context.figures import heldout_quality, report_quality
+from xlate.features.context import ContextFeatures, check_target
+from xlate.jobs.context.context_stores import ContextParts, context_stores
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.predictions import KIND
-from xlate.jobs.train.local import learner_of
+from xlate.jobs.train.events import learner_of
+from xlate.jobs.train.recipe import EventRecipe, refuse_if, rounded, settings_of
+from xlate.kernels.learning.scores import plain_scores
 from xlate.losses.loss import Needs, losses
 from xlate.memory import check_memory
+from xlate.models.context.model import log_probabilities
+from xlate.models.context.quality import Quality
+from xlate.report.pictures import reliability_picture
 from xlate.scoring.weights import Weights, save_weights
+from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase, Training
+from xlate.train.reporter import Reporter
 from xlate.train.run import Run
-from xlate.train.state import PhaseSettings
 from xlate.updates.rule import UpdateRule
-from xlate.work.directory import WorkDirectory
 from xlate.work.stages import discard_stage, identity_of
 
+log = logging.getLogger(__name__)
 # Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
 WEIGHT, SQUARES, SUMS = 24, 4, 16
 
 
-class ContextTraining:
-    """One phase over stored instances, float and sparse weights together.
-
-    Raises:
-        InputError: no prepared work directory.
-    """
-
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
-        self.work = WorkDirectory(Path(config.work)).check()
-
-    def made_from(self) -> Mapping[str, Any]:
-        """The work directory."""
-        return {"work_identity": self.work.identity}
+class ContextTraining(EventRecipe):
+    """One phase over stored instances, float and sparse weights together."""
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains the phase and writes the weights."""
         config = self.config
-        stores = context_stores(self.work, config.model)
-        settings = phase_settings(config)
-        training = Training(
-            phases=[Phase(settings, stores.train, stores.heldout)],
-            checkpoint=run.checkpoint(),
-            identity=identity_of({"phase": asdict(settings), "stores": stores.identity}),
-            reporter=run.reporter,
-            checkpoint_seconds=run.checkpoint_seconds,
-            learner=learner_of(config),
-        )
+        stores, settings = context_stores(self.work, config.model), phase_settings(config)
+        alone = losses()[config.loss.name].judges_each
+        made_from = identity_of({"phase": asdict(settings), "stores": stores.identity})
+        todo = [Phase(settings, stores.train, stores.heldout)]
+        training = Training(todo, run.checkpoint(made_from), run.reporter, learner=learner_of(config))
         # ln p(e|f) is what is known without a context; alone it is no probability of yes or no.
-        start = Weights(
-            np.array([0.0 if losses()[config.loss.name].judges_each else 1.0]), np.zeros(1 << config.model.bits), DENSE
-        )
+        start = Weights(np.array([0.0 if alone else 1.0]), np.zeros(1 << config.model.bits), DENSE)
         held = training.run({KIND: start}, run.stop)
         if not training.finished(held):
             return None
-        weights = held.weights[KIND]
+        weights, history = held.weights[KIND], held.state.history
         save_weights(
             run.weights,
             {KIND: weights.single()},
             extra={"count_B": np.array(stores.count_N)},
             metadata={"work": str(config.work), "work_identity": self.work.identity, **made_with(config.model)},
         )
-        history, alone = held.state.history, losses()[config.loss.name].judges_each
         parts = ContextParts.of(self.work, config.model)
         quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts), alone=alone)
-        seen, what = int(history[-1]["seen"]) if history else 0, config.model.predicts
         if config.model.left_out is not None:
             # There is one for each fold, and each is made in less time than it is learned from.
             discard_stage(stores.folder)
-        shown = report_quality(quality, weights, run.reporter, seen, "distance" if what == DISTORTION else what)
-        return {"work": config.work, **_figures(stores, history, weights), **shown, "history": history}
+        last, what = history[-1] if history else {}, config.model.predicts
+        seen = int(last.get("seen", 0))
+        shown = _report_quality(quality, weights, run.reporter, seen, "distance" if what == DISTORTION else what)
+        figures = {
+            "P": last.get("P"),
+            "valid_loss": last.get("valid_loss"),
+            "instances": len(stores.train),
+            "heldout_instances": len(stores.heldout),
+            "active_features": weights.active,
+            "weights": {KIND: rounded(weights)},
+        }
+        return {"work": config.work, **figures, **shown, "history": history}
 
 
 def phase_settings(config: TrainConfig) -> PhaseSettings:
     """How a configuration trains."""
     loss = config.loss
-    return PhaseSettings(
+    negatives = (("negatives", loss.negatives),) if loss.negatives else ()
+    return settings_of(
+        PhaseSettings,
+        loss,
         name=KIND,
         weights=KIND,
         trained=(loss.dense_rate > 0,),
         train_sparse=True,
         use_sparse=True,
-        epochs=loss.epochs,
         eta=loss.dense_rate,
         eta_sparse=loss.rate,
-        decay=loss.decay,
-        patience=loss.patience,
         seed=config.seed,
-        block=loss.block,
         loss=loss.name,
-        loss_settings=(
-            ("sink", loss.sink),
-            ("margin", loss.margin),
-            *((("negatives", loss.negatives),) if loss.negatives else ()),
-        ),
+        loss_settings=(("sink", loss.sink), ("margin", loss.margin), *negatives),
         rule=UpdateRule(adaptive=loss.adagrad, l1=loss.l1, l2=loss.l2, every=not loss.adagrad, average=loss.average),
     )
 
@@ -119,34 +108,88 @@ def check_context(config: TrainConfig) -> None:
         InputError: a loss that events do not have, two penalties, no kind of targets, a fold that is not there,
             negatives drawn for a loss that compares candidates, or more weights than there is memory for.
     """
-    loss = config.loss
+    loss, model = config.loss, config.model
     known = [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
-    if loss.name not in known:
-        raise InputError("unknown value of loss.name", seen=loss.name, expected=", ".join(known))
-    if loss.l1 and loss.l2:
-        raise InputError("two penalties", seen=f"loss.l1={loss.l1} loss.l2={loss.l2}", expected="one of them")
-    left_out, folds = config.model.left_out, config.model.left_out_of
-    if left_out is not None and left_out >= folds:
-        seen, expected = f"model.left_out={left_out} model.left_out_of={folds}", f"0 to {folds - 1}"
-        raise InputError("no such fold", seen=seen, expected=expected)
-    if loss.negatives and (not losses()[loss.name].judges_each or loss.batch):
-        seen = f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}"
-        expected = "loss.negatives=0, or loss=one_vs_rest with loss.batch=0"
-        raise InputError("candidates that are compared must all be there", seen=seen, expected=expected)
-    if config.model.target or config.model.predicts != DISTORTION:
-        check_target(config.model.target)
-    rule, bits = phase_settings(config).rule, config.model.bits
+    refuse_if(loss.name not in known, "unknown value of loss.name", loss.name, ", ".join(known))
+    both = bool(loss.l1 and loss.l2)
+    refuse_if(both, "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
+    absent = model.left_out is not None and model.left_out >= model.left_out_of
+    seen = f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}"
+    refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
+    refuse_if(
+        bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
+        "candidates that are compared must all be there",
+        f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
+        "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
+    )
+    if model.target or model.predicts != DISTORTION:
+        check_target(model.target)
+    rule, bits = phase_settings(config).rule, model.bits
     size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
     check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 
 
-def _figures(stores: ContextStores, history: list[dict[str, Any]], weights: Weights) -> dict[str, Any]:
-    last = history[-1] if history else {}
-    return {
-        "P": last.get("P"),
-        "valid_loss": last.get("valid_loss"),
-        "instances": len(stores.train),
-        "heldout_instances": len(stores.heldout),
-        "active_features": weights.active,
-        "weights": {KIND: dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))},
+def heldout_quality(
+    store: CandidateStore, weights: Weights, contexts: ContextFeatures, times_P: AnyInts, *, alone: bool
+) -> Quality:
+    """The predictions of held-out instances.
+
+    Args:
+        store: the instances.
+        weights: the classifier's.
+        contexts: what their contexts are made of.
+        times_P: how often each source phrase was extracted.
+        alone: each candidate is judged by itself.
+    """
+    held = store.arrays
+    assert held.context_offsets_I1 is not None
+    assert held.contexts_X is not None
+    offsets_I1 = np.asarray(held.candidate_offsets_I1)
+    score_C = plain_scores(held.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
+    phrase_I = contexts.phrases_of(held.context_offsets_I1, held.contexts_X)
+    return Quality(
+        offsets_I1=offsets_I1,
+        log_C=log_probabilities(score_C, offsets_I1, alone=alone),
+        share_C=np.asarray(held.dense_CD)[:, 0],
+        right_C=np.asarray(held.gain_CG)[:, 0] > 0,
+        times_I=times_P[phrase_I],
+    )
+
+
+def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int, what: str) -> dict[str, Any]:
+    """Reports held-out figures, a reliability picture and the spread of weights; returns the figures.
+
+    `what` is predicted: a translation, a distance.
+    """
+    used_F = weights.sparse_F[weights.sparse_F != 0]
+    reporter.histogram("weights/context/sparse", used_F, step)
+    if not len(quality):
+        return {"accuracy": None, "baseline_accuracy": None, "calibration_error": None}
+    figures = {
+        "accuracy": quality.accuracy,
+        "baseline_accuracy": quality.baseline,
+        "calibration_error": quality.best.error,
     }
+    log.info(
+        "%s held-out instances: the right %s first in %.1f %%, by frequency alone %.1f %%; calibration error %.4f",
+        f"{len(quality):,}",
+        what,
+        100 * quality.accuracy,
+        100 * quality.baseline,
+        quality.best.error,
+    )
+    for name, value in figures.items():
+        reporter.scalar(f"valid/{name}", value, step)
+    curves = {f"the most probable {what}": quality.best, f"every {what}": quality.every}
+    reporter.image("valid/reliability", reliability_picture(curves), step)
+    bands = {
+        times: {"instances": len(part), "accuracy": part.accuracy, "baseline_accuracy": part.baseline}
+        for times, part in quality.by_times().items()
+    }
+    rows = [
+        f"| {times} | {band['instances']} | {band['accuracy']:.3f} | {band['baseline_accuracy']:.3f} |"
+        for times, band in bands.items()
+    ]
+    head = [f"| source phrase extracted | instances | accuracy | most frequent {what} |", "|---|---:|---:|---:|"]
+    reporter.text("valid/accuracy_by_frequency", "\n".join([*head, *rows]), step)
+    return {**figures, "accuracy_by_frequency": bands}

@@ -17,7 +17,7 @@ from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import signature, spelled_names
-from xlate.jobs.context.inspected import inspect_context
+from xlate.jobs.context.inspection import inspect_context
 from xlate.jobs.inspect.fired import MEMBERS, Fired, FiredFeatures, StepFeatures, fired_title, phrase_text
 from xlate.jobs.inspect.weights import (
     MOST_FAMILIES,

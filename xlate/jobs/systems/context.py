@@ -53,7 +53,7 @@ def distance_model(run: Path, work: WorkDirectory) -> DistanceModel:
     """
     parts, count_N, given = _made_of(run, work, DISTORTION)
     places = Places.counted(Distances(parts.settings.reach), count_N)
-    return DistanceModel(**given, places=places, target_vocabulary=work.target_vocabulary, beside=parts.beside)
+    return DistanceModel(**given, places=places, target_vocabulary=work.target_vocabulary, beside=parts.translations)
 
 
 def classifier(run: Path, work: WorkDirectory) -> Classifier:

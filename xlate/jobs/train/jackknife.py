@@ -27,15 +27,19 @@ from xlate.candidates.pool import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.candidates.units import UnitFeatures
 from xlate.config.loss_schema import ListsConfig
-from xlate.config.schema import DecoderConfig
+from xlate.config.model_schema import ClassifierConfig
+from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.index import signature
 from xlate.jobs.systems.kind import FoldSystems
+from xlate.jobs.systems.predictions import classifier_runs, fold_classifier
+from xlate.jobs.train.recipe import TrainPart
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.nbest_oracle import first_best, oracle
 from xlate.search.processes import each_sentence
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import StoppedWaitingError, awaited
+from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
@@ -69,28 +73,22 @@ class Jackknife:
 
         A fold that another process decodes is waited for.
         """
-        fold_I = self.models.fold_I
-        for fold in range(self.settings.folds):
-            if self.settings.machine is not None and fold % self.settings.machines != self.settings.machine:
-                continue
-            shards = self._shards(fold, np.flatnonzero(fold_I == fold))
+        for fold in own_folds(self.settings):
+            shards = self._shards(fold)
             try:
                 with awaited(self.folder / f"fold-{fold}", stop):
-                    if not self._decode_shards(fold, shards, stop):
+                    wanted = [(path, some) for path, some in shards if not is_whole(path)]
+                    if not wanted:
+                        log.info("fold %d: %d shards, all there", fold, len(shards))
+                        # Killed behind its last shard, a process has left the model.
+                        self.models.discard(fold)
+                        continue
+                    log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
+                    if stop() or not self._decode_fold(fold, wanted, stop):
                         return False
             except StoppedWaitingError:
                 return False
         return True
-
-    def _decode_shards(self, fold: int, shards: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> bool:
-        wanted = [(path, some) for path, some in shards if not is_whole(path)]
-        if not wanted:
-            log.info("fold %d: %d shards, all there", fold, len(shards))
-            # Killed behind its last shard, a process has left the model.
-            self.models.discard(fold)
-            return True
-        log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
-        return not stop() and self._decode_fold(fold, wanted, stop)
 
     def part(self, stop: Callable[[], bool]) -> dict[str, Any] | None:
         """Decodes what this machine is to, and says where the lists are; None when stopped."""
@@ -105,20 +103,16 @@ class Jackknife:
         Raises:
             InputError: a shard is missing or damaged.
         """
-        fold_I = self.models.fold_I
-        shards = [self._shards(fold, np.flatnonzero(fold_I == fold)) for fold in range(self.settings.folds)]
-        return CandidateStore.of_shards([path for some in shards for path, _ in some], memory_map=False).arrays
+        paths = [path for fold in range(self.settings.folds) for path, _ in self._shards(fold)]
+        return CandidateStore.of_shards(paths, memory_map=False).arrays
 
     @property
     def identity(self) -> str:
         """What the lists were made from."""
         # Sentences of lists are never cut.
         search = {k: v for k, v in asdict(self.decoder).items() if v is not None and k != "max_words"}
-        models: dict[str, Any] = {
-            "search": search,
-            "weights": self.weights.dense_D.tolist(),
-            "nbest": self.settings.nbest,
-        }
+        nbest = self.settings.nbest
+        models: dict[str, Any] = {"search": search, "weights": self.weights.dense_D.tolist(), "nbest": nbest}
         if self._draw is not None:
             models["draw"] = asdict(self._draw)
         if self.sparse is not None:
@@ -137,8 +131,8 @@ class Jackknife:
             return None
         return Draw(self.settings.nbest, self.settings.gamma, self.seed)
 
-    def _shards(self, fold: int, rows: Ints) -> list[tuple[Path, Ints]]:
-        size = self.settings.shard
+    def _shards(self, fold: int) -> list[tuple[Path, Ints]]:
+        size, rows = self.settings.shard, np.flatnonzero(self.models.fold_I == fold)
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
         return [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
 
@@ -154,17 +148,14 @@ class Jackknife:
                 if stop():
                     return False
                 found.append(arrays)
-            lists = system.numbered(self._listed(found, some))
+            references = EncodedText.from_ids(self.work.encoded[1][s] for s in some.tolist())
+            lists = system.numbered(listed(found, references, np.arange(len(some) + 1), some))
             figures = {"seconds": round(time.perf_counter() - start, 2), **headroom(lists)}
             with StoreWriter(path, system.columns, 0, statistic_names(), figures) as writer:
                 writer.append(lists)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
         self.models.discard(fold)
         return True
-
-    def _listed(self, found: Sequence[DecodedList], rows: Ints) -> CandidateBatch:
-        references = EncodedText.from_ids(self.work.encoded[1][s] for s in rows.tolist())
-        return listed(found, references, np.arange(len(rows) + 1), rows)
 
 
 def pooled(made: Sequence[Jackknife]) -> CandidateBatch:
@@ -191,3 +182,30 @@ def headroom(lists: CandidateBatch) -> dict[str, Any]:
         "first_BLEU": round(first.bleu, 2),
         "oracle_BLEU": round(best.bleu, 2),
     }
+
+
+def own_folds(settings: ListsConfig) -> list[int]:
+    """The folds that are decoded here: all, or those of one machine."""
+    folds, machine = range(settings.folds), settings.machine
+    return [fold for fold in folds if machine is None or fold % settings.machines == machine]
+
+
+def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_part: TrainPart, stop: StopFlag) -> bool:
+    """Trains the classifiers that have not seen a fold, where they are not there; False when stopped.
+
+    Args:
+        config: says the work directory, and which folds there are.
+        use: the classifiers of the whole text, as those without a fold are trained as they are.
+        train_part: trains one.
+        stop: of the training that they are a part of.
+    """
+    lists, work = config.loss.lists, WorkDirectory(Path(config.work))
+    assert lists is not None
+    for trained in classifier_runs(use):
+        for fold in own_folds(lists):
+            part, folder = fold_classifier(trained, work, (fold, lists.folds))
+            log.info("the classifier of %s without fold %d: %s", trained, fold, folder)
+            with awaited(folder, stop.__bool__):
+                if train_part(part, folder, stop).summary is None:
+                    return False
+    return True

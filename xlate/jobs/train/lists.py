@@ -1,43 +1,60 @@
 """Runs of sparse features trained from lists of the training text (Auli, Galley & Gao 2014, section 5).
 
 One command: float weights θ are tuned, or are those of a base run; the training text is decoded in folds, sparse
-weights φ are learned with θ fixed, and float weights are tuned again with the sums φ·u as new float features. With
-`rounds` the text is decoded again with φ, and φ learned anew from the lists of all rounds. θ and the lists are kept in
-the work directory under what they were made from, so that runs that differ in features or losses share them. With
-predictions in context the classifiers of folds, which have not seen them, are trained first and kept there, too.
+weights φ are learned with θ fixed, or beside them, and float weights are tuned again with the sums φ·u as new float
+features. With `rounds` the text is decoded again with φ, and φ learned anew from the lists of all rounds. θ and the
+lists are kept in the work directory under what they were made from, so that runs that differ in features or losses
+share them. With predictions in context the classifiers of folds, which have not seen them, are trained first and kept
+there, too.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from xlate.candidates.units import UnitFeatures
+import numpy as np
+
+from xlate.array_types import Bools, Floats, Ints
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.spread import spread_within_lists
+from xlate.candidates.units import UnitFeatures, under_templates
 from xlate.config.identity import identity_of_training
-from xlate.config.loss_schema import TunedLossConfig
+from xlate.config.loss_schema import ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.jobs.context.folded import TrainPart, fold_classifiers
 from xlate.jobs.systems.kind import FoldSystems, ListedModel
 from xlate.jobs.systems.registry import kind_of
-from xlate.jobs.train.jackknife import Jackknife, pooled
-from xlate.jobs.train.measuring import measured_splits
-from xlate.jobs.train.sparse_learning import Learned, learn, learned_before
-from xlate.jobs.train.tuned import made_from_text, tuning_summary
-from xlate.jobs.train.tuning import tune, tuning_text
-from xlate.scoring.weights import Weights, save_weights
+from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
+from xlate.jobs.train.recipe import (
+    TrainPart,
+    WorkRecipe,
+    measured_splits,
+    refuse_if,
+    save_tuned,
+    settings_of,
+    warn_if_all_zero,
+)
+from xlate.jobs.train.tuning import made_from_text, tune, tuning_summary, tuning_text
+from xlate.metrics.bleu import sentence_bleu
+from xlate.progress import tell, track
+from xlate.scoring.device import device_of
+from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.folders import awaited
+from xlate.train.checkpoint import Checkpoint, lists_identity
+from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, ListSettings
 from xlate.train.run import Run
-from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
+PHI = "sparse.safetensors"
 
 
-class ListTraining:
+class ListTraining(WorkRecipe):
     """Float weights tuned, sparse weights learned from lists of the training text, float weights tuned again.
 
     Args:
@@ -48,94 +65,261 @@ class ListTraining:
         InputError: no work directory, or nothing to tune on.
     """
 
+    on_device = "lists are learned from"
+
     def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
-        self.config, self.train_part = config, train_part
-        self.kind = kind_of(config.model.kind)
-        self.work = WorkDirectory(Path(config.work)).check()
-        self.text = tuning_text(_tune_config(config), self.work, config.decoder.max_words)
+        super().__init__(config)
+        assert config.loss.tune is not None
+        self.train_part = train_part
+        self.as_tuning = replace(config, loss=TunedLossConfig(config.loss.tune.name, config.loss.tune))
+        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words)
 
     def made_from(self) -> Mapping[str, Any]:
-        """The work directory, and the text that float weights are tuned on."""
         return made_from_text(self.work, self.text)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """All three steps; with `machine`, only lists of some folds of the training text are made."""
         config, work = self.config, self.work
-        assert config.loss.lists is not None
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
         if base is None or not fold_classifiers(config, config.model.context, self.train_part, run.stop):
             return None
-        model = self.kind.listed(config, work, base)
+        model = kind_of(config.model.kind).listed(config, work, base)
+        assert config.loss.lists is not None
+        systems = model.folds(config.loss.lists.folds)
         if config.loss.lists.machine is not None:
-            return _lists(config, work, model.folds(config.loss.lists.folds), model.theta).part(run.stop.__bool__)
-        learned = _learned(config, work, model, run)
+            return self._lists(systems, model.theta).part(run.stop.__bool__)
+        learned = self._learned(model, systems, run)
         if learned is None:
             return None
         tuned = model.to_tune(learned.theta, learned.phi_F)
-        found = tune(_as_tuning(config), tuned.system, tuned.start, self.text, run, again=True)
+        found = tune(self.as_tuning, tuned.system, tuned.start, self.text, run, again=True)
         if found is None:
             return None
         weights, rounds = found
-        saved = tuned.saved(weights)
-        save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
+        save_tuned(run, tuned, weights)
         summary = {**tuning_summary(config, weights, rounds, self.text), **learned.figures, "base": str(base)}
         return {**summary, **measured_splits(config, work, run, len(rounds))}
 
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of a phrase model's float weights, made when it is not there; None when stopped."""
-        config = self.config
-        assert isinstance(config.model, PhraseModelConfig)
-        model = replace(config.model, sparse=None)
-        plain = replace(_as_tuning(config), model=model, row=None, measure_test=False, run=None, base=None)
+        assert isinstance(self.config.model, PhraseModelConfig)
+        model = replace(self.config.model, sparse=None)
+        plain = replace(self.as_tuning, model=model, row=None, measure_test=False, run=None, base=None)
         key = identity_of({**identity_of_training(plain), "on": self.work.identity})
         folder = self.work.path / "theta" / key[:16]
         log.info("float weights: %s", folder)
         with awaited(folder, run.stop.__bool__):
             return None if self.train_part(plain, folder, run.stop).summary is None else folder
 
+    def _lists(self, systems: FoldSystems, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
+        config, settings = self.config, self.config.loss.lists
+        assert settings is not None
+        return Jackknife(self.work, systems, weights, config.decoder, settings, config.seed, sparse)
 
-def _lists(
-    config: TrainConfig,
-    work: WorkDirectory,
-    systems: FoldSystems,
-    weights: Weights,
-    sparse: UnitFeatures | None = None,
-) -> Jackknife:
-    assert config.loss.lists is not None
-    return Jackknife(work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
-
-
-def _learned(config: TrainConfig, work: WorkDirectory, model: ListedModel, run: Run) -> Learned | None:
-    """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
-    assert config.loss.lists is not None
-    systems, theta = model.folds(config.loss.lists.folds), model.theta
-    made: list[Jackknife] = []
-    found: Learned | None = None
-    step = 0
-    for number in range(1, config.loss.lists.rounds + 1):
-        if found is None:
-            lists = _lists(config, work, systems, theta)
-        else:
-            lists = _lists(config, work, systems, model.weighted(found.theta, found.phi_F), model.features)
-        made.append(lists)
-        held = run.checkpoint(f"sparse-{number}.safetensors")
-        found = learned_before(held, theta, model.features)
-        if found is None:
-            if not lists.decode(run.stop.__bool__):
+    def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned | None:
+        """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
+        assert self.config.loss.lists is not None
+        made: list[Jackknife] = []
+        found: Learned | None = None
+        step = 0
+        for number in range(1, self.config.loss.lists.rounds + 1):
+            if found is None:
+                lists = self._lists(systems, model.theta)
+            else:
+                lists = self._lists(systems, model.weighted(found.theta, found.phi_F), model.features)
+            made.append(lists)
+            held = run.directory.checkpoint / f"sparse-{number}.safetensors"
+            found = _learned_before(held, model.theta, model.features)
+            if found is None:
+                if not lists.decode(run.stop.__bool__):
+                    return None
+                found = learn(self.config, model.features, pooled(made), model.theta, held, run, step)
+            if found is None:
                 return None
-            found = learn(config, model.features, pooled(made), theta, held, run, step)
-        if found is None:
-            return None
-        step += found.figures["list_epochs"] + 1
-    return found
+            step += found.figures["list_epochs"] + 1
+        return found
 
 
-def _tune_config(config: TrainConfig) -> Any:
-    assert config.loss.tune is not None
-    return config.loss.tune
+@dataclass(frozen=True)
+class Learned:
+    """Float weights θ, sparse weights φ, and figures of how they were learned."""
+
+    theta: Weights
+    phi_F: Floats
+    figures: dict[str, Any]
 
 
-def _as_tuning(config: TrainConfig) -> TrainConfig:
-    """The tuning of float weights alone."""
-    tune = _tune_config(config)
-    return replace(config, loss=TunedLossConfig(tune.name, tune))
+def _epochs_of(held: Path) -> Path:
+    return held.with_suffix(".epochs.safetensors")
+
+
+def _learned_before(held: Path, theta: Weights, features: UnitFeatures) -> Learned | None:
+    """What `learn` wrote into a file, None when there is none."""
+    if not held.exists():
+        return None
+    # Killed in between, a process has left it.
+    _epochs_of(held).unlink(missing_ok=True)
+    file = load_weights(held)
+    weights = file.fitting(PHI, features, held)
+    return Learned(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
+
+
+def learn(
+    config: TrainConfig,
+    features: UnitFeatures,
+    lists: CandidateBatch,
+    theta: Weights,
+    held: Path,
+    run: Run,
+    step: int = 0,
+) -> Learned | None:
+    """Learns sparse weights, and float weights when training is joint, and writes them to `held`; None when stopped.
+
+    `step` is that of the first epoch in the reports.
+    """
+    assert config.loss.lists is not None
+    settings = config.loss.lists
+    start = time.perf_counter()
+    lists = sampled(lists, settings, config.seed)
+    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
+    learner = _learner(config, features, lists, theta, spread_D)
+    made = time.perf_counter()
+    made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
+    checkpoint = Checkpoint(_epochs_of(held), made_from, config.checkpoint_seconds, refuses=False)
+    figures = gone_through(learner, checkpoint, settings, run, step)
+    # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
+    if run.stop:
+        return None
+    phi_F = learner.weights.sparse_F.astype(np.float64)
+    run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
+    warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {len(lists)} lists")
+    summary = {
+        "active_features": int(np.count_nonzero(phi_F)),
+        "sparse_templates": len(features),
+        **list_figures(figures, lists),
+        "list_seconds": [round(made - start, 2), round(time.perf_counter() - made, 2)],
+    }
+    if settings.joint:
+        theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
+    learned = replace(theta, sparse_F=phi_F).single()
+    save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
+    checkpoint.remove()
+    return Learned(theta, phi_F, summary)
+
+
+def _learner(
+    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats
+) -> ListLearner:
+    """Who learns from the lists."""
+    assert config.loss.lists is not None
+    settings = config.loss.lists
+    batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
+    if settings.joint:
+        batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
+    gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
+    given = (
+        batch.arrays(gain_C, parts=True, dense=settings.joint),
+        batch.gain_CG,
+        heldout_lists(len(batch), settings),
+        len(sparse),
+        list_settings(settings, config.seed),
+        theta.dense_D * spread_D if settings.joint else None,
+    )
+    return ListLearner(*given) if config.device == "cpu" else DeviceListLearner(*given, device_of(config.device))
+
+
+def gone_through(
+    learner: ListLearner,
+    checkpoint: Checkpoint,
+    settings: ListsConfig,
+    run: Run,
+    first: int = 0,
+    what: str = "sparse",
+) -> list[EpochFigures]:
+    """Learns until nothing changes or the run is stopped; the figures of every epoch, which are reported, too.
+
+    `first` is the step of the first epoch, `what` is learned.
+    """
+    figures: list[EpochFigures] = []
+    epochs = learner.epochs(run.stop.__bool__, checkpoint)
+    for epoch in track(epochs, f"{what} weights, epoch", total=settings.epochs + 1, from_zero=True):
+        figures.append(epoch)
+        tell(loss=epoch.heldout_loss, BLEU=epoch.heldout_bleu)
+        step = first + epoch.epoch
+        if epoch.epoch:
+            run.reporter.scalar(f"{what}/train_loss", epoch.train_loss, step)
+        run.reporter.scalar(f"{what}/heldout_loss", epoch.heldout_loss, step)
+        run.reporter.scalar(f"{what}/heldout_BLEU", epoch.heldout_bleu, step)
+        run.reporter.scalar(f"{what}/active", epoch.active, step)
+        log.info("%s", epoch_words(epoch))
+    return figures
+
+
+def epoch_words(epoch: EpochFigures) -> str:
+    """A line about an epoch; before the first one nothing has been trained on."""
+    heldout = f"held out {epoch.heldout_loss:.5f}, BLEU {epoch.heldout_bleu:.2f}"
+    if not epoch.epoch:
+        return f"before training: {heldout}"
+    return f"epoch {epoch.epoch}: loss {epoch.train_loss:.5f}, {heldout}, {epoch.active:,} features"
+
+
+def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str, Any]:
+    """What a summary says of epochs over lists: held-out figures before the first and after the best."""
+    best = min(figures, key=lambda one: one.heldout_loss)
+    return {
+        "list_sentences": len(lists),
+        "list_epochs": len(figures) - 1,
+        "list_heldout_BLEU": round(best.heldout_bleu, 4),
+        "list_heldout_BLEU_before": round(figures[0].heldout_bleu, 4),
+        "list_heldout_loss": round(best.heldout_loss, 6),
+        "list_heldout_loss_before": round(figures[0].heldout_loss, 6),
+        **{f"list_{key}": value for key, value in headroom(lists).items()},
+    }
+
+
+def heldout_lists(lists: int, settings: ListsConfig) -> Bools:
+    """Which lists are held out, (I,): the last of every so many."""
+    heldout_I: Bools = np.arange(lists) % settings.heldout_every == settings.heldout_every - 1
+    return heldout_I
+
+
+def sampled(lists: CandidateBatch, settings: ListsConfig, seed: int) -> CandidateBatch:
+    """As many lists as are to be learned from."""
+    if settings.sentences is None or settings.sentences >= len(lists):
+        return lists
+    return lists.select(sample(len(lists), settings.sentences, seed))
+
+
+def sample(lists: int, wanted: int | None, seed: int) -> Ints:
+    """So many of some lists or sentences by lot, in their order; all of them with None; (W,)."""
+    chosen: Ints = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
+    return chosen
+
+
+def check_lists(settings: ListsConfig) -> None:
+    """Checks what the lists are made with; the steps are checked by `ListSettings`.
+
+    Raises:
+        InputError: settings that do not go together.
+    """
+    drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
+    refuse_if(
+        drawn and (settings.objective != "expected_bleu" or settings.joint),
+        "candidates drawn by lot stand for expectations",
+        f"loss.lists.objective={settings.objective}, joint={settings.joint}",
+        "objective expected_bleu, joint false",
+        "loss.lists.candidates=best",
+    )
+    refuse_if(
+        settings.rounds > 1 and (drawn or machine is not None),
+        "decoding again goes with lists of the best, on one machine",
+        f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={machine}",
+        "loss.lists.rounds=1",
+    )
+    absent = machine is not None and machine >= machines
+    refuse_if(absent, "no such machine", f"loss.lists.machine={machine}", f"0 to {machines - 1}")
+
+
+def list_settings(settings: ListsConfig, seed: int) -> ListSettings:
+    """The settings of the steps."""
+    return settings_of(ListSettings, settings, loss=settings.objective, seed=seed)

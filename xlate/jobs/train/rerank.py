@@ -14,26 +14,26 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints
+from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest_columns import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
-from xlate.features.named import NamedFeatures, family_of
+from xlate.features.named import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin
 from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
 from xlate.jobs.ranking.scores import KNOWN, NEARLY, SET, SOURCES
 from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.run_weights import made_with
-from xlate.jobs.train.list_settings import list_settings
-from xlate.jobs.train.tuners import optimiser
-from xlate.jobs.train.warnings import warn_if_all_zero
+from xlate.jobs.train.lists import list_settings
+from xlate.jobs.train.recipe import Recipe, rounded, warn_if_all_zero
+from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
 from xlate.progress import tell, track
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.json_files import write_json
-from xlate.train.list_checkpoint import ListCheckpoint, lists_identity
+from xlate.train.checkpoint import lists_identity
 from xlate.train.list_learner import ListLearner
 from xlate.train.reporter import Reporter
 from xlate.train.run import Run
@@ -47,7 +47,7 @@ START = 0.05
 log = logging.getLogger(__name__)
 
 
-class RankTraining:
+class RankTraining(Recipe):
     """Float and sparse weights learned together from given lists, some of which are held out."""
 
     def __init__(self, config: TrainConfig) -> None:
@@ -58,14 +58,15 @@ class RankTraining:
         config = self.config
         assert config.nbest is not None
         assert config.model.rerank is not None
-        beside = filter(None, (config.nbest_source, config.model.rerank.classes))
-        files = [*given_list(config, config.nbest).files, *config.references, *beside]
+        others = filter(None, (config.nbest_source, config.model.rerank.classes))
+        files = [*given_list(config, config.nbest).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Learns, and writes the weights and the words they are about."""
         given = RankedLists.read(self.config)
-        found = self._by_loss(given, run) if self.config.loss.lists is not None else self._tuned(given)
+        start_D = begin(given.dense_names, START)
+        found = self._tuned(given, start_D) if self.config.loss.lists is None else self._by_loss(given, start_D, run)
         if found is None:
             return None
         dense_D = found.dense_D.astype(np.float64) / given.spread_D
@@ -81,20 +82,20 @@ class RankTraining:
             "lists": len(given.batch),
             "heldout_lists": int(given.heldout_I.sum()),
             "active_features": weights.active,
-            "weights": {"dense": dict(zip(given.dense_names, dense_D.round(6).tolist(), strict=True))},
+            "weights": {"dense": rounded(weights)},
             **self._measured(given, found, run.reporter),
         }
 
-    def _by_loss(self, given: RankedLists, run: Run) -> Weights | None:
+    def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights | None:
         """Weights of the scaled floats and the sparse features, by steps down a loss; None when it was stopped."""
         lists = self.config.loss.lists
         assert lists is not None
         settings = list_settings(lists, self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
-        bleu_CK, start_D = given.batch.gain_CG[:, : 2 + 2 * ORDER], begin(given.dense_names, START)
+        bleu_CK = given.batch.gain_CG[:, : 2 + 2 * ORDER]
         learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D)
         made_from = lists_identity(learner.lists, settings, len(given.features))
-        checkpoint = ListCheckpoint(run.checkpoint("ranking.safetensors"), made_from, run.checkpoint_seconds)
+        checkpoint = run.checkpoint(made_from, "ranking.safetensors", refuses=False)
         epochs = learner.epochs(run.stop.__bool__, checkpoint)
         for epoch in track(epochs, "ranking, epoch", total=lists.epochs + 1, from_zero=True):
             tell(loss=epoch.heldout_loss, score=epoch.heldout_bleu)
@@ -108,17 +109,22 @@ class RankTraining:
         learned = learner.weights
         return Weights(learned.dense_D.astype(np.float64), learned.sparse_F.astype(np.float64), given.dense_names)
 
-    def _tuned(self, given: RankedLists) -> Weights:
+    def _tuned(self, given: RankedLists, start_D: Floats) -> Weights:
         """The same by a tuner, which sees all lists that are not held out at once."""
         tune = self.config.loss.tune
         assert tune is not None
         if isinstance(tune, PenaltyConfig):
             # The lists are not decoded anew, so weights need not stay near those that they were decoded with.
             tune = replace(tune, step_penalty=0.0)
-        start_D = begin(given.dense_names, START)
         start = Weights(start_D, np.zeros(len(given.features)), given.dense_names)
         if tune.name == FLOATS_ALONE and len(given.features):
-            _warn_of_unlearned(given.features)
+            families = ", ".join(dict.fromkeys(family_of(name) for name in given.features.names_F))
+            log.warning(
+                "warning: loss=%s learns float features alone: the weights of %d sparse features (%s) stay 0; "
+                "loss=mira, pro or xbleu learns them; model.rerank.ngrams=0 model.rerank.length=false "
+                "model.rerank.pairs=false model.rerank.given_sparse=false leaves them out",
+                FLOATS_ALONE, len(given.features), families,
+            )  # fmt: skip
         find = optimiser(tune, np.ones(len(start_D), dtype=np.bool_), given.objective)
         return find(given.batch.select(np.flatnonzero(~given.heldout_I)), start, self.config.seed)
 
@@ -130,21 +136,14 @@ class RankTraining:
             log.warning("no list was held out: what follows was learned from; loss.tune.heldout_every=N holds some out")
         rows = np.flatnonzero(chosen_I)
         arrays = given.arrays.select(rows)
-        found = reported(arrays, [given.references[row] for row in rows], _scores(given, weights, chosen_I))
+        chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))
+        every = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
+        sparse_C = sparse_scores(every, np.ascontiguousarray(weights.sparse_F, dtype=np.float64))
+        score_C: Floats = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
+        found = reported(arrays, [given.references[row] for row in rows], score_C)
         log.info("%s lists: %d\n%s", part, len(rows), found.table(tuple(given.objective.weights)))
         reporter.text(f"samples/{part}", samples(given, rows[: self.config.samples], arrays, found).markdown(), 0)
         return {**{f"{part}_{key}": value for key, value in found.headroom().items()}, f"{part}_rows": found.to_json()}
-
-
-def _warn_of_unlearned(features: NamedFeatures) -> None:
-    """Says that a tuner leaves the sparse features at 0, and what learns them."""
-    families = ", ".join(dict.fromkeys(family_of(name) for name in features.names_F))
-    log.warning(
-        "warning: loss=%s learns float features alone: the weights of %d sparse features (%s) stay 0; loss=mira, pro "
-        "or xbleu learns them; model.rerank.ngrams=0 model.rerank.length=false model.rerank.pairs=false "
-        "model.rerank.given_sparse=false leaves them out",
-        FLOATS_ALONE, len(features), families,
-    )  # fmt: skip
 
 
 def samples(given: RankedLists, rows: Ints, arrays: NbestArrays, found: Reported) -> Table:
@@ -155,12 +154,3 @@ def samples(given: RankedLists, rows: Ints, arrays: NbestArrays, found: Reported
     sources = [] if given.sources is None else [Column("source", [given.sources[row] for row in rows])]
     chosen = [Column(name, arrays.texts(found.chosen[name][: len(rows)])) for name in (FIRST, RERANKED, ORACLE)]
     return Table([*sources, *chosen, Column("reference", [given.references[row][0] for row in rows])])
-
-
-def _scores(given: RankedLists, weights: Weights, chosen_I: Bools) -> Floats:
-    """The scores of the hypotheses of some lists."""
-    chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))
-    arrays = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
-    sparse_C = sparse_scores(arrays, np.ascontiguousarray(weights.sparse_F, dtype=np.float64))
-    score_C: Floats = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
-    return score_C

@@ -10,15 +10,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Ints
+from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.config.model_schema import ModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.phrase_templates import GROUP
+from xlate.features.phrase_templates import BIGRAM, GROUP
 from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
 from xlate.features.structure import StructureFeatures, StructureTemplates
-from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
 from xlate.phrases.table import PhraseTable
+from xlate.scoring.weights import Weights
 from xlate.text.classes import commonest_classes, read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
@@ -35,13 +36,16 @@ def sparse_features(
     Raises:
         InputError: settings that cannot be; see `make_sparse_features`.
     """
-    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
-    source, target = sides_of(work)
-    return make_sparse_features(chosen, table, source, target, orientations, classes_of(work, settings.class_seed))
+    sides, chosen = _sides_of(work), sparse_settings(settings)
+    return make_sparse_features(chosen, table, *sides, orientations, classes_of(work, settings.class_seed))
 
 
-def sides_of(work: WorkDirectory) -> tuple[Side, Side]:
-    """The words of both sides with their counts in the training text."""
+def sparse_settings(settings: SparseConfig) -> SparseSettings:
+    """What a configuration asks for."""
+    return SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
+
+
+def _sides_of(work: WorkDirectory) -> tuple[Side, Side]:
     return side_of(work, "source"), side_of(work, "target")
 
 
@@ -65,7 +69,7 @@ def structure_features(work: WorkDirectory, settings: StructureConfig) -> Struct
         InputError: a family or a kind of words there is none of.
     """
     of_classes = classes_of(work, settings.class_seed)
-    sides = [replace(side, factors=factors_of(work, side)) for side in sides_of(work)]
+    sides = [replace(side, factors=factors_of(work, side)) for side in _sides_of(work)]
     factors = {name for side in sides for name in side.factors}
     source, target = (
         tuple(word_values(kind, side, of_classes) for kind in settings.words if kind not in factors - set(side.factors))
@@ -110,16 +114,15 @@ def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> Spar
     """
     table = model.table
     source, target = model.source_vocabulary, model.target_vocabulary
-    sides = [
+    sides = (
         Side("source", source, _word_counts(table.source_phrases, table.source_count_P, len(source))),
         Side("target", target, _word_counts(table.target_phrases, table.target_count_Q, len(target))),
-    ]
+    )
 
     def no_text(side: str, classes: int) -> Mapping[str, str]:
         no_text_for(f"class{classes} of the {side}")
 
-    chosen = SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
-    return make_sparse_features(chosen, table, sides[0], sides[1], model.orientations, no_text)
+    return make_sparse_features(sparse_settings(settings), table, *sides, model.orientations, no_text)
 
 
 def no_text_for(words: str) -> NoReturn:
@@ -150,3 +153,47 @@ def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path
         return {"log_likelihood": found.log_likelihoods[-1], "sweeps": len(found.log_likelihoods) - 1}
 
     return run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build).folder / "classes.txt"
+
+
+def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
+    """A model without sparse features that scores known words alike, and its float weights in Moses's order.
+
+    Backward columns of the reordering table become e to the power of their whole weighted score, and weigh 1; what a
+    pair scores in any orientation goes into the table score of the largest weight. Moses has no table entry for a word
+    that stands for itself, so its sparse features are lost.
+
+    Raises:
+        InputError: features that look beyond the phrase, or five orientations: Moses has no column for them.
+    """
+    if model.orientations != 3:
+        raise InputError("Moses has no five-way reordering", expected="a run with model.reordering=hier, wbe or none")
+    if model.sparse is None:
+        return model, weights.dense_D
+    beyond = [f.name for f in model.sparse.families if f.position in GROUP or f.position == BIGRAM]
+    if beyond:
+        raise InputError(
+            "sparse features that look beyond the phrase have no form in Moses's tables",
+            seen=", ".join(beyond),
+            expected="local templates only",
+            remedy="train with sparse=local",
+        )
+    weights_D = np.array(weights.dense_D[:SIZE])
+    every = model.sparse.applications(np.arange(len(model.table)))
+    crossed_BK, plain_B = model.sparse.local_scores(weights.sparse_F, every)
+    crossed_BK = crossed_BK * weights.dense_D[model.slots[SPARSE_REORDERING]]
+    plain_B = plain_B * float(weights.dense_D[model.slots[SPARSE_PLAIN].start])
+    reordering = model.reordering
+    if crossed_BK.any():
+        if reordering is None:
+            raise InputError("sparse reordering features without a reordering table", expected="model.reordering=hier")
+        logs_BK2 = model.log_reordering(np.arange(len(model.table)))
+        logs_BK2[:, :3] = logs_BK2[:, :3] * weights_D[model.backward] + crossed_BK
+        reordering = Reordering(reordering.kind, np.exp(logs_BK2))
+        weights_D[model.backward] = 1.0
+    table = model.table
+    if plain_B.any():
+        column = int(np.abs(weights_D[TABLE]).argmax())
+        logs_B4 = model.log_scores(np.arange(len(model.table)))
+        logs_B4[:, column] += plain_B / weights_D[TABLE][column]
+        table = replace(table, scores_B4=np.exp(logs_B4))
+    return replace(model, table=table, reordering=reordering, sparse=None), weights_D

@@ -1,24 +1,43 @@
-"""xlate train loss=mira and the like: float weights for BLEU, by decoding, merging and optimising in turns."""
+"""xlate train loss=mira and the like: float weights for BLEU, by decoding, merging and optimising in turns.
+
+What is tuned is any system, an imported one too, or another run.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Floats32
+from xlate.array_types import Bools, Floats32
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.decoded import DecodedList, listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
+from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
-from xlate.jobs.run_text import TextSides, TokenizedText
-from xlate.jobs.train.tuners import chosen_weights, optimiser
-from xlate.jobs.train.warnings import not_too_long, warn_if_unmoved
+from xlate.jobs.run_text import TextSides, TokenizedText, text_of_base
+from xlate.jobs.systems.kind import ToTune
+from xlate.jobs.systems.registry import kind_of
+from xlate.jobs.train.recipe import (
+    Recipe,
+    measured_splits,
+    not_too_long,
+    rounded,
+    save_tuned,
+    settings_of,
+    warn_if_unmoved,
+)
+from xlate.kernels.learning.envelope import corpus_bleu
+from xlate.losses.expected_bleu import ExpectedCorpusBleu
+from xlate.losses.loss import loss_of
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
 from xlate.models.tuned import TunedSystem
@@ -28,11 +47,20 @@ from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
 from xlate.train.run import Run
-from xlate.train.tuning import RoundFigures, Tuning, TuningSettings
+from xlate.train.tuning import Optimise, RoundFigures, Tuning, TuningSettings
+from xlate.tuners.gradient import GradientSettings, ProSettings, descend, pro
+from xlate.tuners.mert import MertSettings, mert
+from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.tuner import Tuned
 from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 TOKENIZED = TokenizedText()
+Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
+# What tells a loss over lists from that of single decisions, where both are chosen by a name.
+OF_LISTS = "list_"
+LOSS_KEYS = ("margin", "gamma", "kind")
 
 
 @dataclass(frozen=True)
@@ -73,29 +101,23 @@ def tuning_text(
     if not streams:
         expected = "one reference or more for each line"
         raise InputError("no references to tune on", seen=seen, expected=expected, remedy=remedy)
-    _check_lengths(seen, len(sources), tune.references, [len(stream) for stream in streams])
+    counts = [len(stream) for stream in streams]
+    if set(counts) != {len(sources)}:
+        # Those of a split of a work directory have no names.
+        named = len(tune.references) == len(counts)
+        names = tune.references if named else [f"reference {n}" for n in range(len(counts))]
+        told = ", ".join(f"{name}: {count} lines" for name, count in zip(names, counts, strict=True))
+        raise InputError(
+            "source and references do not fit",
+            file=seen,
+            seen=f"{len(sources)} lines; {told}",
+            expected="the same number of lines each",
+        )
     kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
     if not kept:
         expected = f"a line of 1 to {most} words"
         raise InputError("no sentence to tune on", seen=f"{seen}: {len(sources)} lines", expected=expected)
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
-
-
-def _check_lengths(source: str, lines: int, names: Sequence[str], references: Sequence[int]) -> None:
-    """Looks whether references have as many lines as their source; those of a split of a work directory have no names.
-
-    Raises:
-        InputError: they have not.
-    """
-    if set(references) != {lines}:
-        named = list(names) if len(names) == len(references) else [f"reference {n}" for n in range(len(references))]
-        seen = ", ".join(f"{name}: {count} lines" for name, count in zip(named, references, strict=True))
-        raise InputError(
-            "source and references do not fit",
-            file=source,
-            seen=f"{lines} lines; {seen}",
-            expected="the same number of lines each",
-        )
 
 
 def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
@@ -104,15 +126,7 @@ def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
     Raises:
         InputError: a value outside its range.
     """
-    return TuningSettings(
-        rounds=tune.rounds,
-        seed=seed,
-        select=tune.select,
-        heldout_every=tune.heldout_every,
-        length_band=tune.length_band,
-        tolerance=tune.tolerance,
-        least_new=tune.least_new,
-    )
+    return settings_of(TuningSettings, tune, seed=seed)
 
 
 def tune(
@@ -156,6 +170,7 @@ class StoppedDecodingError(Exception):
     """A signal came while a text was decoded."""
 
 
+@dataclass
 class NbestLists:
     """The n-best lists of a text under any weights, with the statistics of an objective as gains.
 
@@ -168,26 +183,18 @@ class NbestLists:
         words: lists keep the words of their hypotheses.
     """
 
-    def __init__(
-        self,
-        system: TunedSystem,
-        text: TuningText,
-        size: int,
-        stop: Callable[[], bool],
-        objective: Objective = BLEU,
-        *,
-        words: bool = False,
-    ) -> None:
-        self.system = system
-        self.text = text
-        self.size = size
-        self.stop = stop
-        self.objective = objective
-        self.words = words
-        # Statistics of other measures than BLEU take milliseconds a sentence, and lists repeat from round to round.
+    system: TunedSystem
+    text: TuningText
+    size: int
+    stop: Callable[[], bool]
+    objective: Objective = BLEU
+    words: bool = False
+
+    def __post_init__(self) -> None:
+        # Statistics of other measures than BLEU take milliseconds per sentence, and lists repeat from round to round.
         self.known: dict[tuple[str, int, str], list[float]] = {}
-        self.numberings = [Numbering(system.vocabulary, source) for source in text.sources]
-        pairs = zip(self.numberings, text.references, strict=True)
+        self.numberings = [Numbering(self.system.vocabulary, source) for source in self.text.sources]
+        pairs = zip(self.numberings, self.text.references, strict=True)
         self.references = [[numbering.ids(words) for words in rows] for numbering, rows in pairs]
 
     def decode(self, weights: Weights) -> CandidateBatch:
@@ -209,8 +216,8 @@ class NbestLists:
         references = [self.references[i] for i in sentences]
         text = EncodedText.from_ids(row for rows in references for row in rows)
         lists = listed(found, text, offsets_of([len(rows) for rows in references]), words=self.words)
-        beside = [self._statistics(name, found, sentences) for name in self.objective.others]
-        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *beside], axis=1)) if beside else lists
+        others = [self._statistics(name, found, sentences) for name in self.objective.others]
+        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *others], axis=1)) if others else lists
 
     def _statistics(self, name: str, found: Sequence[DecodedList], sentences: Sequence[int]) -> Floats32:
         """The statistics of another measure, which is made from text."""
@@ -227,3 +234,134 @@ class NbestLists:
             values_SK = measure_sentences(name, [text for _, _, text in wanted], streams).stats.values_SK
             self.known.update(zip(wanted, values_SK.tolist(), strict=True))
         return np.array([self.known[key] for key in keys], dtype=np.float32)
+
+
+class TunedTraining(Recipe):
+    """Rounds of decoding a text and finding better weights on its n-best lists; see `train.tuning`.
+
+    Raises:
+        InputError: no text to tune on, no base run where one is needed, or no weight of a name in `loss.tune.weights`.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.kind = kind_of(config.model.kind)
+        if config.base is not None:
+            self.kind.check_base(config, Path(config.base))
+        self.config = config = self.kind.based(config)
+        assert config.loss.tune is not None
+        self.work = WorkDirectory(Path(config.work)).check() if config.work else None
+        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words, given=text_of_base(config))
+        if config.loss.tune.weights:
+            # Names of weights are known when the system is open; a wrong one is said before anything is written.
+            chosen_weights(config.loss.tune, self.tuned.start, self.tuned.system.trained_D)
+
+    @cached_property
+    def tuned(self) -> ToTune:
+        """What is tuned."""
+        return self.kind.to_tune(self.config, self.work)
+
+    def made_from(self) -> Mapping[str, Any]:
+        return made_from_text(self.work, self.text)
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Tunes, writes the weights, and translates the dev set, and the test set if asked."""
+        config, tuned = self.config, self.tuned
+        found = tune(config, tuned.system, tuned.start, self.text, run)
+        if found is None:
+            return None
+        weights, rounds = found
+        save_tuned(run, tuned, weights)
+        summary = tuning_summary(config, weights, rounds, self.text)
+        return {**summary, **measured_splits(config, self.work, run, len(rounds))}
+
+
+def made_from_text(work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
+    """What is tuned on makes the run as much as the work directory does, if there is one."""
+    return {"work_identity": identity_of({"work": work.identity if work else None, "text": asdict(text)})}
+
+
+def tuning_summary(
+    config: TrainConfig, weights: Weights, rounds: list[RoundFigures], text: TuningText
+) -> dict[str, Any]:
+    """What a tuned run says of itself."""
+    best = max(figures.bleu for figures in rounds)
+    is_bleu = config.loss.tune is None or Objective.of(config.loss.tune.metric).is_bleu
+    return {
+        "work": config.work,
+        **({"active_features": weights.active} if len(weights.sparse_F) else {}),
+        "rounds": rounds[-1].round,
+        ("tune_BLEU" if is_bleu else "tune_objective"): round(best, 4),
+        "tune_sentences": len(text),
+        "pool": rounds[-1].pool,
+        "weights": {"dense": rounded(weights)},
+        "history": [asdict(figures) for figures in rounds],
+    }
+
+
+def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLEU) -> Optimise:
+    """New weights from pooled lists, by the tuner that the settings name.
+
+    Where all weights are tuned, their sizes sum to 1, as Moses keeps them: translations do not depend on the scale, but
+    beam thresholds do, and how far a step of a tuner reaches.
+
+    Raises:
+        InputError: there is none of this name, or its settings cannot be.
+    """
+    if settings.name not in TUNERS:
+        raise InputError("no such tuner", seen=f"loss.tune.name={settings.name}", expected=", ".join(TUNERS))
+    tuner = _tuner(settings, trained_D, objective)
+    if settings.weights:
+        return lambda lists, weights, seed: tuner(lists, weights, seed).weights
+    return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
+
+
+def _tuner(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
+    is_scaled = not settings.weights
+    if settings.name == "mira":
+        margins = settings_of(MiraSettings, settings, trained_D=trained_D)
+        return lambda lists, weights, seed: mira(lists, weights, margins, seed, objective)
+    if settings.name == "mert":
+        rounds, gain = settings.coordinate_rounds, settings.least_gain
+        lines = settings_of(
+            MertSettings, settings, rounds=rounds, tolerance=gain, trained_D=trained_D, scaled=is_scaled
+        )
+        # The compiled BLEU leaves out smoothing, which other objectives have.
+        scores = corpus_bleu if objective.is_bleu else objective.corpus
+        return lambda lists, weights, seed: mert(lists, weights, lines, seed, scores)
+    descent = GradientSettings(settings.epochs, settings.penalty, settings.step_penalty, trained_D)
+    if settings.name == "pro":
+        pairs = settings_of(ProSettings, settings, scaled=is_scaled, regression=descent)
+        return lambda lists, weights, seed: pro(lists, weights, pairs, seed, objective)
+    if settings.name == "expected_bleu" and objective.is_bleu:
+        # Of the whole text; of another objective, the sum over sentences.
+        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(settings.gamma), descent)
+    given = {key: getattr(settings, key) for key in LOSS_KEYS if hasattr(settings, key)}
+    loss = loss_of(settings.name.removeprefix(OF_LISTS), **given)
+    return lambda lists, weights, _: descend(lists, weights, loss, descent, objective)
+
+
+def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bools:
+    """Which float weights move, (D,): those that the settings name, or all that the system trains.
+
+    Raises:
+        InputError: there is none of a name.
+    """
+    if not settings.weights:
+        return trained_D
+    strange = [name for name in settings.weights if name not in start.dense_names]
+    if strange:
+        seen, expected = f"loss.tune.weights: {strange[0]}", ", ".join(start.dense_names)
+        raise InputError("no float weight of this name", seen=seen, expected=f"some of {expected}")
+    return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)
+
+
+def scaled(weights: Weights, trained_D: Bools) -> Weights:
+    """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
+
+    Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
+    """
+    size = float(np.abs(weights.dense_D[trained_D]).sum())
+    if size == 0.0:
+        return weights
+    dense_D = np.where(trained_D, weights.dense_D / size, weights.dense_D)
+    return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)

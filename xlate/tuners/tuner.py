@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Floats
+from xlate.array_types import AnyFloats, Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
@@ -43,6 +43,11 @@ def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
     if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):
         raise InputError("features or weights are not finite", expected="numbers")
     return lists.arrays(np.zeros(lists.candidates), parts=True)
+
+
+def trained(trained_D: Bools | None, start: Weights) -> Bools:
+    """Which float weights move, (D,): all where it is not said."""
+    return np.ones(len(start.dense_D), np.bool_) if trained_D is None else trained_D
 
 
 def best_statistics(lists: CandidateArrays, statistics_CK: AnyFloats, weights: Weights) -> Floats:

@@ -14,7 +14,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.features.named import NamedFeatures
-from xlate.jobs.train.sparse_learning import epoch_words, learn
+from xlate.jobs.train.lists import epoch_words, learn
 from xlate.scoring.weights import Weights
 from xlate.train.list_learner import EpochFigures
 from xlate.train.reporter import NullReporter

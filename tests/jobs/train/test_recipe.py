@@ -10,16 +10,20 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from tests.test_end_to_end import (
+    QUICK,
+    run,  # noqa: F401
+    work,  # noqa: F401
+)
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.block_lists import block_stores
-from xlate.jobs.train import measuring
-from xlate.jobs.train.local import phases
-from xlate.jobs.train.measuring import DevBleu
+from xlate.jobs.train import recipe
+from xlate.jobs.train.events import phases
+from xlate.jobs.train.recipe import DevBleu
 from xlate.scoring.weights import load_weights
+from xlate.train.loop import TrainState
 from xlate.train.run import Run
-from xlate.train.state import TrainState
 from xlate.work.directory import WorkDirectory
 
 
@@ -35,7 +39,7 @@ def of_run(folder: Path, run: Any) -> DevBleu:  # noqa: F811
 
 def test_it_is_the_bleu_that_the_finished_run_has(run: Path) -> None:  # noqa: F811
     file = load_weights(run / "weights.safetensors")
-    going, stopped = (SimpleNamespace(stopped=stop) for stop in (False, True))
+    going, stopped = (SimpleNamespace(stop=stop) for stop in (False, True))
     bleu = of_run(run, going).measured(file.sets)
     assert bleu is not None
     assert bleu == pytest.approx(json.loads((run / "summary.json").read_text())["dev_bleu"], abs=1e-3)
@@ -58,8 +62,8 @@ def test_training_is_the_same_without_and_says_it_with(run: Path, work: Path, tm
 def test_when_it_is_measured(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     clock, reported = SimpleNamespace(now=0.0), []
     taker = SimpleNamespace(scalar=lambda tag, value, step: reported.append((tag, value, step)))
-    monkeypatch.setattr(measuring.time, "monotonic", lambda: clock.now)
-    bleu = of_run(run, SimpleNamespace(reporter=taker, stopped=False))
+    monkeypatch.setattr(recipe.time, "monotonic", lambda: clock.now)
+    bleu = of_run(run, SimpleNamespace(reporter=taker, stop=False))
 
     def measured(weights: object) -> float:
         clock.now += 10.0
@@ -77,7 +81,7 @@ def test_when_it_is_measured(run: Path, monkeypatch: pytest.MonkeyPatch) -> None
     bleu({}, TrainState(phase=neutral, epoch=3, seen=8))
     bleu({}, TrainState(phase=neutral, epoch=4, seen=9))
     assert [step for _, _, step in reported] == [1, 4, 9]
-    cast(Any, bleu.run).stopped = True
+    cast(Any, bleu.run).stop = True
     clock.now += 1000.0
     bleu({}, TrainState(phase=neutral, epoch=6, seen=10))
     assert len(reported) == 3

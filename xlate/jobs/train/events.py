@@ -1,0 +1,326 @@
+"""Training on stored events: float weights first, then the binary ones (TZ07); and of weights that are not trained.
+
+The events are those of the training text, or, for floats, of n-best lists (TZ07 section 5.2, the modified training):
+the steps of the best-BLEU block sequence of each list.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.candidates.nbest_events import OracleStep, write_events
+from xlate.candidates.store import CandidateStore
+from xlate.config.schema import TrainConfig
+from xlate.config.stored import config_of_run, to_yaml
+from xlate.errors import InputError
+from xlate.features.bigram_index import BigramIndex
+from xlate.features.more_floats import MORE_FLOATS
+from xlate.jobs.run_weights import made_with, weights_of, weights_path
+from xlate.jobs.systems.block_lists import BlockStores, block_stores
+from xlate.jobs.systems.kind import Asked
+from xlate.jobs.systems.registry import event_kind, kind_of
+from xlate.jobs.train.recipe import (
+    DevBleu,
+    EventRecipe,
+    WorkRecipe,
+    measured_splits,
+    not_too_long,
+    rounded,
+    save_tuned,
+    settings_of,
+    warn_if_all_zero,
+    warn_if_unmoved,
+    warn_of_few_steps,
+)
+from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
+from xlate.models.block.moves import BlockDerivation
+from xlate.models.system import AnySystem
+from xlate.progress import track
+from xlate.scoring.centring import centred, true_occurrences
+from xlate.scoring.device import device_of
+from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.text.encoded import EncodedText
+from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
+from xlate.train.loop import Phase, Standing, Training
+from xlate.train.run import Run
+from xlate.updates.rule import UpdateRule
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
+from xlate.work.stages import identity_of, read_stage, run_stage
+
+FEATURES = "families 2"
+UNIFORM = "uniform"
+
+
+class Untrained(WorkRecipe):
+    """The weights that the kind of model begins with: they are written, and the run is measured."""
+
+    def learn(self, run: Run) -> dict[str, Any]:
+        tuned = kind_of(self.config.model.kind).to_tune(self.config, self.work)
+        save_tuned(run, tuned, tuned.start)
+        measured = measured_splits(self.config, self.work, run, 0)
+        return {"work": self.config.work, "weights": {"dense": rounded(tuned.start)}, **measured}
+
+
+class LocalTraining(EventRecipe):
+    """Phases over stored events; what they need is in the work directory, or made there.
+
+    Raises:
+        InputError: no prepared work directory, or a split or base run that is not there.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        super().__init__(config)
+        floats = config.loss.floats
+        if config.loss.name == UNIFORM or floats.data == "train":
+            return
+        if floats.data == "nbest":
+            weights_path(Path(str(config.base)))
+            check_split(self.work, "loss.floats.split", floats.split)
+        else:
+            check_split(self.work, "loss.floats.data", "dev")
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
+        config, stores = self.config, self._stores(run.path)
+        todo, initial = phases(config, stores), _initial(config, stores)
+        warn_of_few_steps(todo, config.loss.batch)
+        made_from = {"phases": [asdict(p.settings) for p in todo], "stores": stores.identity}
+        training = Training(
+            todo,
+            run.checkpoint(identity_of(made_from)),
+            run.reporter,
+            learner=learner_of(config),
+            families=dict(stores.features.ranges),
+            after_epoch=DevBleu.of(config, self.work, stores.features.keys_F, [p.settings for p in todo], run),
+        )
+        held = training.run(initial, run.stop)
+        if not training.finished(held):
+            return None
+        sets = held.weights
+        if any(phase.settings.train_sparse for phase in todo) and config.loss.binary.centred:
+            # Centred by the events that they were learned from.
+            count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
+            sets = {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
+        _warn_of_nothing_learned(config, initial, sets)
+        made = {"work": str(config.work), "work_identity": self.work.identity, "features": FEATURES}
+        save_weights(
+            run.weights,
+            sets,
+            features={"linked": stores.features},
+            extra={"linked.keys": stores.features.keys_F},
+            metadata={**made, **made_with(config.model)},
+        )
+        figures = _summary(stores, held, load_weights(run.weights).sets)
+        measured = measured_splits(config, self.work, run, held.state.seen)
+        return {"work": config.work, **figures, **measured, "history": held.state.history}
+
+    def _stores(self, folder: Path) -> BlockStores:
+        """The stores of the work directory, and those of n-best lists when floats are trained on them."""
+        stores = block_stores(self.work, self.config.model)
+        if self.config.loss.floats.data != "nbest":
+            return stores
+        more, identity = nbest_stores(self.work, self.config, folder, stores.features)
+        named = {f"{name}.nbest": store for name, store in more.items()}
+        made_from = identity_of({"on": [stores.identity, identity]})
+        return replace(stores, stores={**stores.stores, **named}, identity=made_from)
+
+
+def check_split(work: WorkDirectory, setting: str, split: str) -> None:
+    """Checks that a split to train on is there.
+
+    Raises:
+        InputError: it is not, or has no references.
+    """
+    if not work.has_split(split) or not work.references(split):
+        raise InputError(
+            f"no {split} set to train on",
+            file=work.path,
+            seen=f"{setting}={split}",
+            expected="a set with references",
+            remedy=f"xlate prepare with data.{split}_source=FILE data.{split}_references=[FILE], or data.dev_pairs=N",
+        )
+
+
+def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
+    """The phases of a training: float weights, those of the neutral model, then the binary weights."""
+    loss, floats, kind = config.loss, config.model.floats, event_kind(config.model.kind)
+    if loss.name == UNIFORM:
+        return []
+
+    def phase(name: str, weights: str, trained: tuple[bool, ...], sparse: bool) -> Phase:
+        settings = settings_of(
+            PhaseSettings,
+            loss,
+            name=name,
+            weights=weights,
+            trained=trained,
+            train_sparse=sparse,
+            use_sparse=sparse,
+            epochs=loss.binary.epochs if sparse else loss.floats.epochs,
+            eta_sparse=loss.binary.eta if sparse else 0.0,
+            subset=1.0 if sparse else loss.floats.subset,
+            patience=loss.patience if sparse else 0,
+            seed=config.seed,
+            loss=loss.name,
+            loss_settings=(("sink", loss.sink),),
+            rule=UpdateRule(
+                l1=loss.l1 if sparse else 0.0,
+                l2=loss.l2 if sparse else 0.0,
+                average=loss.average,
+                project=loss.project_sign,
+            ),
+        )
+        # A language model knows its own training text too well, so its weight comes out too large there; dev
+        # sentences, which it has not seen, give weights that hold for other text.
+        source = weights if sparse or loss.floats.data == "train" else f"{weights}.{loss.floats.data}"
+        if source not in stores.stores:
+            expected = "a work directory with one"
+            raise InputError("no dev set to train floats on", seen="loss.floats.data=dev", expected=expected)
+        return Phase(settings, stores.stores[source], stores.stores[f"{weights}.heldout"])
+
+    names = kind.names(config.model)
+    linked = tuple(name in floats and (name not in MORE_FLOATS or MORE_FLOATS[name].local) for name in names)
+    neutral = tuple(used and name != "orientation" for name, used in zip(names, linked, strict=True))
+    chosen = [phase("floats", "linked", linked, False)]
+    if "neutral" in kind.sets:
+        chosen.append(phase("neutral", "neutral", neutral, False))
+    if config.model.binary:
+        chosen.append(phase("binary", "linked", linked if loss.binary.joint else (False,) * len(names), True))
+    return chosen
+
+
+def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], after: Mapping[str, Weights]) -> None:
+    loss = config.loss
+    if loss.name == UNIFORM:
+        return
+    steps = f"loss.floats.epochs={loss.floats.epochs} loss.eta={loss.eta:g}"
+    sparse = f"loss.binary.epochs={loss.binary.epochs} loss.binary.eta={loss.binary.eta:g} loss.l1={loss.l1:g}"
+    warn_if_unmoved(before, after, f"{steps} {sparse}")
+    if config.model.binary:
+        warn_if_all_zero(after["linked"].sparse_F, f"{sparse} model.threshold={config.model.threshold}")
+
+
+def learner_of(config: TrainConfig) -> LearnerOf:
+    """The online kernel, or mini-batches on the device."""
+    if not config.loss.batch:
+        return InstanceLearner
+    device = device_of(config.device)
+    return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
+
+
+def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
+    """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
+    kind = event_kind(config.model.kind)
+    names = kind.names(config.model)
+    sets = {name: Weights.zeros(names, 0 if name == "neutral" else len(stores.features)) for name in kind.sets}
+    if config.loss.name == UNIFORM:
+        for key, weights in sets.items():
+            for column, name in enumerate(names):
+                used = name in config.model.floats and not (key == "neutral" and name == "orientation")
+                weights.dense_D[column] = -1.0 if used else 0.0
+    return sets
+
+
+def _summary(stores: BlockStores, held: Standing, sets: Mapping[str, Weights]) -> dict[str, Any]:
+    """What a training on events says of itself, apart from the quality of its translations."""
+    last = {entry["phase"]: entry for entry in held.state.history}
+    linked = last.get("binary") or last.get("floats") or {}
+    return {
+        "P": linked.get("P"),
+        "valid_loss": linked.get("valid_loss"),
+        "P_neutral": last.get("neutral", {}).get("P"),
+        "features": len(stores.features),
+        "active_features": sets["linked"].active,
+        "instances": len(stores.stores["linked"]),
+        "seen": held.state.seen,
+        "weights": {name: rounded(weights) for name, weights in sets.items()},
+    }
+
+
+def nbest_stores(
+    work: WorkDirectory, config: TrainConfig, folder: Path, features: BigramIndex
+) -> tuple[dict[str, CandidateStore], str]:
+    """Stores `linked` and `neutral` of a split's n-best lists, decoded with the run `base`, and their identity.
+
+    Made once in the folder of the run to be trained. The oracle of a sentence is its list's translation of the highest
+    sentence BLEU (add-1), the first of equal ones.
+
+    Raises:
+        InputError: no finished run at `base`.
+    """
+    base, split, nbest = Path(str(config.base)), config.loss.floats.split, config.loss.floats.nbest
+    trained = config_of_run(base)
+    settings = {
+        "base": identity_of({"weights": weights_of(base).metadata, "config": to_yaml(trained)}),
+        "split": split,
+        "nbest": nbest,
+        "on": [read_stage(work.path, "blocks").identity],
+        "version": 1,
+    }
+
+    def steps() -> Iterator[OracleStep]:
+        """The oracle steps of all sentences of the split."""
+        decoder = event_kind(trained.model.kind).open(base, trained, weights_of(base), work, Asked(nbest))
+        lines = [work.source_tokens(line) for line in work.source_lines(split)]
+        references = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
+        whole = not_too_long([len(words) for words in lines], trained.decoder.max_words, split)
+        for number in track(whole, f"{nbest}-best lists"):
+            if lines[number]:
+                yield from _oracle_steps(decoder, lines[number], [stream[number] for stream in references], work)
+
+    def make(target: Path) -> dict[str, int]:
+        kind = event_kind(config.model.kind)
+        arrays = kind.feature_arrays(Estimates(work), config.model, features.keys_F)
+        return write_events(target, list(steps()), arrays, work.lm, kind.names(config.model), len(features))
+
+    stage = run_stage(folder, "events", settings, make)
+    return {name: CandidateStore.open(stage.folder / name) for name in ("linked", "neutral")}, stage.identity
+
+
+def _oracle_steps(
+    decoder: AnySystem, words: list[str], references: list[list[str]], work: WorkDirectory
+) -> Iterator[OracleStep]:
+    """The oracle's steps, each with the blocks that the list's translations use for the same source span."""
+    moves = decoder.space(words)
+    listed = decoder.nbest_labels(moves)
+    oracle = listed[_oracle_of([[w for n in labels for w in moves.words_of(n)] for labels in listed], references)]
+    options = moves.options
+    used: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for option in {moves.option(label) for labels in listed for label in labels} - {-1}:
+        used[int(options.start_O[option]), int(options.end_O[option])].add(int(options.block_O[option]))
+    yield from _steps_of(decoder.derivation(moves, oracle), used, work)
+
+
+def _oracle_of(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> int:
+    """The hypothesis of the highest sentence BLEU (add-1), the first of equal ones."""
+    numbers: dict[str, int] = defaultdict(lambda: len(numbers) + 3)
+
+    def encoded(sentences: Sequence[Sequence[str]]) -> EncodedText:
+        return EncodedText.from_ids([np.array([numbers[w] for w in s], dtype=np.int32) for s in sentences])
+
+    streams = ReferenceNgrams([encoded([reference]) for reference in references])
+    stats = streams.statistics(encoded(hypotheses), np.zeros(len(hypotheses), dtype=np.int64))
+    return int(np.argmax(sentence_bleu(stats)))
+
+
+def _steps_of(
+    oracle: BlockDerivation, used: Mapping[tuple[int, int], Set[int]], work: WorkDirectory
+) -> Iterator[OracleStep]:
+    """The steps of an oracle over known words; `used` are the blocks of the list by source span."""
+    lm_words: list[int] = []
+    before_end = 0
+    for step in oracle.blocks:
+        start, end = step.source_span
+        if step.unit >= 0:
+            others = sorted(b for b in used[start, end] if b >= 0 and b != step.unit)
+            place = (step.unit, start, step.orientation)
+            yield OracleStep(step.predecessor, before_end, *place, others, tuple(lm_words))
+        lm_words.extend(work.lm.vocabulary.ids(step.target_words).tolist())
+        before_end = end

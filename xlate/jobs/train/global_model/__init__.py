@@ -1,1 +1,0 @@
-"""The global model: its run, and the texts that it learns from."""

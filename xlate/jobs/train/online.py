@@ -1,0 +1,383 @@
+"""xlate train source=online: weights learned while a dev set is decoded with them (Watanabe et al. 2007).
+
+Scores are learned on a scale, which C, margins, learning rates and hope are measured by. Translations are the same
+whatever all weights are multiplied by, and tuners give weights of any size: MERT's sum to 1, and where one of them is
+huge that no two translations of a list differ in, all that tell them apart are tiny. A step of MIRA is as large as C
+says, though, in units of score.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.array_types import Bools, Ints
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.decoded import DecodedList
+from xlate.candidates.spread import spread_of_scores
+from xlate.config.identity import settings_of_source
+from xlate.config.loss_schema import TunedLossConfig
+from xlate.config.schema import TrainConfig
+from xlate.config.source_schema import ONLINE, SourceConfig
+from xlate.config.tune_schema import TuneConfig
+from xlate.errors import InputError
+from xlate.features.index import GrowingIndex
+from xlate.jobs.run_text import text_of_base
+from xlate.jobs.systems.kind import ToTune
+from xlate.jobs.systems.phrase_lists import by_fold
+from xlate.jobs.systems.registry import kind_of
+from xlate.jobs.train.recipe import (
+    Recipe,
+    measured_splits,
+    not_too_long,
+    refuse_if,
+    rounded,
+    save_tuned,
+    settings_of,
+    warn_if_unmoved,
+)
+from xlate.jobs.train.tuning import NbestLists, TuningText, made_from_text, tuning_text
+from xlate.losses.loss import loss_of, losses
+from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
+from xlate.models.tuned import TunedSystem
+from xlate.scoring.weights import Weights
+from xlate.search.workers import Workers
+from xlate.train.online import Online, OnlineSettings, online_identity
+from xlate.train.online_learner import OnlineLearner, StepSettings
+from xlate.train.run import Run
+from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpdate, TillmannZhang
+from xlate.work.directory import WorkDirectory
+
+log = logging.getLogger(__name__)
+# Sentences whose lists are looked at for the scale, spread evenly over the text.
+SAMPLE = 200
+# Sparse weights for which there is room at least; pages that nobody writes to take no memory.
+ROOM = 1 << 20
+# Chunks of a batch for each process: enough that none waits long for the others.
+CHUNKS = 3
+
+
+class OnlineTraining(Recipe):
+    """A dev set decoded sentence by sentence, its weights moved by each; see `train.online`.
+
+    Raises:
+        InputError: no text to learn from, or no base run where one is needed.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.kind, source, most = kind_of(config.model.kind), config.source, config.decoder.max_words
+        # What asks a kind of model for what is tuned, by the keys that tuners share.
+        tune = TuneConfig(ONLINE, source.split, source.text, source.references, source.start)
+        asked = replace(config, loss=TunedLossConfig(ONLINE, tune))
+        if config.base is not None:
+            self.kind.check_base(asked, Path(config.base))
+        self.asked = self.kind.based(asked)
+        self.config = replace(self.asked, loss=config.loss)
+        self.work = WorkDirectory(Path(self.config.work)).check() if self.config.work else None
+        if self.work is not None and source.folds:
+            self.text = _training_sentences(self.work, tune, source.sentences, most)
+        else:
+            self.text = tuning_text(tune, self.work, most, "source.text", text_of_base(self.config))
+
+    @cached_property
+    def tuned(self) -> ToTune:
+        """What learns."""
+        found = self.kind.to_tune(self.asked, self.work)
+        if self.work is None or not self.config.source.folds:
+            return found
+        return replace(found, system=by_fold(self.asked, self.kind, self.work, found.system))
+
+    def made_from(self) -> Mapping[str, Any]:
+        return made_from_text(self.work, self.text)
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Learns, writes the weights, and translates the dev set, and the test set if asked."""
+        config, source, tuned = self.config, self.config.source, self.tuned
+        system = tuned.system
+        translated = NbestLists(system, self.text, source.nbest, bool, objective_of(source), words=True)
+        # Shards have processes of their own.
+        with ListsOfSentences(system, translated, source.processes if source.shards == 1 else 1) as lists:
+            scale = self._scale(lists)
+            online = self._online(run, lists, scale)
+            found = online.run(run.stop.__bool__)
+        if found is None:
+            return None
+        learned, figures = found
+        weights = _times(learned, system.trained_D, 1 / scale)
+        warn_if_unmoved({"start": tuned.start}, {"start": weights}, f"source.update={source.update}")
+        save_tuned(run, tuned, weights)
+        measured = measured_splits(config, self.work, run, len(figures))
+        online.checkpoint.remove()
+        return {
+            "work": config.work,
+            **({"active_features": weights.active} if len(weights.sparse_F) else {}),
+            "iterations": len(figures),
+            "online_sentences": len(self.text),
+            "online_BLEU": round(figures[-1].bleu, 4),
+            "oracle_BLEU": round(figures[-1].oracle_bleu, 4),
+            "weights": {"dense": rounded(weights)},
+            "history": [asdict(one) for one in figures],
+            "learned_times": round(scale, 4),
+            **measured,
+        }
+
+    def _scale(self, lists: ListsOfSentences) -> float:
+        """What weights are multiplied by while they are learned, so that scores of a list differ by `source.spread`.
+
+        That is the standard deviation, in natural logarithms, under the first weights without the sparse ones and the
+        floats that are not trained.
+        """
+        source, start, sentences = self.config.source, self.tuned.start, len(self.text)
+        trained_D = self.tuned.system.trained_D
+        if not source.spread:
+            return 1.0
+        rows = np.unique(np.linspace(0, sentences - 1, min(sentences, SAMPLE)).astype(np.int64))
+        found = lists.decode(start, rows, source.nbest)
+        score_C = found.dense_CD[:, trained_D] @ start.dense_D[trained_D]
+        spread = spread_of_scores(score_C, found.candidate_offsets_I1)
+        if spread == 0:
+            return 1.0
+        scale = source.spread / spread
+        log.info(
+            "scores within a list differ by %.3g under the first weights; learned with %.4g times that, by %g",
+            spread, scale, source.spread,
+        )  # fmt: skip
+        return scale
+
+    def _online(self, run: Run, lists: ListsOfSentences, scale: float) -> Online:
+        source, tuned, seed = self.config.source, self.tuned, self.config.seed
+        objective, trained_D = objective_of(source), tuned.system.trained_D
+        document = OracleDocument(np.zeros((len(self.text), objective.width)), objective, source.gain != DOCUMENT)
+        learner = OnlineLearner(
+            _times(tuned.start, trained_D, scale),
+            trained_D,
+            update_of(source, seed),
+            settings_of(StepSettings, source, hypotheses=source.k, oracles=source.m),
+            document,
+            tuned.system.growing,
+        )
+        settings = settings_of(OnlineSettings, source, size=source.nbest, seed=seed)
+        made_from = settings_of_source(source), asdict(self.config.decoder), self.made_from()
+        checkpoint = run.checkpoint(online_identity(made_from, tuned.start))
+        return Online(learner, lists.decode, settings, checkpoint, run.reporter)
+
+
+def objective_of(source: SourceConfig) -> Objective:
+    """What is learned for.
+
+    Raises:
+        InputError: an unknown measure.
+    """
+    return Objective.of(source.metric) if source.gain == DOCUMENT else Objective.of(source.metric, source.gain)
+
+
+def update_of(source: SourceConfig, seed: int) -> OnlineUpdate:
+    """How a list moves the weights.
+
+    Raises:
+        InputError: no such update, or one with settings that cannot be.
+    """
+    margins: dict[str, OnlineUpdate] = {
+        Mira.name: Mira(source.margin, source.C),
+        AveragedPerceptron.name: AveragedPerceptron(source.margin),
+        TillmannZhang.name: TillmannZhang(source.margin, source.eta),
+    }
+    if source.update in margins:
+        return margins[source.update]
+    if source.update not in losses():
+        seen, expected = f"source.update={source.update}", ", ".join([*margins, *losses()])
+        raise InputError("no such update", seen=seen, expected=expected)
+    given = {"gamma": source.gamma, "margin": source.margin, "seed": seed}
+    return LossSteps(loss_of(source.update, **given), source.eta, seed)
+
+
+def check_online(config: TrainConfig) -> None:
+    """Looks whether the settings of online training fit each other.
+
+    Raises:
+        InputError: they do not.
+    """
+    source = config.source
+    seen = f"source=online loss={config.loss.name}"
+    told = "online training has its own updates"
+    refuse_if(config.loss.name != ONLINE, told, seen, "no loss=…", "source.update=…")
+    update_of(source, config.seed)
+    objective_of(source)
+    seen = f"source.k={source.k} source.nbest={source.nbest}"
+    told = "fewer translations of a list than are held against oracles"
+    refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
+    seen = f"source.references={list(source.references)} and no source.text"
+    unknown = bool(source.references) and source.text is None
+    refuse_if(unknown, "references of no text", seen, "source.text=FILE, whose translations they are")
+    seen = f"source.folds={source.folds} and no work="
+    refuse_if(bool(source.folds) and not config.work, "folds of no training text", seen, "work=…")
+    check_start(config, source.start)
+
+
+def check_start(config: TrainConfig, start: str) -> None:
+    """Looks whether there is a run to start from where one is needed.
+
+    Raises:
+        InputError: there is none.
+    """
+    needed = start == "base" or kind_of(config.model.kind).tunes_from_run
+    refuse_if(config.base is None and needed, "no run to start from", "base is not set", "base=RUN")
+
+
+def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:
+    """Weights whose trained floats and sparse features weigh so many times as much.
+
+    The penalty of unknown words is not among them, which each translation of a sentence has as often, nor is the weight
+    of a sum of sparse features that are learned themselves.
+    """
+    return replace(
+        weights,
+        dense_D=np.where(trained_D, weights.dense_D * scale, weights.dense_D),
+        sparse_F=weights.sparse_F * scale,
+    )
+
+
+def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, most: int) -> TuningText:
+    """So many sentences of the training text, spread evenly over it, with their translations.
+
+    Args:
+        work: the work directory.
+        tune: `source` and `references` are the training text as it was prepared from, raw, and any number of its
+            translations; without them each sentence has the one that the system is made of.
+        sentences: how many at most.
+        most: the most words of one.
+
+    Raises:
+        InputError: the files do not fit each other, or have no sentence of the training text.
+    """
+    sources = work.training_tokens("source")
+    if tune.source is None:
+        targets = work.training_tokens("target")
+        text = TuningText(sources, [[words] for words in targets])
+        kept = not_too_long([len(words) for words in sources], most, "training text")
+    else:
+        text = tuning_text(tune, work, most, "source.text", work)
+        # Pairs that `prepare` has left out, and all else that no system is made without, are left out.
+        known = {tuple(words) for words in sources}
+        kept = [n for n, words in enumerate(text.sources) if tuple(words) in known]
+        if not kept:
+            raise InputError(
+                "no sentence of the training text",
+                file=tune.source,
+                seen=f"{len(text)} sentences, the first: {' '.join(text.sources[0][:12])}",
+                expected="the raw text that the work directory was prepared from",
+                remedy="source.text= and the file of data.train_source, or no source.folds",
+            )
+        left = len(text) - len(kept)
+        if left:
+            log.info("%s: %d of %d sentences are not in the training text", tune.source, left, len(text))
+    rows = np.unique(np.linspace(0, len(kept) - 1, min(sentences, len(kept))).round().astype(np.int64))
+    chosen = [kept[n] for n in rows.tolist()]
+    return TuningText([text.sources[n] for n in chosen], [text.references[n] for n in chosen])
+
+
+class SharedWeights:
+    """Weights in memory that forked processes read and their parent writes, and features that grow.
+
+    Args:
+        weights: the first ones.
+        growing: what numbers the sparse features, if they are numbered when they are met.
+    """
+
+    def __init__(self, weights: Weights, growing: GrowingIndex | None = None) -> None:
+        self.names, self.growing = weights.dense_names, growing
+        self.room = max(ROOM, 2 * len(weights.sparse_F))
+        memory = mmap.mmap(-1, 8 * (1 + len(self.names) + self.room))
+        # The number of sparse weights, the dense weights, the sparse ones.
+        self._values = np.frombuffer(memory, dtype=np.float64)
+        width = 0 if growing is None else growing.described.shape[1]
+        self._described = np.frombuffer(mmap.mmap(-1, 4 * max(self.room * width, 1)), dtype=np.int32)
+        self._width, self._known = width, 0
+
+    def put(self, weights: Weights) -> None:
+        """Takes the place of the weights before."""
+        dense, sparse = len(weights.dense_D), len(weights.sparse_F)
+        if self.growing is not None:
+            newer = self.growing.described[self._known : sparse]
+            self._described[self._known * self._width : sparse * self._width] = newer.ravel()
+            self._known = max(self._known, sparse)
+        self._values[0] = sparse
+        self._values[1 : 1 + dense] = weights.dense_D
+        self._values[1 + dense : 1 + dense + sparse] = weights.sparse_F
+
+    def get(self) -> Weights:
+        """The weights as they are; they change when others are put there."""
+        dense, sparse = len(self.names), int(self._values[0])
+        if self.growing is not None:
+            self.growing.extended(self._described[: sparse * self._width].reshape(sparse, self._width))
+        return Weights(self._values[1 : 1 + dense], self._values[1 + dense : 1 + dense + sparse], self.names)
+
+
+@dataclass
+class ListsOfSentences:
+    """Decodes some sentences of a text at a time; a context manager that ends its processes.
+
+    Args:
+        system: what decodes.
+        lists: the text, and what is made of its hypotheses.
+        processes: how many decode; 1 forks none.
+    """
+
+    system: TunedSystem
+    lists: NbestLists
+    processes: int
+    _workers: Workers[DecodedList] | None = None
+    _shared: SharedWeights | None = None
+
+    def decode(self, weights: Weights, rows: Ints, size: int) -> CandidateBatch:
+        """At most `size` translations of each sentence, best first.
+
+        Raises:
+            InputError: a process died; what decoding raises.
+        """
+        if self.processes == 1 or len(rows) == 1:
+            found = self._decoded(weights, rows.tolist(), size)
+        else:
+            found = self._side_by_side(weights, rows.tolist(), size)
+        return self.lists.listed(found, rows.tolist())
+
+    def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[DecodedList]:
+        return list(self.system.hypotheses(weights, [self.lists.text.sources[i] for i in rows], size))
+
+    def _side_by_side(self, weights: Weights, rows: list[int], size: int) -> list[DecodedList]:
+        found: list[DecodedList] = []
+        if self._shared is None or self._shared.room < len(weights.sparse_F):
+            self.__exit__()
+            # The first sentence is decoded here, so that what is compiled when it is needed is compiled once.
+            found, rows = self._decoded(weights, rows[:1], size), rows[1:]
+            self._shared = SharedWeights(weights, self.system.growing)
+            self._workers = Workers(self._work, self.processes)
+        assert self._workers is not None
+        self._shared.put(weights)
+        chunk = -(-len(rows) // (CHUNKS * self.processes))
+        for start in range(0, len(rows), chunk):
+            if self._workers.full:
+                found += self._workers.take()
+            self._workers.give(size, rows[start : start + chunk])
+        while len(self._workers):
+            found += self._workers.take()
+        return found
+
+    def _work(self, size: int, rows: Sequence[Any]) -> list[DecodedList]:
+        assert self._shared is not None
+        return self._decoded(self._shared.get(), rows, size)
+
+    def __enter__(self) -> ListsOfSentences:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._workers is not None:
+            self._workers.__exit__(None, None, None)
+            self._workers = None

@@ -1,1 +1,0 @@
-"""Training with the decoder in the loop: source=online."""

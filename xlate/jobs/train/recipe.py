@@ -1,0 +1,243 @@
+"""What the recipes of training share: settings, weights written, measures for the summary, and warnings.
+
+A recipe learns from events (`events`, and `jobs.context.training`), from lists (`lists`, `rerank`, and
+`jobs.context.list_training`), or with the decoder in the loop (`tuning`, `online`, `global_model`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from xlate.array_types import Uints
+from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
+from xlate.jobs.evaluate import dev_set, measure
+from xlate.jobs.systems.kind import ToTune
+from xlate.jobs.systems.registry import event_kind
+from xlate.jobs.translate import Translator
+from xlate.metrics.measures import checked_references, measure_sentences
+from xlate.models.system import AnySystem
+from xlate.scoring.weights import Weights, WeightsFile, save_weights
+from xlate.train.learner import PhaseSettings
+from xlate.train.loop import CHUNK, Phase, TrainState
+from xlate.train.run import Method, Outcome, Run
+from xlate.train.signals import StopFlag
+from xlate.work.directory import WorkDirectory
+from xlate.work.estimates import Estimates
+
+log = logging.getLogger(__name__)
+Settings = TypeVar("Settings")
+# Trains a run that another one needs, in its folder.
+TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
+# Fewer steps per epoch than this are seldom enough for weights that start at 0.
+FEW_STEPS = 20
+
+
+class Recipe(Method):
+    """One way to train a configuration."""
+
+    config: TrainConfig
+    # What the device computes, the CPU or a GPU, that `device` names; None: all is compiled for the CPU.
+    on_device: str | None = None
+    # Whether it learns from events, one by one or in mini-batches.
+    by_events = False
+
+
+class WorkRecipe(Recipe):
+    """A recipe that needs nothing but a work directory.
+
+    Raises:
+        InputError: no prepared work directory.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        self.work = WorkDirectory(Path(config.work)).check()
+
+    def made_from(self) -> Mapping[str, Any]:
+        return {"work_identity": self.work.identity}
+
+
+class EventRecipe(WorkRecipe):
+    """A recipe of the first way, from stored events."""
+
+    by_events = True
+
+    @property
+    def on_device(self) -> str | None:  # type: ignore[override]
+        return "mini-batches run" if self.config.loss.batch and self.config.loss.name != "uniform" else None
+
+
+def refuse_if(wrong: bool, message: str, seen: str, expected: str, remedy: str | None = None) -> None:
+    """Refuses settings that are wrong.
+
+    Raises:
+        InputError: they are.
+    """
+    if wrong:
+        raise InputError(message, seen=seen, expected=expected, remedy=remedy)
+
+
+def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:
+    """Settings with the fields of a configuration that have their names, and others that are given."""
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: getattr(source, name) for name in names if hasattr(source, name)} | more)
+
+
+def save_tuned(run: Run, tuned: ToTune, weights: Weights) -> None:
+    """Writes the weights of a run of what was tuned."""
+    saved = tuned.saved(weights)
+    save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
+
+
+def measured_splits(
+    config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
+) -> dict[str, Any]:
+    """The measures of the dev set, and with `measure_test` of the test set, as far as there are such sets.
+
+    With `system` it translates, in place of the run's own.
+    """
+    figures: dict[str, Any] = {}
+    for split in ("dev", "test") if config.measure_test else ("dev",):
+        figures |= measure(config, work, run.path, split, run.reporter, step, system) if work is not None else {}
+    return figures
+
+
+def rounded(weights: Weights) -> dict[str, float]:
+    """The dense weights by name, as a summary has them."""
+    return dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))
+
+
+@dataclass
+class DevBleu:
+    """BLEU of the dev set after epochs of a training on events, as far as that takes no longer than the training.
+
+    Called with the weights after an epoch. It is measured once all sets of weights have begun to be learned, and is for
+    the eye alone: what is learned does not depend on it.
+
+    Attributes:
+        config: of the training.
+        work: its work directory.
+        keys_F: the pairs that binary features are of.
+        phases: of the training.
+        run: takes the figures, and says when to stop.
+    """
+
+    config: TrainConfig
+    work: WorkDirectory
+    keys_F: Uints
+    phases: Sequence[PhaseSettings]
+    run: Run
+    _begun: float = field(default_factory=lambda: time.monotonic())
+    _spent: float = 0.0
+
+    @classmethod
+    def of(
+        cls, config: TrainConfig, work: WorkDirectory, keys_F: Uints, phases: Sequence[PhaseSettings], run: Run
+    ) -> DevBleu | None:
+        """What measures a training; None when it is not asked for, or there is no dev set."""
+        if not config.dev_every or not work.has_split("dev") or not work.references("dev"):
+            return None
+        return cls(config, work, keys_F, phases, run)
+
+    def __call__(self, weights: Mapping[str, Weights], state: TrainState) -> None:
+        """Measures, if it is time."""
+        start = time.monotonic()
+        begun = {phase.weights for phase in self.phases[: state.phase + 1]}
+        is_due = state.epoch % self.config.dev_every == 0 and begun >= set(event_kind(self.config.model.kind).sets)
+        if self.run.stop or not is_due or 2 * self._spent > start - self._begun:
+            return
+        bleu = self.measured(weights)
+        if bleu is None:
+            return
+        self.run.reporter.scalar("local/BLEU", bleu, state.seen)
+        log.info("%s, epoch %d: BLEU %.2f of the dev set", self.phases[state.phase].name, state.epoch, bleu)
+        self._spent += time.monotonic() - start
+
+    def measured(self, weights: Mapping[str, Weights]) -> float | None:
+        """The BLEU of the dev set under some weights, as it is measured of a finished run; None when stopped."""
+        kind = event_kind(self.config.model.kind)
+        file = WeightsFile(dict(weights), {}, {f"{kind.sets[0]}.keys": self.keys_F}, {})
+        system = kind.system(Estimates(self.work), file, self.config.model, self.config.decoder)
+        translator = Translator(self.work, system)
+        lines, references = dev_set(self.config, self.work)
+        found: list[str] = []
+        for translation in translator.translate(lines):
+            if self.run.stop:
+                return None
+            found.append(translation.text)
+        streams = checked_references(found, references)
+        return measure_sentences("bleu", found, streams, lowercase=self.work.lowercased).score
+
+
+def steps_an_epoch(instances: int, batch: int, chunk: int = CHUNK) -> int:
+    """The steps that mini-batches of so many instances make; none reaches from one chunk of an epoch into the next."""
+    whole, rest = divmod(instances, chunk)
+    return whole * -(-chunk // batch) + -(-rest // batch)
+
+
+def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
+    """Names the phases of a training with mini-batches that make few steps per epoch."""
+    if not batch:
+        return
+    for phase in phases:
+        settings = phase.settings
+        instances = round(len(phase.store) * settings.subset)
+        steps = steps_an_epoch(instances, batch)
+        if settings.epochs and 0 < steps < FEW_STEPS:
+            log.warning(
+                "warning: phase %s makes %d step%s an epoch (%d instances, loss.batch=%d), online training one an "
+                "instance or more: weights may stay far from where they would go; take loss.batch=0, a smaller one "
+                "such as %d, or more epochs",
+                settings.name, steps, "" if steps == 1 else "s", instances, batch, max(1, instances // 100),
+            )  # fmt: skip
+
+
+def warn_if_unmoved(
+    before: Mapping[str, Weights],
+    after: Mapping[str, Weights],
+    seen: str,
+    doing: str = "training",
+    expected: bool = False,
+) -> None:
+    """Says so when training, or what else was done, left every weight of every set where it was.
+
+    It is a warning unless it was to be `expected`.
+    """
+    if all(_same(before[name], after[name]) for name in before):
+        if expected:
+            log.info("%s changed no weight (%s)", doing, seen)
+        else:
+            log.warning("warning: %s changed no weight (%s)", doing, seen)
+
+
+def warn_if_all_zero(weights_F: np.ndarray, seen: str) -> None:
+    """Says so when no sparse weight is other than 0 though some were to be learned."""
+    if not np.any(weights_F):
+        log.warning("warning: all %d sparse weights are 0 after training (%s)", len(weights_F), seen)
+
+
+def not_too_long(lengths: Sequence[int], most: int, text: str) -> list[int]:
+    """The places of sentences that a search takes whole; says how many are left out, for lists have no pieces."""
+    kept = [place for place, words in enumerate(lengths) if words <= most]
+    if len(kept) < len(lengths):
+        counts = len(lengths) - len(kept), len(lengths), most
+        log.warning("%s: %d of %d sentences left out, of more than decoder.max_words=%d words", text, *counts)
+    return kept
+
+
+def _same(before: Weights, after: Weights) -> bool:
+    """Whether weights are the same up to their scale, which tuners change at will."""
+    one, other = (np.concatenate([w.dense_D, w.sparse_F]).astype(np.float64) for w in (before, after))
+    if len(one) != len(other):
+        # Features were met on the way.
+        return False
+    sizes = [float(np.abs(w).sum()) or 1.0 for w in (one, other)]
+    return bool(np.allclose(one / sizes[0], other / sizes[1], rtol=1e-9, atol=1e-12))
