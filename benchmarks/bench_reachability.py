@@ -25,7 +25,7 @@ from xlate.jobs.systems.registry import open_system
 from xlate.models.grammar.forced import count_derivations
 from xlate.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
-from xlate.phrases.rules import GAP
+from xlate.phrases.table import GAP
 from xlate.text.encoded import EncodedText
 
 MOST = 25

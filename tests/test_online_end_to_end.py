@@ -18,12 +18,11 @@ from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online_training.method import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
 from xlate.models.tuned import TunedByFold, TunedCosts
-from xlate.phrases.table_rows import TableRows
+from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import WithoutFold
-from xlate.work.folds import Folds
+from xlate.work.estimates import Folds, WithoutFold
 
 ONLINE = ["source=online", "source.iterations=3", "source.nbest=20", "source.C=0.001"]
 SYSTEM = ["model=phrase", *SEARCH, "decoder.pop_limit=50"]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.candidates.nbest_store import reference_rows
+from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
 from xlate.errors import InputError
 from xlate.formats.nbest_fields import Layout
 from xlate.formats.nbest_file import DROP, NbestFile

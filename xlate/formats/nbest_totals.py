@@ -9,7 +9,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest import NbestArrays
 
 ROUNDS = 8
 MOST_COLUMNS = 100

@@ -18,7 +18,7 @@ from xlate.text.json_files import read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.work.corpus_files import SIDES
-from xlate.work.prepared_side import PreparedSide
+from xlate.work.corpus_text import PreparedSide
 
 SETTINGS = "text.json"
 

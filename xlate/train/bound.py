@@ -18,7 +18,7 @@ import numpy as np
 
 from xlate.array_types import Ints
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.learning.prediction import prediction_errors
+from xlate.kernels.learning.instances import prediction_errors
 from xlate.scoring.weights import Weights
 from xlate.train.learner import plain_arrays
 from xlate.train.state import PhaseSettings

@@ -10,8 +10,7 @@ import torch
 from xlate.array_types import Ints
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
-from xlate.losses.automatic import slopes
-from xlate.losses.loss import Loss
+from xlate.losses.loss import Loss, slopes
 from xlate.scoring.resident import Resident
 from xlate.scoring.weights import Weights
 from xlate.train.learner import check_fits

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from xlate.candidates.lattice import LatticeExample
-from xlate.candidates.sampler import epoch_order
+from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.progress import tell, track

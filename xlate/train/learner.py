@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from xlate.array_types import Floats, Ints
-from xlate.candidates.readahead import will_need
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, will_need
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass

@@ -16,8 +16,8 @@ from xlate.array_types import AnyArray, AnyFloats, Bools, Floats
 from xlate.arrays.ragged import places_of
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.updates import Learned
-from xlate.losses.automatic import slopes
-from xlate.losses.segments import segment_argmax
+from xlate.losses.lists import segment_argmax
+from xlate.losses.loss import slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.resident import Resident
 from xlate.train.list_checkpoint import Arrays, ListCheckpoint

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import Ints
-from xlate.candidates.sampler import epoch_order, spread
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.candidates.store import CandidateStore
-from xlate.kernels.learning.prediction import prediction_errors
+from xlate.kernels.learning.instances import prediction_errors
 from xlate.losses.loss import Loss
 from xlate.scoring.weights import Weights
 from xlate.train.learner import plain_arrays

@@ -6,7 +6,7 @@ import numpy as np
 
 from xlate.array_types import Uints
 from xlate.errors import InputError
-from xlate.kernels.learning.online import list_slopes
+from xlate.kernels.learning.lists import slopes_of_list
 from xlate.losses.loss import Loss, Needs, best_as_truth
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 
@@ -37,5 +37,5 @@ class LossSteps(OnlineUpdate):
         if self.loss.needs is Needs.TRUTH:
             gains = best_as_truth(gains, np.array([0, len(gains)])).astype(np.float32)
         numbers = self.loss.numbers_array
-        loss, slope_C = list_slopes(given.score_C, gains, numbers, self._state, self._pointer)
+        loss, slope_C = slopes_of_list(given.score_C, gains, numbers, self._state, self._pointer)
         return OnlineStep(self.eta * slope_C, loss)

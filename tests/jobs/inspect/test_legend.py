@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
-from xlate.features.phrase_templates import PLAIN, REORDERING
+from xlate.features.phrase_sparse import PLAIN, REORDERING
 from xlate.features.structure import FAMILIES
 from xlate.jobs.inspect.legend import PARTS, legend
 

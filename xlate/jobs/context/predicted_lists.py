@@ -11,7 +11,7 @@ import numpy as np
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.units import LENGTH, PAIR, START
+from xlate.candidates.lists import LENGTH, PAIR, START
 from xlate.jobs.systems.context import context_model
 from xlate.jobs.systems.predictions import fold_classifier
 from xlate.kernels.learning.candidates import CandidateArrays

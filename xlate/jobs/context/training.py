@@ -22,12 +22,13 @@ from xlate.jobs.train.local import learner_of
 from xlate.losses.loss import Needs, losses
 from xlate.memory import check_memory
 from xlate.scoring.weights import Weights, save_weights
+from xlate.text.folders import remove_folder
 from xlate.train.loop import Phase, Training
 from xlate.train.run import Run
 from xlate.train.state import PhaseSettings
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import discard_stage, identity_of
+from xlate.work.stages import identity_of
 
 # Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
 WEIGHT, SQUARES, SUMS = 24, 4, 16
@@ -81,7 +82,7 @@ class ContextTraining:
         seen, what = int(history[-1]["seen"]) if history else 0, config.model.predicts
         if config.model.left_out is not None:
             # There is one for each fold, and each is made in less time than it is learned from.
-            discard_stage(stores.folder)
+            remove_folder(stores.folder)
         shown = report_quality(quality, weights, run.reporter, seen, "distance" if what == DISTORTION else what)
         return {"work": config.work, **_figures(stores, history, weights), **shown, "history": history}
 

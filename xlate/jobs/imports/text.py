@@ -12,8 +12,7 @@ from xlate.errors import InputError
 from xlate.jobs.run_text import PreparedText, TextSettings, TextSides, TokenizedText
 from xlate.text.tokens import DASH, ESCAPED
 from xlate.text.truecase import Truecaser
-from xlate.work.corpus_files import SIDES
-from xlate.work.corpus_settings import CASES
+from xlate.work.corpus_files import CASES, SIDES
 
 log = logging.getLogger(__name__)
 

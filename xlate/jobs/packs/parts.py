@@ -15,8 +15,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs
 from xlate.text.json_files import read_json, write_json
-from xlate.work.directory import WorkDirectory
-from xlate.work.word_counts import keep_word_counts
+from xlate.work.directory import WorkDirectory, keep_word_counts
 
 # The training text is not packed; where it is opened, it is for the counts of its words.
 TEXTS = {"corpus/train.source.gz": "source", "corpus/train.target.gz": "target"}

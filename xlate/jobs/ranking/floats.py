@@ -8,9 +8,8 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_store import NbestCandidates
-from xlate.candidates.nbest_utility import UTILITIES, utilities
+from xlate.candidates.nbest import NbestArrays, NbestCandidates
+from xlate.candidates.nbest_gains import UTILITIES, utilities
 from xlate.config.model_schema import RerankConfig
 
 # None of these can be taken for a feature of the list: names there have no blanks.

@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.array_types import Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest import NbestArrays
 
 # A feature on this share of the lines or more is a score that some lines lack.
 MOST_LINES = 0.95

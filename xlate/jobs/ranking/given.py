@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import Ints
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.candidates.nbest_store import reference_rows
+from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.formats.nbest_file import NbestFile

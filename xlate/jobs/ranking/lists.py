@@ -10,14 +10,13 @@ import numpy as np
 from xlate.align.model1 import Model1
 from xlate.array_types import Bools, Floats
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.lists import centred_in_lists, spread_within_lists
+from xlate.candidates.nbest import NbestArrays, NbestCandidates, nbest_candidates, reference_lines, reference_rows
 from xlate.candidates.nbest_gains import column_values, gain_objective, gain_statistics
-from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_lines, reference_rows
-from xlate.candidates.spread import centred_in_lists, spread_within_lists
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.hypothesis_text import TextTemplates
-from xlate.features.named import NamedFeatures
+from xlate.features.index import NamedFeatures
 from xlate.jobs.ranking.floats import float_features
 from xlate.jobs.ranking.gaps import Gaps
 from xlate.jobs.ranking.given import ListText, given_list, read_references

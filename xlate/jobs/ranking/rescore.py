@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from xlate.array_types import Floats
-from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_store import reference_lines
-from xlate.candidates.nbest_utility import UTILITIES, utilities
+from xlate.candidates.nbest import NbestArrays, reference_lines
+from xlate.candidates.nbest_gains import UTILITIES, utilities
 from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile

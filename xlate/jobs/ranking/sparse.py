@@ -9,9 +9,9 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.candidates.nbest_store import NbestCandidates
+from xlate.candidates.nbest import NbestCandidates
 from xlate.features.hypothesis_text import TextTemplates
-from xlate.features.named import GrowingFeatures, NamedFeatures
+from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.jobs.ranking.given import ListText
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from xlate.array_types import Ints
-from xlate.candidates.nbest_store import reference_rows
+from xlate.candidates.nbest import reference_rows
 from xlate.errors import InputError
 
 # Without references, numbers that leave more lines empty than so many for each list are no numbers of lines.

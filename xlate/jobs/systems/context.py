@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.candidates.context_choices import Places
+from xlate.candidates.context_instances import Places
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.features.distances import Distances
+from xlate.features.context import Distances
 from xlate.jobs.context.context_stores import ContextParts
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of
@@ -25,9 +25,9 @@ from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.phrase.model import PhraseModel
-from xlate.phrases.listed_pairs import listed_pairs
+from xlate.phrases.matching import WholeRows
+from xlate.phrases.occurrences import listed_pairs
 from xlate.phrases.table import PhraseTable
-from xlate.phrases.table_rows import WholeRows
 from xlate.scoring.weights import WeightsFile
 from xlate.text.factors import factor_values
 from xlate.text.tagging.tagger import POS

@@ -22,11 +22,12 @@ from xlate.lm.model import NgramModel
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import save_phrase_model
 from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import TableRows, WholeRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
-from xlate.phrases.table_rows import TableRows, WholeRows
+from xlate.text.folders import remove_folder
 from xlate.text.locks import awaited
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import Stage, discard_stage, identity_of, read_stage, run_stage
+from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class FoldModels:
         folder = self.work.path / self.folder / str(fold)
         if folder.exists():
             with self.kept(fold):
-                discard_stage(folder)
+                remove_folder(folder)
 
     def whole_rows(self, table: PhraseTable) -> WholeRows:
         """Where the phrases and pairs of a fold's table stand in that of the whole text."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from xlate.config.schema import TrainConfig
 from xlate.jobs.systems.kind import Kind
 from xlate.models.tuned import TunedByFold, TunedSystem
-from xlate.phrases.table_rows import TableRows
+from xlate.phrases.matching import TableRows
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import WithoutFold
-from xlate.work.folds import Folds
+from xlate.work.estimates import Folds, WithoutFold
 
 
 def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:

@@ -29,7 +29,7 @@ from xlate.models.hierarchical.tuned import TunedRules
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedSystem
 from xlate.phrases.rule_extraction import RuleSettings
-from xlate.phrases.rules import RuleTable
+from xlate.phrases.table import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import WithoutFold

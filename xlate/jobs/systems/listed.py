@@ -8,8 +8,7 @@ from typing import NamedTuple, Protocol
 
 from xlate.array_types import AnyArray, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList
-from xlate.candidates.units import UnitFeatures
+from xlate.candidates.lists import DecodedList, UnitFeatures
 from xlate.config.schema import DecoderConfig
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.models.system import AnySystem

@@ -12,7 +12,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.sparse_subset import features_of_subset
+from xlate.features.sparse_sets import features_of_subset
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.context import with_fold_predictions
 from xlate.jobs.systems.fold_models import FoldModels

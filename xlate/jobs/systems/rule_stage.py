@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from xlate.align.lexical import lexical_table
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules
-from xlate.phrases.rule_scores import score_rules
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage

@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.features.phrase_templates import BIGRAM, GROUP
+from xlate.features.phrase_sparse import BIGRAM, GROUP
 from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
 from xlate.scoring.weights import Weights
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from xlate.candidates.units import UnitFeatures
+from xlate.candidates.lists import UnitFeatures
 from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig

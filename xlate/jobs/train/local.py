@@ -11,16 +11,15 @@ from typing import Any
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.features.more_floats import MORE_FLOATS
+from xlate.features.block import MORE_FLOATS
 from xlate.jobs.run_weights import made_with, weights_path
 from xlate.jobs.systems.blocks.block_stores import BlockStores, block_stores
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.train.measuring import DevBleu, measured_splits, rounded
 from xlate.jobs.train.nbest_events import nbest_stores
 from xlate.jobs.train.warnings import warn_if_all_zero, warn_if_unmoved, warn_of_few_steps
-from xlate.scoring.centring import centred, true_occurrences
 from xlate.scoring.device import device_of
-from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.device_learner import DeviceLearner
 from xlate.train.learner import InstanceLearner, LearnerOf

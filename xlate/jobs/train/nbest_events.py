@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.candidates.nbest_events import OracleStep, write_events
+from xlate.candidates.block_instances import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
-from xlate.features.bigram_index import BigramIndex
+from xlate.features.bigrams import BigramIndex
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
-from xlate.features.named import NamedFeatures, family_of
+from xlate.features.index import NamedFeatures, family_of
 from xlate.jobs.ranking.floats import begin
 from xlate.jobs.ranking.given import given_list
 from xlate.jobs.ranking.lists import RankedLists

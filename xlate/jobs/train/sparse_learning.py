@@ -12,8 +12,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.spread import spread_within_lists
-from xlate.candidates.units import UnitFeatures, under_templates
+from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.jackknife import headroom

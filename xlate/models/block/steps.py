@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.features.bigram_index import BigramIndex
+from xlate.features.bigrams import BigramIndex
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.models.block.model import LM_FIRST
 from xlate.models.block.moves import NO_BLOCK, BlockMoves, BlockState

@@ -11,8 +11,8 @@ import numpy as np
 
 from xlate.array_types import Bools
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.decoded import DecodedList
-from xlate.features.bigram_index import BigramIndex
+from xlate.candidates.lists import DecodedList
+from xlate.features.bigrams import BigramIndex
 from xlate.models.block.lists import with_steps
 from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights

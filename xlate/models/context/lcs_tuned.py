@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.array_types import Bools
-from xlate.candidates.decoded import DecodedList
+from xlate.candidates.lists import DecodedList
 from xlate.models.context.lcs import LcsDecoder
 from xlate.models.context.lcs_options import DELETION, LM, NAMES
 from xlate.models.tuned import listed_words

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from xlate.array_types import Floats, Floats32, Uints
-from xlate.features.block import DISTORTION_FLOATS
-from xlate.features.more_floats import MoreFloats
+from xlate.features.block import DISTORTION_FLOATS, MoreFloats
 from xlate.lm.model import NgramModel
 from xlate.models.block.lasting import lasting
 from xlate.models.block.lexicon import BlockLexicon

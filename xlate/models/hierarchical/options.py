@@ -16,7 +16,7 @@ from xlate.models.derivation import Span
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, HierarchicalModel
 from xlate.models.hierarchical.ranking import RankedRules, RankedTranslations
 from xlate.models.ranking import joined_rows
-from xlate.phrases.rules import GAP
+from xlate.phrases.table import GAP
 
 STRAIGHT, SWAPPED = 0, 1
 

@@ -11,7 +11,7 @@ from xlate.array_types import Uints
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex, BlockNames
+from xlate.features.bigrams import BigramIndex, BlockNames
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.same_model import check_model_of_base
 from xlate.scoring.weights import WeightsFile

@@ -14,16 +14,14 @@ from xlate.array_types import Bools
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
-from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.features.more_floats import more_floats
+from xlate.features.bigrams import BigramIndex, BlockNames
+from xlate.features.block import more_floats
 from xlate.jobs.systems.registry import event_kind
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import Matches, match_blocks
+from xlate.phrases.matching import Matches, collect_events, match_blocks
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import Estimates, estimates_of, part_of
-from xlate.work.folds import Folds
+from xlate.work.estimates import Estimates, Folds, estimates_of, part_of
 from xlate.work.stages import Stage, identity_of, run_stage
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,7 @@ from typing import Any
 from xlate.array_types import Uints
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
-from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
-from xlate.features.more_floats import more_floats
+from xlate.features.block import DISTORTION_FLOATS, distortion_arrays, more_floats
 from xlate.jobs.systems.blocks.event_kind import EventKind, common_search
 from xlate.jobs.systems.blocks.jumps import distortion_stage, load_distortion
 from xlate.jobs.systems.blocks.lists import BlockLists, check_block_lists

@@ -14,8 +14,8 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex
-from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
+from xlate.features.bigrams import BigramIndex
+from xlate.features.block import MORE_FLOATS, MoreFloats, more_floats
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.kind import Asked, Kind

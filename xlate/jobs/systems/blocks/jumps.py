@@ -9,7 +9,7 @@ from xlate.array_types import Floats32
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
-from xlate.kernels.counting.model1 import model1_costs
+from xlate.kernels.counting.lexical import model1_costs
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
 from xlate.work.directory import WorkDirectory

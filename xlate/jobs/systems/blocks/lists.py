@@ -14,7 +14,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex
+from xlate.features.bigrams import BigramIndex
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.blocks.base import check_floats_of_base, check_sums, frequent_features
 from xlate.jobs.systems.blocks.event_kind import EventKind
@@ -23,11 +23,10 @@ from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.to_tune import ToTune
 from xlate.models.block.lists import with_units
 from xlate.models.system import AnySystem
-from xlate.phrases.table_rows import TableRows
+from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import Estimates, WithoutFold
-from xlate.work.folds import Folds
+from xlate.work.estimates import Estimates, Folds, WithoutFold
 from xlate.work.stages import identity_of
 
 

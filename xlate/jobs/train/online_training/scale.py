@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from xlate.array_types import Bools
-from xlate.candidates.spread import spread_of_scores
+from xlate.candidates.lists import spread_of_scores
 from xlate.scoring.weights import Weights
 from xlate.train.online import DecodeRows
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from xlate.array_types import Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList
-from xlate.features.index import GrowingIndex
+from xlate.candidates.lists import DecodedList
+from xlate.features.structure import StructureFeatures
 from xlate.jobs.train.tuning import NbestLists
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
@@ -32,7 +32,7 @@ class SharedWeights:
         growing: what numbers the sparse features, if they are numbered when they are met.
     """
 
-    def __init__(self, weights: Weights, growing: GrowingIndex | None = None) -> None:
+    def __init__(self, weights: Weights, growing: StructureFeatures | None = None) -> None:
         self.names, self.growing = weights.dense_names, growing
         self.room = max(ROOM, 2 * len(weights.sparse_F))
         memory = mmap.mmap(-1, 8 * (1 + len(self.names) + self.room))
