@@ -27,16 +27,15 @@ import numpy as np
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
-from xlate.candidates.block_instances import BlockInstances
-from xlate.features.bigram_index import BigramIndex, BlockNames
+from xlate.candidates.block_instances import BlockInstances, write_stores
+from xlate.features.bigrams import BigramIndex, BlockNames
 from xlate.features.block import block_arrays
 from xlate.formats.moses_table import read_phrase_table
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import collect_events, match_blocks
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
@@ -137,9 +136,10 @@ class Pipeline:
         collected = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             nothing_S = np.zeros(len(source), dtype=bool)
-            BlockInstances(
+            instances = BlockInstances(
                 self.arrays, len(self.index), self.lm, matches, events, target, nothing_S, alternatives=TOP
-            ).write(Path(folder))
+            )
+            write_stores(Path(folder), [instances])
             written, wall = time.process_time(), time.perf_counter() - wall
             gains = [np.load(path, mmap_mode="r") for path in Path(folder).glob("*/gain_CG.npy")]
             candidates = sum(len(gain) for gain in gains)

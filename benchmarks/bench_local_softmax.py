@@ -25,9 +25,8 @@ import numpy as np
 import torch
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.sampler import epoch_order
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass
-from xlate.kernels.learning.prediction import prediction_errors
+from xlate.candidates.store import epoch_order
+from xlate.kernels.learning.instances import InstanceSteps, instance_pass, prediction_errors
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
 from xlate.updates.rule import UpdateRule

@@ -27,8 +27,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, write_nbest_store
+from xlate.candidates.nbest import NbestArrays, nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.kernels.counting.ngram_statistics import list_statistics

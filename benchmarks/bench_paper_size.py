@@ -31,8 +31,7 @@ import numpy as np
 from bench_vw import FLOATS, synthetic
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.sampler import epoch_order
-from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.candidates.store import CandidateStore, StoreWriter, epoch_order
 from xlate.scoring.weights import Weights
 from xlate.train.learner import InstanceLearner, PhaseSettings
 from xlate.updates.rule import UpdateRule

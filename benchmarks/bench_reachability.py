@@ -25,7 +25,7 @@ from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import open_system
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
-from xlate.phrases.rules import GAP
+from xlate.phrases.table import GAP
 from xlate.text.encoded import EncodedText
 
 MOST = 25

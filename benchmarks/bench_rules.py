@@ -22,14 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 from bench_events import made_up_text
+from rule_forms import rule_forms
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
 from xlate.memory import peak_megabytes
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules
-from xlate.phrases.rule_forms import rule_forms
-from xlate.phrases.rule_scores import score_rules
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import score_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines

@@ -25,8 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest_columns import nbest_arrays
-from xlate.candidates.nbest_store import nbest_candidates
+from xlate.candidates.nbest import nbest_arrays, nbest_candidates
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp

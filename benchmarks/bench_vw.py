@@ -29,8 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.sampler import epoch_order
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.train.learner import plain_arrays

@@ -27,12 +27,12 @@ from xlate.jobs.systems.block_lists import BlockFolds
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import event_kind, open_system
 from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import TableRows
 from xlate.phrases.table import select_phrases
-from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner
 from xlate.work.directory import WorkDirectory
-from xlate.work.folds import Folds
+from xlate.work.estimates import Folds
 
 FOLDS = 3
 LISTS = [

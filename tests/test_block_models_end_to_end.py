@@ -22,9 +22,8 @@ from xlate.config.schema import TrainConfig
 from xlate.jobs.paper_page import write_pages
 from xlate.jobs.systems.block_lists import block_stores
 from xlate.jobs.train.global_model import FoldedText
-from xlate.scoring.centring import true_occurrences
 from xlate.scoring.feature_weights import load_feature_weights
-from xlate.scoring.weights import load_weights
+from xlate.scoring.weights import load_weights, true_occurrences
 from xlate.work.directory import WorkDirectory
 
 

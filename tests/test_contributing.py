@@ -16,8 +16,8 @@ import torch
 from tests.losses import test_every_loss as suite
 from xlate.cli.main import main
 from xlate.demo.corpus import DemoCorpus
-from xlate.features.bigrams import FAMILIES, Family, Names
-from xlate.features.more_floats import MORE_FLOATS, BlockFloat
+from xlate.features.bigrams import FAMILIES, BlockNames, Family
+from xlate.features.block import MORE_FLOATS, BlockFloat
 from xlate.losses.loss import loss_of, losses
 from xlate.phrases.blocks import BlockSet
 from xlate.text.lines import read_lines, write_lines
@@ -49,7 +49,7 @@ from torch import Tensor
 
 from xlate.kernels.learning.slopes import Slope, best_gain
 from xlate.losses.loss import Loss
-from xlate.losses.segments import picked, segment_argmax, segment_ids
+from xlate.losses.lists import picked, segment_argmax, segment_ids
 
 
 @Slope
@@ -172,11 +172,11 @@ def nothing(blocks: BlockSet) -> np.ndarray:
     return np.zeros(len(blocks), dtype=np.int32)
 
 
-def local_name(words: Names, _: int, word: int) -> str:
+def local_name(words: BlockNames, _: int, word: int) -> str:
     return words.source.word(word)
 
 
-def history_name(words: Names, before: int, word: int) -> str:
+def history_name(words: BlockNames, before: int, word: int) -> str:
     return f"{words.source.word(before)}>{words.source.word(word)}"
 
 

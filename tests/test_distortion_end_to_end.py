@@ -14,7 +14,7 @@ from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.features.distances import Distances
+from xlate.features.context import Distances
 from xlate.jobs.context.context_stores import ContextParts
 from xlate.jobs.systems.context import distance_model
 from xlate.scoring.weights import load_weights

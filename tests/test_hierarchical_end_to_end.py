@@ -28,15 +28,13 @@ from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.model import UNKNOWN
 from xlate.models.hierarchical.tuned import TunedRules
 from xlate.models.tuned import TunedByFold
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules
-from xlate.phrases.rule_scores import score_rules
-from xlate.phrases.table_rows import TableRows
+from xlate.phrases.matching import TableRows
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.text.lines import read_lines, write_lines
 from xlate.train.online_learner import OnlineLearner
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import WithoutFold
-from xlate.work.folds import Folds
+from xlate.work.estimates import Folds, WithoutFold
 
 RULES = ["model=hierarchical", "decoder.pop_limit=50", "decoder.stack=50"]
 FEW = ["loss.tune.rounds=2", "loss.tune.nbest=20"]

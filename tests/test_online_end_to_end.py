@@ -9,8 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
+from tests.test_end_to_end import (
+    run,  # noqa: F401
+    work,  # noqa: F401
+)
+from tests.test_phrase_system_end_to_end import (
+    PHRASE,
+    SEARCH,
+    phrase_run,  # noqa: F401
+    translated,
+)
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked
@@ -18,12 +26,11 @@ from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
 from xlate.models.tuned import TunedByFold
-from xlate.phrases.table_rows import TableRows
+from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import load_weights
 from xlate.train.online_learner import OnlineLearner
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import WithoutFold
-from xlate.work.folds import Folds
+from xlate.work.estimates import Folds, WithoutFold
 
 ONLINE = ["source=online", "source.iterations=3", "source.nbest=20", "source.C=0.001"]
 SYSTEM = ["model=phrase", *SEARCH, "decoder.pop_limit=50"]

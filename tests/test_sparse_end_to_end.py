@@ -26,15 +26,15 @@ from tests.test_end_to_end import (
 )
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
-from xlate.candidates import units
+from xlate.candidates import lists
 from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import under_templates
 from xlate.candidates.store import CandidateStore
-from xlate.candidates.units import under_templates
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.features.sparse_subset import features_of_subset
+from xlate.features.sparse_sets import features_of_subset
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import open_phrase_model
 from xlate.jobs.systems.phrase_lists import PhraseFolds
@@ -47,8 +47,8 @@ from xlate.models.phrase.model import SPARSE_REORDERING
 from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
-from xlate.phrases.table_rows import TableRows
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner, ListSettings
@@ -514,7 +514,7 @@ def test_features_of_many_phrases_are_made_piece_by_piece(
     shard = CandidateStore.open(shards(own_work)[0]).arrays
     floats = np.zeros(shard.dense_CD.shape[1])
     whole = under_templates(shard, model.sparse, floats, 20.0)
-    monkeypatch.setattr(units, "UNITS_AT_A_TIME", 7)
+    monkeypatch.setattr(lists, "UNITS_AT_A_TIME", 7)
     pieces = under_templates(shard, model.sparse, floats, 20.0)
     assert len(whole.part_ids_N) > 1000
     assert np.array_equal(whole.part_ids_N, pieces.part_ids_N)

@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xlate.candidates.batch import CandidateBatch
-    from xlate.candidates.feature_names import FeatureNames
+    from xlate.candidates.batch import CandidateBatch, FeatureNames
     from xlate.errors import InputError
     from xlate.translator import Hypothesis, Translator, Unit
 
@@ -18,7 +17,7 @@ __version__ = "0.1.0"
 __all__ = ["CandidateBatch", "FeatureNames", "Hypothesis", "InputError", "Translator", "Unit", "__version__"]
 _MODULES = {
     "CandidateBatch": "xlate.candidates.batch",
-    "FeatureNames": "xlate.candidates.feature_names",
+    "FeatureNames": "xlate.candidates.batch",
     "Hypothesis": "xlate.translator",
     "InputError": "xlate.errors",
     "Translator": "xlate.translator",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from xlate.align.model1 import Model1
 from xlate.errors import InputError
-from xlate.kernels.counting.model1 import NULL, model1_costs
+from xlate.kernels.counting.lexical import NULL, model1_costs
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.text.encoded import EncodedText
 

@@ -18,8 +18,7 @@ from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import Matches, match_blocks
+from xlate.phrases.matching import Matches, collect_events, match_blocks
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 

@@ -26,17 +26,15 @@ from tests.phrases.small_corpora import (
 )
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
-from xlate.features.bigram_index import BigramIndex
-from xlate.features.block import FLOATS, block_arrays
-from xlate.features.more_floats import more_floats
+from xlate.features.bigrams import BigramIndex
+from xlate.features.block import FLOATS, block_arrays, more_floats
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, Vocabulary
 
@@ -234,7 +232,7 @@ def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold
         more=more,
         **choices,
     )
-    sizes = s.instances.write(directory)
+    sizes = write_stores(directory, [s.instances])
     plain = PlainBuilder(s, top, more=more, **dict.fromkeys(chosen, True))
     expected = {name: [] for name in STORES}
     for number, (source, target) in enumerate(corpus):
@@ -266,7 +264,7 @@ def by_hand(coin, **options) -> Setting:
 
 def test_a_linked_instance_by_hand(coin, tmp_path):
     """Behind a|A stand b|B, b|B C and b c|B C; of the two best for b, b|B is true and b|X an alternative, once."""
-    assert by_hand(coin, top=2).instances.write(tmp_path) == dict(zip(STORES, (1, 0, 9, 0), strict=True))
+    assert write_stores(tmp_path, [by_hand(coin, top=2).instances]) == dict(zip(STORES, (1, 0, 9, 0), strict=True))
     (instance,) = written(tmp_path, "linked")
     assert [(gain, ids) for gain, _, ids in instance] == [(1.0, [0]), (1.0, [1]), (1.0, [2]), (-1.0, [])]
     ten, seen_right, unseen = math.log(10), -math.log(1.5 / 2), math.log(2)
@@ -282,7 +280,7 @@ def test_a_linked_instance_by_hand(coin, tmp_path):
 
 def test_a_neutral_instance_by_hand(coin, tmp_path):
     """The last match is b|Y: not among the two best for b, which are its alternatives; no orientation, no bigram."""
-    by_hand(coin, top=2).instances.write(tmp_path)
+    write_stores(tmp_path, [by_hand(coin, top=2).instances])
     last = written(tmp_path, "neutral")[-1]
     assert [(gain, ids) for gain, _, ids in last] == [(1.0, []), (-1.0, []), (-1.0, [])]
     assert [round(math.exp(-floats[0]) * 12) for _, floats, _ in last] == [2, 4, 3]
@@ -292,7 +290,7 @@ def test_a_neutral_instance_by_hand(coin, tmp_path):
 
 def test_rare_bigrams_are_no_features(coin, tmp_path):
     assert len(by_hand(coin, threshold=0).index) == 3
-    by_hand(coin, threshold=1).instances.write(tmp_path)
+    write_stores(tmp_path, [by_hand(coin, threshold=1).instances])
     assert CandidateStore.open(tmp_path / "linked").sparse_size == 0
     assert [ids for _, _, ids in written(tmp_path, "linked")[0]] == [[]] * len(written(tmp_path, "linked")[0])
 
@@ -301,7 +299,7 @@ def test_an_alternative_has_its_own_bigram(coin, tmp_path):
     """a b is A B once and A X once, so either follows a|A in one sentence and is the alternative in the other."""
     table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
     s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), coin)
-    s.instances.write(tmp_path)
+    write_stores(tmp_path, [s.instances])
     assert s.index.keys_F.tolist() == [1, 2]
     ids = [[(gain, ids) for gain, _, ids in instance] for instance in written(tmp_path, "linked")]
     assert ids == [[(1.0, [0]), (-1.0, [1])], [(1.0, [1]), (-1.0, [0])]]
@@ -309,7 +307,7 @@ def test_an_alternative_has_its_own_bigram(coin, tmp_path):
 
 def test_more_alternatives_than_there_are_take_no_more_room(coin, tmp_path):
     for top in (9, 2**31 - 1):
-        by_hand(coin, top=top).instances.write(tmp_path / str(top))
+        write_stores(tmp_path / str(top), [by_hand(coin, top=top).instances])
     for name in ("linked", "neutral"):
         assert written(tmp_path / "9", name) == written(tmp_path / str(2**31 - 1), name)
 
@@ -319,7 +317,7 @@ def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_pat
     table = table_of([([3], [3]), ([3], [6]), ([4, 5], [4, 5])])
     source, target = encoded([[3, 4, 5]] + [[4, 5, 3]] * 2), encoded([[4, 5, 3]] + [[4, 5, 6]] * 2)
     s = setting(table, source, target, coin)
-    s.instances.write(tmp_path)
+    write_stores(tmp_path, [s.instances])
     costs_B2 = s.blocks.orientation_cost_B2(SMOOTHING)
     true, other = written(tmp_path, "linked")[0]
     assert (true[0], other[0]) == (1.0, -1.0)
@@ -330,7 +328,7 @@ def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_pat
 def test_parts_of_a_text_are_written_one_behind_the_other(coin, tmp_path):
     s = by_hand(coin)
     whole = s.instances
-    s.instances.write(tmp_path / "whole")
+    write_stores(tmp_path / "whole", [s.instances])
     halves = []
     for kept in (0, 1):
         matches = whole.matches.select(whole.matches.sentence_M % 2 == kept)
@@ -344,22 +342,22 @@ def test_parts_of_a_text_are_written_one_behind_the_other(coin, tmp_path):
 
 def test_names_of_other_stores(coin, tmp_path):
     s = by_hand(coin)
-    sizes = s.instances.write(tmp_path, ("linked.dev", "neutral.dev"))
+    sizes = write_stores(tmp_path, [s.instances], ("linked.dev", "neutral.dev"))
     assert sizes == {"linked.dev": 1, "neutral.dev": 9}
     assert CandidateStore.open(tmp_path / "linked.dev").sparse_size == len(s.index)
 
 
 def test_stores_without_instances_can_be_opened(coin, tmp_path):
     s = setting(table_of([([3], [3])]), encoded([[4]]), encoded([[4]]), coin)
-    assert set(s.instances.write(tmp_path).values()) == {0}
+    assert set(write_stores(tmp_path, [s.instances]).values()) == {0}
     for name in STORES:
         assert len(CandidateStore.open(tmp_path / name)) == 0
 
 
 def test_more_instances_than_a_chunk_holds_are_all_written(coin, tmp_path, monkeypatch):
     whole = by_hand(coin)
-    whole.instances.write(tmp_path / "whole")
+    write_stores(tmp_path / "whole", [whole.instances])
     monkeypatch.setattr("xlate.candidates.block_instances.CHUNK_INSTANCES", 4)
-    whole.instances.write(tmp_path / "pieces")
+    write_stores(tmp_path / "pieces", [whole.instances])
     for name in STORES:
         assert written(tmp_path / "pieces", name) == written(tmp_path / "whole", name)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from xlate import CandidateBatch, FeatureNames
 from xlate.errors import InputError
-from xlate.features.named import NamedFeatures
+from xlate.features.index import NamedFeatures
 
 NUMBERS = st.floats(-100, 100, width=32)
 NAMES = st.sampled_from(["lm", "tm", "bigram=a b", "bigram=b c", "pair=Ö|o"])

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.candidates.test_block_instances import TARGET, setting, trigrams, written
 from tests.phrases.small_corpora import encoded, phrase_of, table_of
-from xlate.candidates.nbest_events import OracleStep, write_events
+from xlate.candidates.block_instances import OracleStep, write_events, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.features.block import FLOATS
 from xlate.kernels.orientation import NEUTRAL, RIGHT
@@ -26,7 +26,7 @@ def test_steps_become_linked_and_neutral_instances(tmp_path):
     ]
     sizes = write_events(tmp_path, steps, s.instances.blocks, s.lm, (*FLOATS, *more), len(s.index))
     assert sizes == {"linked": 1, "neutral": 1}, "a step behind an unknown word teaches nothing"
-    s.instances.write(tmp_path / "whole")
+    write_stores(tmp_path / "whole", [s.instances])
     # The same bigram with its only alternative is in the training text.
     [expected] = [
         i

@@ -7,13 +7,12 @@ import re
 import pytest
 
 from tests.docs.pages import DOCS, FENCE
-from xlate.candidates.nbest_utility import UTILITIES
+from xlate.candidates.nbest_gains import UTILITIES
 from xlate.features import bigrams, structure
-from xlate.features.block import DISTORTION_FLOATS, FLOATS
+from xlate.features.block import DISTORTION_FLOATS, FLOATS, MORE_FLOATS
 from xlate.features.context import TARGET_KINDS
 from xlate.features.hypothesis_text import TextTemplates
-from xlate.features.more_floats import MORE_FLOATS
-from xlate.features.phrase_templates import ORIENTATIONS, PLAIN, REORDERING
+from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS
 from xlate.jobs.inspect.weights import PARTS
 from xlate.jobs.ranking.lists import MBR, POSITION, TOTAL

@@ -17,12 +17,10 @@ from tests.phrases.small_corpora import (
     tables,
     texts,
 )
-from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.features.bigrams import feature_keys
+from xlate.features.bigrams import BigramIndex, BlockNames, feature_keys
 from xlate.features.index import all_names
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.vocabulary import Vocabulary
 
 

@@ -16,8 +16,7 @@ from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.vocabulary import Vocabulary
 
 ARPA = """\

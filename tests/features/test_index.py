@@ -13,10 +13,17 @@ from hypothesis import strategies as st
 from tests.features.test_bigram_index import small
 from tests.models.phrase.small_phrase_models import random_phrase_model, with_sparse
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex
-from xlate.features.index import FeatureIndex, all_names, ranges_of, signature
-from xlate.features.named import GrowingFeatures, NamedFeatures, family_of
-from xlate.features.phrase_templates import PLAIN
+from xlate.features.bigrams import BigramIndex
+from xlate.features.index import (
+    FeatureIndex,
+    GrowingFeatures,
+    NamedFeatures,
+    all_names,
+    family_of,
+    ranges_of,
+    signature,
+)
+from xlate.features.phrase_sparse import PLAIN
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
 NAMES = ["WT_b~a", "ngram=a b", "WT_a~b", "length=+1", "ngram=a:b", "Glue", "日=本 語", "WT_b~a", "ngram=b"]
@@ -41,7 +48,6 @@ FORMS: dict[str, Callable[[], FeatureIndex]] = {
     "frozen, names": lambda: NamedFeatures.of(NAMES),
     "frozen, nothing": lambda: NamedFeatures.of([]),
     "arithmetic": arithmetic,
-    "growing": growing,
     "growing, frozen": lambda: growing().frozen([0, 1, 5])[0],
 }
 

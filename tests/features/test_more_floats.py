@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.small_models import block_set
 from xlate.errors import InputError
-from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
+from xlate.features.block import MORE_FLOATS, MoreFloats, more_floats
 from xlate.phrases.blocks import BlockSet
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.models.test_every_system import phrase, structured
-from xlate.features.index import spelled_names
-from xlate.features.named import NamedFeatures
+from xlate.features.index import NamedFeatures, spelled_names
 from xlate.features.word_values import every_word, word_classes
 from xlate.text.vocabulary import Vocabulary
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile

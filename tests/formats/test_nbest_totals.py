@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
+from xlate.candidates.nbest import NbestArrays, nbest_arrays
 from xlate.formats.nbest_check import check_totals, printed_error
 from xlate.formats.nbest_list import FeatureParser, by_sentence, iterate_hypotheses, parse_hypothesis
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.arrays.folders import small_grammar
 from tests.candidates.test_batch import example
-from tests.candidates.test_pool import A, D, units_of
+from tests.candidates.test_lists import A, D, units_of
 from tests.models.grammar.moses_system import write_moses_system
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
@@ -21,14 +21,13 @@ from tests.phrases.small_corpora import small_rules
 from xlate.align.error_rate import read_gold, read_hypothesis_links
 from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
-from xlate.candidates.nbest_columns import nbest_arrays
-from xlate.candidates.nbest_store import nbest_candidates, read_sparse_names, write_nbest_store
+from xlate.candidates.nbest import nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
-from xlate.features.named import NamedFeatures
+from xlate.features.index import NamedFeatures
 from xlate.formats.grammars.cdec import read_cdec_grammar, read_cdec_system, read_cdec_weights
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.formats.grammars.moses import read_moses_grammar, read_moses_system
@@ -52,11 +51,9 @@ from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
-from xlate.phrases.rules import RuleTable
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import PhraseTable, RuleTable
 from xlate.report.run_directory import Records, RunDirectory
-from xlate.scoring.feature_weights import load_feature_weights
-from xlate.scoring.nbest_rescore import rescored
+from xlate.scoring.feature_weights import load_feature_weights, rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.classes import read_classes
 from xlate.text.documents import Documents, read_documents
@@ -67,14 +64,7 @@ from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing, TrainState
-from xlate.work.annotation_store import (
-    load_copies,
-    load_documents,
-    load_factor,
-    save_copies,
-    save_documents,
-    save_factor,
-)
+from xlate.work.directory import load_copies, load_documents, load_factor, save_copies, save_documents, save_factor
 from xlate.work.settings import LmConfig
 from xlate.work.stages import read_stage, run_stage
 

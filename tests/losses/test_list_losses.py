@@ -15,9 +15,8 @@ from tests.losses.instances import Instance, flat, instances
 from xlate.errors import InputError
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu, expected_gains
 from xlate.losses.hinge import Hinge
-from xlate.losses.lists import FlatLists
+from xlate.losses.lists import FlatLists, segment_argmax
 from xlate.losses.ramp import Ramp
-from xlate.losses.segments import segment_argmax
 from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
 

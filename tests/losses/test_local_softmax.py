@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.losses.instances import Instance, flat, instances, naive_gradient, naive_loss
-from xlate.losses.local_softmax import LocalSoftmax, online_update
+from tests.losses.instances import Instance, flat, instances, naive_gradient, naive_loss, online_update
+from xlate.losses.local_softmax import LocalSoftmax
 
 INF = math.inf
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import xlate.losses
-from tests.kernels.search.lattices import all_paths, arc_graphs, scores_of
-from xlate.candidates.lattice import marked_paths
+from tests.kernels.search.lattices import all_paths, arc_graphs, marked_paths, scores_of
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
 from xlate.losses.hinge import Hinge, Perceptron
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum

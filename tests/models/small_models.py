@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.features.bigrams import feature_keys, sides, split_key
-from xlate.features.more_floats import MORE_FLOATS, MoreFloats
+from xlate.features.block import MORE_FLOATS, MoreFloats
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
 from xlate.models.block.decoder import BlockModel, BlockSearch

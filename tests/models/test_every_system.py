@@ -21,7 +21,7 @@ from tests.models.phrase.small_phrase_models import (
     with_sparse,
 )
 from tests.models.small_models import model_and_arpa, with_more
-from xlate.features.phrase_templates import BIGRAM, REORDERING, WORD_PAIR
+from xlate.features.phrase_sparse import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.kernels.search.lattices import validated
 from tests.models.test_every_system import SYSTEMS, every_path
 from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.models.system import AnySystem
@@ -38,7 +39,7 @@ def test_likelihood_and_gradient_are_those_of_the_enumeration(name: str) -> None
     start = system.weights
     wanted = system.translate(WORDS)[1].words
     lattice = system.lattice(WORDS)
-    example = lattice.example(lattice.derivations_of(wanted)).validate()
+    example = validated(lattice.example(lattice.derivations_of(wanted)))
     scorer = LinearScorer(len(start.dense_D), len(start.sparse_F)).double()
     with torch.no_grad():
         scorer.dense.copy_(torch.as_tensor(start.dense_D))
@@ -90,7 +91,7 @@ def test_the_lattice_of_cube_pruning_is_that_of_stack_search(name: str) -> None:
     wanted = stack.translate(words)[3].words
     for system in (stack, stack.with_search(algorithm="cube", pop_limit=100_000)):
         lattice = system.lattice(words).pruned(20.0)
-        example = lattice.example(lattice.derivations_of(wanted)).validate()
+        example = validated(lattice.example(lattice.derivations_of(wanted)))
         scorer = LinearScorer(len(system.weights.dense_D), 0).double()
         with torch.no_grad():
             scorer.dense.copy_(torch.as_tensor(system.weights.dense_D))

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.kernels.orientation import LEFT, RIGHT
-from xlate.phrases.rule_extraction import extract_rules
-from xlate.phrases.rule_scores import score_rules
-from xlate.phrases.rules import RuleTable
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.extract import PhraseCounts
+from xlate.phrases.rule_extraction import extract_rules, score_rules
+from xlate.phrases.table import PhraseTable, RuleTable
 from xlate.text.encoded import EncodedText
 
 
@@ -90,3 +89,10 @@ corpora = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6)
 def texts(corpus) -> tuple[EncodedText, EncodedText]:
     """The two sides of a drawn corpus."""
     return encoded([s for s, _ in corpus]), encoded([t for _, t in corpus])
+
+
+def pair_links(counts: PhraseCounts, b: int) -> list[tuple[int, int]]:
+    """The most frequent internal links of pair b as (source, target) positions within its phrases."""
+    x = counts.shape_B[b]
+    part = slice(counts.link_offsets_X1[x], counts.link_offsets_X1[x + 1])
+    return list(zip(counts.link_source_K[part].tolist(), counts.link_target_K[part].tolist(), strict=True))

@@ -24,8 +24,7 @@ from tests.phrases.small_corpora import (
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import collect_events, match_blocks
 
 FLOOR = 1e-7
 
@@ -101,7 +100,6 @@ def test_options_and_costs_equal_to_sorting_and_dividing(table, corpus):
     for row, words in enumerate(sorted(options)):
         by_count = sorted(options[words], key=lambda b: (-blocks.count_B[b], b))
         assert option_O[offsets_P1[row] : offsets_P1[row + 1]].tolist() == by_count
-        assert blocks.source_row(np.array(words, dtype=np.int32)) == row
     total = max(1, len(matches))
     unigram = [-math.log(max(number, 0.5) / total) for number in blocks.count_B.tolist()]
     np.testing.assert_allclose(blocks.unigram_cost_B, unigram, rtol=1e-6, atol=1e-6)
@@ -153,12 +151,6 @@ def test_unusable_smoothing_is_refused(smoothing):
         block_set(table_of([([3], [3])]), [[3]], [[3]]).orientation_cost_B2(smoothing)
 
 
-def test_unknown_source_phrases_have_no_row():
-    blocks = block_set(table_of([([3, 4], [3]), ([5], [3])]), [[3]], [[3]])
-    rows = [blocks.source_row(np.array(words, dtype=np.int32)) for words in ([3, 4], [5], [3], [3, 4, 5], [9], [0], [])]
-    assert rows == [0, 1, -1, -1, -1, -1, -1]
-
-
 @pytest.fixture
 def saved(tmp_path):
     table = table_of([([3], [3]), ([4], [4]), ([3, 4], [3, 4])])
@@ -174,7 +166,6 @@ def test_what_was_saved_comes_back(saved):
         assert getattr(again, name).tolist() == getattr(blocks, name).tolist()
         assert getattr(again, name).dtype == getattr(blocks, name).dtype
     assert [phrase_of(again.table, b) for b in range(3)] == [phrase_of(blocks.table, b) for b in range(3)]
-    assert again.source_row(np.array([3, 4], dtype=np.int32)) == 1
 
 
 def test_a_block_set_without_bigrams_comes_back(tmp_path):

@@ -1,20 +1,35 @@
-"""Matching: against every pair of spans tried one by one, on the edges, and on the Multi30k corpus."""
+"""Matching: against every pair of spans tried one by one, on the edges, and on the Multi30k corpus.
+
+Orientation bigrams: against comparing every two matches, and one sentence by hand.
+
+Filters: against comparing the sets of substrings, and the examples of the docstrings.
+"""
 
 from __future__ import annotations
 
-from itertools import islice
+from collections import defaultdict
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import corpora, encoded, matches_by_trial, phrase_of, table_of, tables, texts
+from tests.phrases.small_corpora import (
+    bigrams_by_trial,
+    corpora,
+    encoded,
+    matches_by_trial,
+    phrase_of,
+    sentence,
+    table_of,
+    tables,
+    texts,
+)
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.kernels.orientation import LEFT, RIGHT
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import Matches, match_blocks
+from xlate.phrases.matching import Matches, collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines
 
@@ -150,3 +165,140 @@ def test_moses_phrase_pairs_on_multi30k(shared_data):
     orientation_E = events.orientation_E[events.predecessor_E < end]
     assert [end, (orientation_E == RIGHT).sum(), (orientation_E == LEFT).sum()] == expected.tolist()
     assert (expected // PROTOTYPE_SENTENCES).tolist() == PROTOTYPE_FIGURES
+
+
+def bigrams_of_all(matches):
+    """`bigrams_by_trial` of every sentence, with match numbers of the whole text."""
+    found = []
+    for low, high in pairwise(matches.offsets_S1.tolist()):
+        found += [(low + m, o, low + n) for m, o, n in bigrams_by_trial(matches.rows_M5[low:high].tolist())]
+    return found
+
+
+def bigrams_of(events):
+    columns = (events.predecessor_E, events.orientation_E, events.successor_E)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables, corpora)
+def test_equal_to_comparing_every_two_matches(table, corpus):
+    matches = match_blocks(table, *texts(corpus))
+    events = collect_events(matches)
+    expected = bigrams_of_all(matches)
+    assert bigrams_of(events) == expected
+    followed = sorted({m for m, _, _ in expected})
+    assert events.group_G.tolist() == followed
+    sizes = [sum(m == g for m, _, _ in expected) for g in followed]
+    assert np.diff(events.group_offsets_G1).tolist() == sizes
+    assert events.group_offsets_G1[0] == 0
+    assert events.neutral_X.tolist() == sorted(set(range(len(matches))) - {n for _, _, n in expected})
+
+
+def test_a_sentence_with_a_swap_by_hand():
+    # a=3 b=4 c=5 | A=3 C=5 B=4: B follows A's neighbour C on its left.
+    table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
+    matches = match_blocks(table, encoded([[3, 4, 5]]), encoded([[3, 5, 4]]))
+    source_words = [phrase_of(table, b)[0] for b in matches.block_M]
+    assert source_words == [(3,), (5,), (4,)]
+    events = collect_events(matches)
+    assert bigrams_of(events) == [(1, LEFT, 2)]
+    assert events.neutral_X.tolist() == [0, 1]
+
+
+def test_the_orientations_of_figure_1():
+    """TZ07, Figure 1: four blocks with the orientations N, L, N, R."""
+    b1, b2, b3, b4 = range(4)
+    table = table_of([([w], [w]) for w in (3, 4, 5, 6)])
+    matches = match_blocks(table, encoded([[4, 3, 5, 6]]), encoded([[3, 4, 5, 6]]))
+    assert [phrase_of(table, b)[1] for b in matches.block_M] == [(3,), (4,), (5,), (6,)]
+    events = collect_events(matches)
+    assert bigrams_of(events) == [(b1, LEFT, b2), (b3, RIGHT, b4)]
+    assert events.neutral_X.tolist() == [b1, b3]
+
+
+def test_one_predecessor_with_two_successors_is_one_group():
+    # a b c | A B C and the blocks b|B, b c|B C.
+    table = table_of([([3], [3]), ([4], [4]), ([4, 5], [4, 5])])
+    events = collect_events(match_blocks(table, encoded([[3, 4, 5]]), encoded([[3, 4, 5]])))
+    assert bigrams_of(events) == [(0, RIGHT, 1), (0, RIGHT, 2)]
+    assert events.group_G.tolist() == [0]
+    assert events.group_offsets_G1.tolist() == [0, 2]
+
+
+def test_no_matches_have_no_events():
+    events = collect_events(match_blocks(table_of([([3], [3])]), encoded([[4]]), encoded([[4]])))
+    assert len(events) == 0
+    assert events.group_offsets_G1.tolist() == [0]
+    assert len(events.neutral_X) == 0
+
+
+def groups_of(events):
+    """The bigrams of every group as (predecessor, {(orientation, successor)})."""
+    rows = bigrams_of(events)
+    spans = pairwise(events.group_offsets_G1.tolist())
+    return [
+        (group, {(o, n) for m, o, n in rows[low:high] if m == group})
+        for group, (low, high) in zip(events.group_G.tolist(), spans, strict=True)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables, corpora)
+def test_groups_by_source_span(table, corpus):
+    matches = match_blocks(table, *texts(corpus))
+    expected = defaultdict(set)
+    for m, o, n in bigrams_of_all(matches):
+        expected[m, *matches.rows_M5[n, 1:3].tolist()].add((o, n))
+    events = collect_events(matches).by_span(matches)
+    assert groups_of(events) == [(m, bigrams) for (m, _, _), bigrams in sorted(expected.items())]
+    assert events.group_offsets_G1[-1] == len(events) == sum(map(len, expected.values()))
+    assert events.neutral_X.tolist() == collect_events(matches).neutral_X.tolist()
+
+
+sentences = st.lists(sentence, max_size=6)
+
+
+def substrings(words, least=1, most=12):
+    spans = [words[i:j] for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+    return {tuple(span) for span in spans if least <= len(span) <= most and 0 not in span}
+
+
+@settings(max_examples=100, deadline=None)
+@given(sentences, sentences, st.integers(1, 4), st.integers(0, 3))
+def test_shares_a_substring_of_an_allowed_length(source, test, least, more):
+    allowed = set().union(*(substrings(words, least, least + more) for words in test))
+    expected = [bool(substrings(words, least, least + more) & allowed) for words in source]
+    kept = shared_substrings_filter(encoded(source), encoded(test), min_words=least, max_words=least + more)
+    assert kept.tolist() == expected
+
+
+def test_the_example_of_the_docstring():
+    das, haus, ist, klein, brennt = range(3, 8)
+    kept = shared_substrings_filter(
+        encoded([[das, haus, brennt], [klein, ist, das]]), encoded([[das, haus, ist, klein]]), min_words=2
+    )
+    assert kept.tolist() == [True, False]
+
+
+def test_unknown_words_are_common_to_nothing():
+    assert not shared_substrings_filter(encoded([[0, 3], [0, 0]]), encoded([[0, 3, 0, 0]]), min_words=2).any()
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 12), (3, 2)])
+def test_impossible_lengths_are_refused(least, most):
+    with pytest.raises(InputError, match=f"{least} to {most}"):
+        shared_substrings_filter(encoded([[3]]), encoded([[3]]), min_words=least, max_words=most)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables, sentences)
+def test_blocks_whose_source_phrase_occurs(table, test):
+    occurring = set().union(*(substrings(words) for words in test))
+    expected = [phrase_of(table, b)[0] in occurring for b in range(len(table))]
+    assert occurring_blocks(table, encoded(test)).tolist() == expected
+
+
+def test_a_table_without_blocks_keeps_none():
+    nothing = table_of([([3], [3])]).select(np.array([False]))
+    assert occurring_blocks(nothing, encoded([[3]])).tolist() == []

@@ -11,8 +11,7 @@ from tests.phrases.small_corpora import phrase_of, table_of
 from tests.phrases.test_extract import encode, naive_spans
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.phrases.listed_pairs import listed_pairs
-from xlate.phrases.occurrences import occurrences_of
+from xlate.phrases.occurrences import listed_pairs, occurrences_of
 
 
 @settings(max_examples=80, deadline=None)

@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from benchmarks.rule_forms import rule_forms
 from tests.phrases.small_corpora import encoded
 from tests.phrases.test_extract import moses_choice, naive_spans
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases import rule_extraction
-from xlate.phrases.rule_extraction import RuleCounts, RuleSettings, extract_rules
-from xlate.phrases.rule_forms import rule_forms
-from xlate.phrases.rule_runs import RuleRuns
-from xlate.phrases.rules import GAP
+from xlate.phrases.rule_extraction import RuleCounts, RuleRuns, RuleSettings, extract_rules
+from xlate.phrases.table import GAP
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.candidates.nbest_columns import nbest_arrays
+from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
-from xlate.features.named import NamedFeatures
+from xlate.features.index import NamedFeatures
 from xlate.formats.nbest_list import FeatureParser, by_sentence, format_hypothesis, iterate_hypotheses, parse_hypothesis
-from xlate.scoring.feature_weights import load_feature_weights, unweighted, write_feature_weights
-from xlate.scoring.nbest_rescore import rescored
+from xlate.scoring.feature_weights import load_feature_weights, rescored, unweighted, write_feature_weights
 from xlate.scoring.weights import Weights, save_weights
 
 LINES = [

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from tests.train.small_training import initial, settings, training
-from xlate.candidates.sampler import epoch_order
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.errors import InputError
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import losses

@@ -13,7 +13,7 @@ import pytest
 from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
 from xlate.candidates.lattice import LatticeExample
-from xlate.candidates.sampler import epoch_order
+from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights

@@ -19,8 +19,7 @@ from tests.train.small_training import (
     write_store,
     write_stores,
 )
-from xlate.candidates.sampler import epoch_order, spread
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.weights import Weights

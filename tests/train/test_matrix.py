@@ -24,19 +24,15 @@ from tests.models.small_models import TARGET, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList, listed
 from xlate.candidates.lattice import LatticeExample
-from xlate.candidates.nbest_columns import nbest_arrays
-from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
-from xlate.candidates.pool import chosen
-from xlate.candidates.spread import spread_within_lists
+from xlate.candidates.lists import DecodedList, chosen, listed, spread_within_lists, under_templates
+from xlate.candidates.nbest import nbest_arrays, nbest_candidates, write_nbest_store
 from xlate.candidates.store import CandidateStore
-from xlate.candidates.units import under_templates
 from xlate.config.tune_schema import TUNERS as CONFIGS
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.train.tuning import TUNERS, optimiser
-from xlate.losses.loss import Loss, Needs, loss_of, losses, told
+from xlate.losses.loss import Loss, Needs, gains_for, loss_of, losses
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import BLEU, OracleDocument
@@ -259,7 +255,7 @@ def tuner_of(name: str) -> str | None:
 
 def descended(loss: Loss, lists: CandidateBatch, begin: Weights) -> tuple[float, float]:
     """The loss before and after descent; what a tuner returns is scaled, so the descent itself is asked."""
-    given = told(loss, lists.gain_CG.astype(np.float64), lists.candidate_offsets_I1, BLEU.sentences)
+    given = gains_for(loss, lists.gain_CG.astype(np.float64), lists.candidate_offsets_I1, BLEU.sentences)
     features_CD, gains = lists.dense_CD.astype(np.float64), torch.as_tensor(given)
     scores_C = CompiledScorer(lists.arrays(np.zeros(lists.candidates)), features_CD, begin.dense_D, begin.sparse_F)()
     before = float(loss(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from tests.scoring.predicted_scorer import PredictedScorer
 from tests.train.test_list_learner import LOSSES, steps_of
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.predicted import PredictedParts, predicted_pass, predicted_room, span_logs
-from xlate.scoring.predicted import PredictedScorer
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.list_learner import EpochFigures, ListSettings, PredictedListLearner
 

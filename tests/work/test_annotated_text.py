@@ -13,8 +13,7 @@ from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
-from xlate.work.corpus_files import resolve_files
-from xlate.work.corpus_settings import corpus_identity
+from xlate.work.corpus_files import corpus_identity, resolve_files
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig
 

@@ -15,14 +15,11 @@ from xlate.jobs.systems.phrase_lists import PhraseFolds
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import TableRows, collect_events, match_blocks
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, score_phrases, select_phrases
-from xlate.phrases.table_rows import TableRows
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import Estimates, WithoutFold, estimates_of, part_of
-from xlate.work.folds import WHOLE, Folds
+from xlate.work.estimates import WHOLE, Estimates, Folds, WithoutFold, estimates_of, part_of
 from xlate.work.stages import read_stage
 
 FOLDS = 3

@@ -13,7 +13,8 @@ import pytest
 
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.errors import InputError
-from xlate.work.stages import discard_stage, file_hash, identity_of, read_stage, run_stage
+from xlate.text.folders import remove_folder
+from xlate.work.stages import file_hash, identity_of, read_stage, run_stage
 
 
 def writes(text: str, calls: list[str]) -> Any:
@@ -89,13 +90,13 @@ def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest
     calls: list[str] = []
     stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
     monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
-    discard_stage(stage.folder)
+    remove_folder(stage.folder)
     monkeypatch.undo()
     assert len(list(tmp_path.glob(".one.*/out.txt"))) == 1
     run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
     assert calls == ["x", "x"]
     assert [path.name for path in tmp_path.iterdir()] == ["one"], "what was left is cleared"
-    discard_stage(stage.folder)
+    remove_folder(stage.folder)
     assert list(tmp_path.iterdir()) == []
 
 

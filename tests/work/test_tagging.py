@@ -12,9 +12,8 @@ from tests.work.test_annotated_text import values
 from tests.work.test_corpus_stage import built
 from xlate.errors import InputError
 from xlate.text.lines import write_lines
-from xlate.work import tagging
-from xlate.work.corpus_files import resolve_files
-from xlate.work.corpus_settings import corpus_identity
+from xlate.work import corpus_files
+from xlate.work.corpus_files import corpus_identity, resolve_files
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig
 
@@ -115,7 +114,7 @@ def test_settings_that_cannot_be(tmp_path: Path, settings: dict[str, object], me
 
 def test_a_damaged_record_or_file_of_classes_is_refused(tmp_path: Path) -> None:
     stage = built(corpus(tmp_path), tmp_path / "corpus")
-    (stage / tagging.STORED_CLASSES).write_text("das\n")
+    (stage / corpus_files.STORED_CLASSES).write_text("das\n")
     with pytest.raises(InputError, match=r"tagger\.classes:1: not a word and its class"):
         WorkDirectory(tmp_path).source_factors("das")
     settings = json.loads((stage / "preprocessing.json").read_text())
@@ -133,7 +132,7 @@ def test_hanta_tags_a_corpus(tmp_path: Path, caplog: pytest.LogCaptureFixture, m
     assert work.source_factors(SOURCE[0]) == {"pos": tags}
     assert work.source_tokens(SOURCE[0])[:2] == ["das", "Haus"]
     assert "HanTa" not in caplog.text
-    monkeypatch.setattr(tagging, "hanta_version", lambda: "9.9")
+    monkeypatch.setattr(corpus_files, "hanta_version", lambda: "9.9")
     with caplog.at_level(logging.WARNING):
         WorkDirectory(tmp_path).source_factors(SOURCE[0])
     assert "was tagged by HanTa 1.2.1, and HanTa is 9.9 now" in caplog.text

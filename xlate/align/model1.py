@@ -9,7 +9,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Uints
 from xlate.errors import InputError
-from xlate.kernels.counting.model1 import NULL, cooccurrences, expectation_maximisation
+from xlate.kernels.counting.lexical import NULL, cooccurrences, expectation_maximisation
 from xlate.kernels.memory.hashing import HashTable, build_table, find, pack
 from xlate.text.encoded import EncodedText, sides
 

@@ -1,19 +1,161 @@
-"""Candidates in memory: instances, their candidates, the parts of those, and the sparse ids of the parts."""
+"""Candidates in memory: instances, their candidates, the parts of those, and the sparse ids of the parts.
+
+`FeatureNames` names the features of lists that come from Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Floats32, Ints, Ints32
-from xlate.arrays.ragged import check_offsets, gathered, joined_offsets, row_numbers
-from xlate.candidates.feature_names import FeatureDicts, FeatureNames, Gains
-from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
-from xlate.kernels.learning.crossing import crossed_ids
+from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, row_numbers
+from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
+from xlate.arrays.stored import StoredArrays
+from xlate.errors import InputError
+from xlate.features.index import NamedFeatures
+from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids, no_contexts
+
+FeatureDicts = Sequence[Sequence[Mapping[str, float]]]
+Gains = Sequence[Sequence[float | Sequence[float]]]
+
+
+@dataclass(frozen=True)
+class FeatureNames:
+    """The names of D float and F sparse features of candidates from Python.
+
+    Attributes:
+        dense: the float features, in the order of the columns of `dense_CD` of a batch.
+        sparse: the sparse ones, in the order of their ids.
+
+    Raises:
+        InputError: a name twice among the float ones, or in both.
+    """
+
+    dense: tuple[str, ...]
+    sparse: NamedFeatures
+
+    def __post_init__(self) -> None:
+        """Looks for names that stand twice."""
+        if len(set(self.dense)) < len(self.dense):
+            raise InputError("a float feature named twice", seen=", ".join(self.dense), expected="each name once")
+        if both := [name for name in self.dense if self.sparse.id(name) >= 0]:
+            raise InputError("a feature that is float and sparse", seen=both[0], expected="one of the two")
+
+    @classmethod
+    def of(cls, features: FeatureDicts, dense: Sequence[str] | None = None) -> FeatureNames:
+        """The names in some lists.
+
+        Args:
+            features: for each list a dictionary of features for each hypothesis.
+            dense: the float ones; without it those that every hypothesis has. All others are sparse.
+
+        Raises:
+            InputError: a list that is one hypothesis, or a float feature named twice.
+
+        Example:
+            >>> names = FeatureNames.of([[{"lm": -2.0, "bigram=a b": 1}, {"lm": -1.0}]])
+            >>> names.dense, names.sparse.names_F
+            (('lm',), ('bigram=a b',))
+        """
+        flat = _flat(features)
+        floats = _in_all(flat) if dense is None else tuple(dense)
+        among = set(floats)
+        return cls(floats, NamedFeatures.of(name for one in flat for name in one if name not in among))
+
+    def arrays(self, features: FeatureDicts, gains: Gains) -> dict[str, Any]:
+        """The arrays of a batch with these features; see `CandidateBatch.from_lists`."""
+        flat = _flat(features)
+        _check_sizes(features, gains)
+        places = [(i, x) for i, one in enumerate(features) for x in range(len(one))]
+        _check_values(flat, places)
+        dense = [[one.get(name, 0.0) for name in self.dense] for one in flat]
+        return {
+            "candidate_offsets_I1": offsets_of([len(one) for one in features]),
+            "dense_CD": np.array(dense, np.float32).reshape(len(flat), len(self.dense)),
+            "gain_CG": _gains(gains, places),
+            **_sparse_arrays(flat, self.sparse),
+        }
+
+    def weights(self, dense_D: Iterable[float], sparse_F: Iterable[float]) -> dict[str, float]:
+        """Weights by the names of their features, those that are 0 left out.
+
+        Raises:
+            ValueError: another number of weights than features.
+        """
+        named = zip((*self.dense, *self.sparse.names_F), (*map(float, dense_D), *map(float, sparse_F)), strict=True)
+        return {name: weight for name, weight in named if weight}
+
+
+def _flat(features: FeatureDicts) -> list[Mapping[str, float]]:
+    for i, one in enumerate(features):
+        if isinstance(one, Mapping):
+            raise InputError(f"list {i} is one hypothesis", seen="a dictionary", expected="a list of dictionaries")
+    return [candidate for one in features for candidate in one]
+
+
+def _check_sizes(features: FeatureDicts, gains: Gains) -> None:
+    if len(features) != len(gains):
+        seen = f"{len(features)} lists of features, {len(gains)} of gains"
+        raise InputError("features and gains of other numbers of lists", seen=seen, expected="as many of both")
+    for i, (one, told) in enumerate(zip(features, gains, strict=True)):
+        if len(one) != len(told):
+            seen = f"{len(one)} hypotheses, {len(told)} gains"
+            raise InputError(f"list {i}: features and gains do not fit", seen=seen, expected="as many of both")
+
+
+def _check_values(flat: Sequence[Mapping[str, float]], places: Sequence[tuple[int, int]]) -> None:
+    for one, (i, x) in zip(flat, places, strict=True):
+        for name, value in one.items():
+            if not isinstance(name, str) or not name:
+                raise InputError(f"list {i}, hypothesis {x}: no name", seen=repr(name), expected="a string")
+            if not math.isfinite(_number(value)):
+                where = f"list {i}, hypothesis {x}: feature {name}"
+                raise InputError(where, seen=repr(value), expected="a finite number")
+
+
+def _number(value: object) -> float:
+    """A number as a float; NaN for what is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _in_all(flat: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
+    """The names that every hypothesis has, in the order of the first one."""
+    if not flat:
+        return ()
+    others = [one.keys() for one in flat[1:]]
+    return tuple(name for name in flat[0] if all(name in one for one in others))
+
+
+def _gains(gains: Gains, places: Sequence[tuple[int, int]]) -> Floats32:
+    rows = [tuple(told) if isinstance(told, Sequence) else (told,) for one in gains for told in one]
+    columns = len(rows[0]) if rows else 1
+    for row, (i, x) in zip(rows, places, strict=True):
+        if len(row) != columns or not all(math.isfinite(_number(value)) for value in row):
+            expected = "a finite number" if columns == 1 else f"{columns} finite numbers"
+            raise InputError(f"list {i}, hypothesis {x}: gain", seen=repr(row), expected=expected)
+    return np.array(rows, np.float32).reshape(len(rows), columns)
+
+
+def _sparse_arrays(flat: Sequence[Mapping[str, float]], index: NamedFeatures) -> dict[str, Any]:
+    """Ids and values of the sparse features; those that the index does not know are left out."""
+    rows = [sorted((index.id(name), value) for name, value in one.items() if index.id(name) >= 0) for one in flat]
+    values_N = np.array([value for row in rows for _, value in row], np.float32)
+    return {
+        "part_id_offsets_P1": offsets_of([len(row) for row in rows]),
+        "part_ids_N": np.array([feature for row in rows for feature, _ in row], np.int32),
+        "part_values_N": None if (values_N == 1).all() else values_N,
+    }
+
 
 # Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
 ROWS = {"I": ("sentence_I",), "C": ("dense_CD", "gain_CG", "base_C", "draws_C"), "P": ("unit_PU",)}
@@ -24,9 +166,10 @@ RAGGED = {
     "between_offsets_P1": ("P", ("between_T",)),
     "context_offsets_I1": ("I", ("contexts_X",)),
 }
-BETWEEN = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
-WORDS = ("word_offsets_C1", "words_T")
-CONTEXTS = ("context_offsets_I1", "contexts_X")
+BETWEEN: tuple[str, ...] = ("part_offsets_I1", "candidate_part_offsets_C1", "candidate_parts_K")
+UNITS: tuple[str, ...] = ("unit_PU", "between_offsets_P1", "between_T")
+WORDS: tuple[str, ...] = ("word_offsets_C1", "words_T")
+CONTEXTS: tuple[str, ...] = ("context_offsets_I1", "contexts_X")
 
 
 @dataclass(frozen=True)
@@ -49,7 +192,7 @@ class CandidateBatch:
     values of the ids when they are not all 1.
 
     Parts may carry, in place of ids, the *unit* they are: U numbers `unit_PU`, and more `between_T` at
-    `between_offsets_P1`, from which the ids of any templates are made (`candidates/units.py`). `sentence_I` is the
+    `between_offsets_P1`, from which the ids of any templates are made (`candidates/lists.py`). `sentence_I` is the
     number of each instance's sentence, `draws_C` how often a candidate was drawn by lot, 0 in lists of the best.
     `words_T` at `word_offsets_C1` are the target words of each candidate, where lists are kept by their words.
 
@@ -161,55 +304,16 @@ class CandidateBatch:
         Raises:
             ValueError: naming the array, the place and what was expected there.
         """
-        check_offsets("candidate_offsets_I1", self.candidate_offsets_I1, len(self.dense_CD))
-        check_offsets("part_id_offsets_P1", self.part_id_offsets_P1, len(self.part_ids_N))
-        parts = len(self.part_id_offsets_P1) - 1
-        _all_or_none(self, BETWEEN)
-        _all_or_none(self, ("unit_PU", "between_offsets_P1", "between_T"))
-        _all_or_none(self, WORDS)
-        if self.part_offsets_I1 is None:
-            _check_length("part_id_offsets_P1 less one", parts, self.candidates)
-        else:
-            self._check_parts(parts)
-        if self.between_T is not None and self.between_offsets_P1 is not None:
-            check_offsets("between_offsets_P1", self.between_offsets_P1, len(self.between_T))
-            _check_length("between_offsets_P1 less one", len(self.between_offsets_P1) - 1, parts)
-        if self.words_T is not None and self.word_offsets_C1 is not None:
-            check_offsets("word_offsets_C1", self.word_offsets_C1, len(self.words_T))
-            _check_length("word_offsets_C1 less one", len(self.word_offsets_C1) - 1, self.candidates)
-        self._check_contexts()
-        for names, size in (*zip(ROWS.values(), (len(self), self.candidates, parts)), (("part_values_N",), None)):
-            for name in names:
-                array = getattr(self, name)
-                if array is not None:
-                    _check_length(name, len(array), len(self.part_ids_N) if size is None else size)
-        if len(self.part_ids_N) and self.part_ids_N.min() < 0:
-            raise ValueError(f"part_ids_N: a negative id at {int(self.part_ids_N.argmin())}")
-        return self
-
-    def _check_contexts(self) -> None:
-        _all_or_none(self, CONTEXTS)
-        if self.context_offsets_I1 is None or self.contexts_X is None:
-            return
-        check_offsets("context_offsets_I1", self.context_offsets_I1, len(self.contexts_X))
-        _check_length("context_offsets_I1 less one", len(self.context_offsets_I1) - 1, len(self))
-        if not self.is_plain or self.part_values_N is not None:
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        stored = StoredArrays(Path(), {name: array for name, array in held.items() if array is not None}, {})
+        try:
+            check_arrays(stored)
+            check_within(stored, "part_ids_N", 0, 1 << 31)
+        except InputError as error:
+            raise ValueError(f"{Path(error.file or '').stem}: {error.seen}, expected {error.expected}") from None
+        if self.contexts_X is not None and not (self.is_plain and self.part_values_N is None):
             raise ValueError("contexts_X: expected plain candidates whose ids have no values")
-
-    def _check_parts(self, parts: int) -> None:
-        assert self.part_offsets_I1 is not None
-        assert self.candidate_part_offsets_C1 is not None
-        assert self.candidate_parts_K is not None
-        check_offsets("part_offsets_I1", self.part_offsets_I1, parts)
-        _check_length("part_offsets_I1", len(self.part_offsets_I1), len(self) + 1)
-        check_offsets("candidate_part_offsets_C1", self.candidate_part_offsets_C1, len(self.candidate_parts_K))
-        _check_length("candidate_part_offsets_C1", len(self.candidate_part_offsets_C1), self.candidates + 1)
-        size_K = np.repeat(np.diff(self.part_offsets_I1), np.diff(self._parts_ends()))
-        outside = np.flatnonzero((self.candidate_parts_K < 0) | (self.candidate_parts_K >= size_K))
-        if len(outside):
-            raise ValueError(
-                f"candidate_parts_K: part {self.candidate_parts_K[outside[0]]} at {outside[0]} is not there"
-            )
+        return self
 
     def select(self, instances: Sequence[int] | AnyInts) -> CandidateBatch:
         """The batch of the given instances, in that order."""
@@ -261,7 +365,7 @@ class CandidateBatch:
         """The same candidates with the ids of pairs with their contexts written out; itself when it has no contexts.
 
         Args:
-            size: the number of sparse weights, a power of two; see `kernels/learning/crossing.py`.
+            size: the number of sparse weights, a power of two; see `kernels/learning/candidates.py`.
         """
         if self.context_offsets_I1 is None or self.contexts_X is None:
             return self
@@ -330,11 +434,49 @@ def _single(array: AnyFloats | None) -> Floats32:
     return np.zeros(0, np.float32) if array is None else np.ascontiguousarray(array, dtype=np.float32)
 
 
-def _all_or_none(batch: CandidateBatch, names: Sequence[str]) -> None:
-    if 0 < sum(getattr(batch, name) is None for name in names) < len(names):
-        raise ValueError(f"{', '.join(names)}: some given, some not")
+def check_arrays(stored: StoredArrays) -> None:
+    """Checks that the arrays of a batch fit each other, and that candidates hold parts of their own instance.
+
+    Raises:
+        InputError: naming the array.
+    """
+    for names in (UNITS, WORDS, CONTEXTS, BETWEEN):
+        there = [name for name in names if name in stored.arrays]
+        if 0 < len(there) < len(names):
+            raise refuse(stored, there[0], ", ".join(there), "with " + ", ".join(names))
+    sizes = {"I": len(stored["candidate_offsets_I1"]) - 1, "C": len(stored["dense_CD"])}
+    sizes["P"] = len(stored["part_id_offsets_P1"]) - 1
+    check_offsets(stored, "candidate_offsets_I1", sizes["C"])
+    if BETWEEN[0] in stored.arrays:
+        check_lengths(stored, part_offsets_I1=(sizes["I"] + 1,))
+        check_offsets(stored, "part_offsets_I1", sizes["P"])
+    else:
+        check_lengths(stored, part_id_offsets_P1=(sizes["C"] + 1,))
+    for offsets, (level, (values, *_)) in RAGGED.items():
+        if offsets in stored.arrays:
+            check_lengths(stored, **{offsets: (sizes[level] + 1,)})
+            check_offsets(stored, offsets, len(stored[values]))
+    for level, names in ROWS.items():
+        for name in set(names) & stored.arrays.keys():
+            check_lengths(stored, **{name: (sizes[level], *stored[name].shape[1:])})
+    check_lengths(stored, part_values_N=stored["part_ids_N"].shape)
+    if BETWEEN[0] in stored.arrays:
+        _check_parts(stored)
 
 
-def _check_length(name: str, seen: int, expected: int) -> None:
-    if seen != expected:
-        raise ValueError(f"{name}: length {seen}, expected {expected}")
+def _check_parts(stored: StoredArrays) -> None:
+    """Looks whether candidates have parts of their own instance."""
+    candidate_offsets, part_offsets = stored["candidate_offsets_I1"], stored["part_offsets_I1"]
+    ends_C1 = stored["candidate_part_offsets_C1"]
+    for piece in pieces(len(candidate_offsets) - 1):
+        ends_I = ends_C1[candidate_offsets[piece.start : piece.stop + 1]]
+        sizes_I = np.diff(part_offsets[piece.start : piece.stop + 1])
+        for some in pieces(int(ends_I[-1] - ends_I[0])):
+            places = np.arange(some.start, some.stop) + ends_I[0]
+            parts_K = stored["candidate_parts_K"][places[0] : places[-1] + 1]
+            instance_K = np.searchsorted(ends_I, places, side="right") - 1
+            wrong = np.flatnonzero((parts_K < 0) | (parts_K >= sizes_I[instance_K]))
+            if len(wrong):
+                seen = f"{parts_K[wrong[0]]} at {places[wrong[0]]}"
+                expected = f"from 0 up, below {sizes_I[instance_K[wrong[0]]]}, the parts of its instance"
+                raise refuse(stored, "candidate_parts_K", seen, expected)

@@ -1,4 +1,7 @@
-"""Candidate stores of the block bigram model, from matches and orientation bigrams (A2)."""
+"""Candidate stores of the block bigram model: from matches and orientation bigrams (A2), or from n-best lists.
+
+Of n-best lists the oracle's block bigrams are taken, against the other blocks of the list (TZ07 section 5.2).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.array_types import Bools, Ints, Ints32
+from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import FLOATS
-from xlate.kernels.features.block_features import BlockArrays
+from xlate.kernels.features.block_features import NOBODY, Before, BlockArrays, Placed, block_costs, put_bigrams
 from xlate.kernels.features.block_instances import (
     Filled,
     MatchedText,
@@ -23,9 +26,9 @@ from xlate.kernels.features.block_instances import (
     linked_instances,
     neutral_instances,
 )
+from xlate.kernels.orientation import NEUTRAL
 from xlate.lm.model import NgramModel
-from xlate.phrases.events import Events
-from xlate.phrases.matching import Matches
+from xlate.phrases.matching import Events, Matches
 from xlate.text.encoded import EncodedText
 
 CHUNK_INSTANCES = 50_000
@@ -71,10 +74,6 @@ class BlockInstances:
     by_target: bool = False
     dense_names: tuple[str, ...] = FLOATS
 
-    def write(self, directory: Path, names: Sequence[str] = STORES) -> dict[str, int]:
-        """Writes the stores of these instances alone; see `write_stores`."""
-        return write_stores(directory, [self], names)
-
     def rows(self, name: str) -> Ints:
         """The groups or the neutral matches that a store gets: `linked`, `neutral`, or those of them held out."""
         if name.startswith("linked"):
@@ -88,32 +87,32 @@ class BlockInstances:
 
     def batches(self, name: str) -> Iterator[CandidateBatch]:
         """The instances of a store, in pieces."""
-        rows, fill = self.rows(name), self._linked if name.startswith("linked") else self._neutral
+        rows, grouped = self.rows(name), self._grouped
+        successors = grouped.group_G, grouped.group_offsets_G1, grouped.successor_E, grouped.orientation_E
+        events = SuccessorArrays(*successors, self._shown_E)
+        most = min(self.alternatives, int(np.diff(self.blocks.options_P1).max(initial=0)))
+        known = self.blocks, self.lm.arrays, self.lm.begin_state, most
         for start in range(0, len(rows), CHUNK_INSTANCES):
-            yield _batch(fill(rows[start : start + CHUNK_INSTANCES], self.text))
+            some = rows[start : start + CHUNK_INSTANCES]
+            if name.startswith("linked"):
+                filled: Filled = linked_instances(*known, some, events, self.text, self.by_target)
+            else:
+                filled = neutral_instances(*known, some, self.text)
+            used = int(filled.candidate_offsets_I1[-1])
+            id_offsets_C1 = filled.id_offsets_C1[: used + 1]
+            yield CandidateBatch(
+                candidate_offsets_I1=filled.candidate_offsets_I1,
+                dense_CD=filled.dense_CD[:used],
+                gain_CG=filled.gain_C[:used, None],
+                part_id_offsets_P1=id_offsets_C1,
+                part_ids_N=filled.ids_N[: int(id_offsets_C1[-1])],
+            )
 
     @cached_property
     def text(self) -> MatchedText:
         """The matches and the target words as kernels take them."""
         m, target = self.matches, self.target
         return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
-
-    def _linked(self, groups: Ints, text: MatchedText) -> Filled:
-        e = self._grouped
-        events = SuccessorArrays(e.group_G, e.group_offsets_G1, e.successor_E, e.orientation_E, self._shown_E)
-        filled: Filled = linked_instances(
-            self.blocks, self.lm.arrays, self.lm.begin_state, self._most, groups, events, text, self.by_target
-        )
-        return filled
-
-    def _neutral(self, matches: Ints, text: MatchedText) -> Filled:
-        filled: Filled = neutral_instances(self.blocks, self.lm.arrays, self.lm.begin_state, self._most, matches, text)
-        return filled
-
-    @cached_property
-    def _most(self) -> int:
-        """The most alternatives that a block has."""
-        return min(self.alternatives, int(np.diff(self.blocks.options_P1).max(initial=0)))
 
     @cached_property
     def _grouped(self) -> Events:
@@ -125,26 +124,16 @@ class BlockInstances:
         """Which matches may count as true."""
         if not self.listed_only:
             return np.ones(len(self.matches), dtype=bool)
-        return np.asarray(self._rank_B[self.matches.block_M] < self.alternatives)
+        options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
+        # The place of each block among those of its source phrase; one that is no option of it ranks behind all.
+        rank_B = np.full(len(self.blocks.source_B), len(option_O), dtype=np.int64)
+        rank_B[option_O] = np.arange(len(option_O)) - np.repeat(options_P1[:-1], np.diff(options_P1))
+        return np.asarray(rank_B[self.matches.block_M] < self.alternatives)
 
     @cached_property
     def _shown_E(self) -> Bools:
         """Which successors may count as true."""
         return self._shown_M[self._grouped.successor_E]
-
-    @property
-    def _rank_B(self) -> Ints:
-        """The place of each block among those of its source phrase, most frequent first, from 0."""
-        options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
-        # A block that is no option of its source phrase ranks behind all.
-        rank_B = np.full(len(self.blocks.source_B), len(option_O), dtype=np.int64)
-        rank_B[option_O] = np.arange(len(option_O)) - np.repeat(options_P1[:-1], np.diff(options_P1))
-        return rank_B
-
-
-def sentences_of(matches: Matches) -> Ints32:
-    """The sentence of every match, shape (M,)."""
-    return np.repeat(np.arange(len(matches.offsets_S1) - 1, dtype=np.int32), np.diff(matches.offsets_S1))
 
 
 def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequence[str] = STORES) -> dict[str, int]:
@@ -169,13 +158,75 @@ def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequen
     return sizes
 
 
-def _batch(filled: Filled) -> CandidateBatch:
-    used = int(filled.candidate_offsets_I1[-1])
-    id_offsets_C1 = filled.id_offsets_C1[: used + 1]
-    return CandidateBatch(
-        candidate_offsets_I1=filled.candidate_offsets_I1,
-        dense_CD=filled.dense_CD[:used],
-        gain_CG=filled.gain_C[:used, None],
-        part_id_offsets_P1=id_offsets_C1,
-        part_ids_N=filled.ids_N[: int(id_offsets_C1[-1])],
-    )
+@dataclass(frozen=True)
+class OracleStep:
+    """One block of an oracle block sequence: what follows what, and which blocks of the list cover the same words.
+
+    Attributes:
+        before: the block before it, negative when there is none or it is an unknown word; before_end: its source end.
+        block, start, orientation: the block itself.
+        others: other blocks that some translation of the list uses for the same source words.
+        lm_words: the target words so far, in the language model's numbers.
+    """
+
+    before: int
+    before_end: int
+    block: int
+    start: int
+    orientation: int
+    others: Sequence[int]
+    lm_words: Sequence[int]
+
+
+def write_events(
+    directory: Path,
+    steps: Iterable[OracleStep],
+    blocks: BlockArrays,
+    lm: NgramModel,
+    names: Sequence[str],
+    features: int,
+) -> dict[str, int]:
+    """Writes the stores `linked` and `neutral` of oracle steps; returns their numbers of instances.
+
+    Without neutral orientation, as in the phrase-distortion model, `neutral` stays empty. Steps whose predecessor is
+    unknown are left out unless they are neutral.
+
+    Args:
+        directory: where each store gets a folder.
+        steps: of all sentences.
+        blocks: what features are computed from; lm: the language model; names: of the floats.
+        features: the number of sparse features.
+    """
+    rows = [(step, step.orientation == NEUTRAL and blocks.oriented) for step in steps]
+    sizes = {}
+    for name, neutral in (("linked", False), ("neutral", True)):
+        kept = [step for step, is_neutral in rows if is_neutral == neutral and (neutral or step.before >= 0)]
+        with StoreWriter(directory / name, names, 0 if neutral else features) as writer:
+            for start in range(0, len(kept), 1000):
+                writer.append(_oracle_batch(kept[start : start + 1000], blocks, lm, neutral))
+        sizes[name] = len(kept)
+    return sizes
+
+
+def _oracle_batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> CandidateBatch:
+    sizes = [1 + len(step.others) for step in steps]
+    total = sum(sizes)
+    dense_CD = np.zeros((total, blocks.dense), dtype=np.float32)
+    gain_C = np.full(total, -1, dtype=np.float32)
+    ids_N = np.zeros(total * max(1, len(blocks.bigrams.tag_A)), dtype=np.int32)
+    id_offsets_C1 = np.zeros(total + 1, dtype=np.int64)
+    c = 0
+    for step in steps:
+        state = int(lm.begin_state)
+        for word in step.lm_words:
+            state = lm.score(state, word)[1]
+        before = NOBODY if neutral else step.before
+        gain_C[c] = 1
+        for block in (step.block, *step.others):
+            placed = Placed(block, step.start, step.orientation)
+            block_costs(blocks, lm.arrays, Before(before, step.before_end, state), placed, dense_CD[c])
+            n = int(id_offsets_C1[c])
+            id_offsets_C1[c + 1] = n if before < 0 else put_bigrams(blocks.bigrams, before, block, ids_N, n)
+            c += 1
+    offsets_I1 = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return CandidateBatch(offsets_I1, dense_CD, gain_C[:, None], id_offsets_C1, ids_N[: id_offsets_C1[-1]])

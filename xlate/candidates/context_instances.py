@@ -1,24 +1,80 @@
-"""Instances of a classifier in context: a source phrase in its sentence, and its candidates, one of them right."""
+"""Instances of a classifier in context: a source phrase in its sentence, and its candidates, one of them right.
+
+Its candidates are translations of the phrase, or distances of its translation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bools, Ints, Ints32
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.context_choices import Choices
-from xlate.features.context import Bags, ContextFeatures, Spans, TargetFeatures, joined_bags
-from xlate.phrases.occurrences import Occurrences
+from xlate.features.context import Bags, ContextFeatures, Distances, Spans, TargetFeatures, joined_bags
+from xlate.phrases.occurrences import ListedPairs, Occurrences
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
+
+
+class Chosen(NamedTuple):
+    """The C candidates of I source phrases.
+
+    `number_C` says which they are, `log_share_C` is ln p of each without a context, and `ids` are their features:
+    offsets, (C + 1,), and ids.
+    """
+
+    offsets_I1: Ints
+    number_C: Ints
+    log_share_C: Floats
+    ids: Bags
+
+
+@dataclass(frozen=True)
+class Translations:
+    """The listed pairs of a phrase table, by their numbers."""
+
+    listed: ListedPairs
+    targets: TargetFeatures
+
+    def of(self, phrase_I: AnyInts) -> Chosen:
+        """The pairs that are listed of each."""
+        places, offsets_I1 = self.listed.of(phrase_I)
+        pair_C = self.listed.pair_N[places]
+        return Chosen(offsets_I1, pair_C, self.listed.log_share_N[places], self.targets.of(pair_C))
+
+
+@dataclass(frozen=True)
+class Places:
+    """All R classes of distances; `log_share_PR` is ln p of each given the source phrase."""
+
+    distances: Distances
+    log_share_PR: Floats
+
+    @classmethod
+    def counted(cls, distances: Distances, count_N: AnyInts) -> Places:
+        """Those of counts of phrase times class."""
+        return cls(distances, distances.log_shares(np.asarray(count_N).reshape(-1, len(distances))))
+
+    def of(self, phrase_I: AnyInts) -> Chosen:
+        """Every class for each."""
+        classes = len(self.distances)
+        offsets_I1 = np.arange(len(phrase_I) + 1) * classes
+        number_C = np.arange(len(phrase_I) * classes) % classes
+        log_share_C = self.log_share_PR[np.asarray(phrase_I, np.int64)[row_numbers(offsets_I1)], number_C]
+        return Chosen(offsets_I1, number_C, log_share_C, (np.arange(len(number_C) + 1), number_C.astype(np.int32)))
+
 
 DENSE = ("forward",)
 # Of a source phrase whose translation is not looked at.
 NO_PAIR = -1
+
+
+# What is chosen among for each source phrase.
+Choices = Translations | Places
 
 
 @dataclass(frozen=True)
@@ -122,16 +178,12 @@ class ContextInstances:
         spans, pair_I, of_X = seen.instances()
         chosen = self.choices.of(spans.phrase_I)
         offsets_I1 = chosen.offsets_I1
-        true_C = _are_seen(row_numbers(offsets_I1), chosen.number_C, of_X, seen.number_X)
+        instance_C = row_numbers(offsets_I1)
+        keys_X = np.sort((of_X << 32) | seen.number_X)
+        true_C = places_of_keys(keys_X, (instance_C << 32) | chosen.number_C) >= 0
         right_I = marked_in_rows(true_C, offsets_I1)
         kept_I = (right_I > 0) & (right_I < np.diff(offsets_I1))
         batch, _ = self.of(spans.select(kept_I), pair_I[kept_I])
-        gain_C = np.where(true_C, 1.0, -1.0)[kept_I[row_numbers(offsets_I1)]]
+        gain_C = np.where(true_C, 1.0, -1.0)[kept_I[instance_C]]
         batch.gain_CG[:, 0] = gain_C
         return batch
-
-
-def _are_seen(instance_C: Ints, number_C: Ints, instance_X: Ints, number_X: Ints) -> Bools:
-    """Whether each candidate is what was right where its instance is."""
-    seen = places_of_keys(np.sort((instance_X << 32) | number_X), (instance_C << 32) | number_C)
-    return np.asarray(seen >= 0)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bools, Ints32
+from xlate.array_types import Ints32
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
+from xlate.kernels.search.lattice_passes import ArcGraph
 
 
 class SubLattice(NamedTuple):
@@ -22,18 +21,6 @@ class SubLattice(NamedTuple):
 
     graph: ArcGraph
     arc_B: Ints32
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no path at all; a path without arcs counts as one."""
-        return self.graph.nodes > 1 and not len(trimmed(self.graph)[1])
-
-
-def marked_paths(graph: ArcGraph, marked_A: Bools) -> SubLattice:
-    """The paths all of whose arcs are marked."""
-    marked = np.flatnonzero(marked_A)
-    small, kept = trimmed(ArcGraph(graph.source_A[marked], graph.target_A[marked], graph.nodes))
-    return SubLattice(small, marked[kept].astype(np.int32))
 
 
 def joined(parts: Sequence[SubLattice]) -> SubLattice:
@@ -59,8 +46,7 @@ def joined(parts: Sequence[SubLattice]) -> SubLattice:
     return SubLattice(ArcGraph(source_B[order], target_B[order], first[-1] + 1), arc_B[order])
 
 
-@dataclass(frozen=True)
-class LatticeExample:
+class LatticeExample(NamedTuple):
     """One instance of the global model (Tillmann & Zhang 2007, Eq. 4): all paths of a lattice, and the wanted ones.
 
     Attributes:
@@ -72,25 +58,3 @@ class LatticeExample:
     arcs: CandidateBatch
     graph: ArcGraph
     target: SubLattice
-
-    def validate(self) -> LatticeExample:
-        """Returns itself when every part fits the others.
-
-        Raises:
-            ValueError: saying which does not.
-        """
-        self.arcs.validate()
-        for name, graph, arcs in (
-            ("graph", self.graph, self.arcs.candidates),
-            ("target", self.target.graph, len(self.target.arc_B)),
-        ):
-            source_A, target_A = graph.source_A, graph.target_A
-            if not len(source_A) == len(target_A) == arcs:
-                raise ValueError(f"{name}: {len(source_A)} sources, {len(target_A)} targets, {arcs} arcs")
-            ordered = (np.diff(source_A) >= 0).all() and (source_A >= 0).all() and (source_A < target_A).all()
-            if not (ordered and (target_A < graph.nodes).all()):
-                raise ValueError(f"{name}: arcs are not in topological order within {graph.nodes} nodes")
-        arc_B = self.target.arc_B
-        if self.target.is_empty or (len(arc_B) and not 0 <= arc_B.min() <= arc_B.max() < self.arcs.candidates):
-            raise ValueError("target: no path, or arcs that the lattice does not have")
-        return self

@@ -1,19 +1,84 @@
-"""What the hypotheses of n-best lists gain: BLEU, chrF, TER, a column of the list, or a mixture of them."""
+"""What the hypotheses of n-best lists gain: BLEU, chrF, TER, a column of the list, or a mixture of them.
+
+Without references the hypotheses of a list judge each other by minimum Bayes risk: how much each gains, in the mean,
+if another one were the reference. They are taken as equally probable, or as probable as their totals say (Kumar &
+Byrne 2004).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints
-from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_characters import chrf_statistics
-from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_store import nbest_statistics, reference_lines
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, offsets_of, row_numbers
+from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, reference_lines
 from xlate.errors import InputError
+from xlate.kernels.counting.ngram_statistics import list_overlap, list_statistics
+from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import COLUMN, COLUMNS, Objective
+from xlate.metrics.scores import chrf_scores
+from xlate.text.encoded import EncodedText
+
+CHARACTER_ORDER = 6
+
+
+def characters(text: EncodedText, numbers: WordNumbers) -> EncodedText:
+    """Numbered words as the characters they are written with, without blanks, as chrF counts them (Popović 2015)."""
+    spelled = EncodedText.from_ids(np.array([ord(c) for c in "".join(word.split())], np.int32) for word in numbers)
+    places, word_offsets = gathered(spelled.offsets_S1, text.ids_T)
+    return EncodedText(spelled.ids_T[places], word_offsets[text.offsets_S1])
+
+
+def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> Floats:
+    """chrF's statistics of every hypothesis against the best of its references, (C, 18); see `chrf_scores`.
+
+    Args:
+        arrays: I lists. references: those of each list, one or more.
+    """
+    hypotheses = characters(arrays.text, arrays.numbers)
+    streams = [[lines[min(k, len(lines) - 1)] for lines in references] for k in range(max(map(len, references)))]
+    best_CK = _against(hypotheses, arrays, streams[0])
+    for stream in streams[1:]:
+        other_CK = _against(hypotheses, arrays, stream)
+        better_C = chrf_scores(other_CK) > chrf_scores(best_CK)
+        best_CK = np.where(better_C[:, None], other_CK, best_CK)
+    return best_CK
+
+
+def _against(hypotheses: EncodedText, arrays: NbestArrays, stream: Sequence[str]) -> Floats:
+    text = characters(arrays.numbers.encode(stream), arrays.numbers)
+    one_each = np.arange(len(stream) + 1)
+    counted_CK = list_statistics(
+        hypotheses.ids_T,
+        hypotheses.offsets_S1,
+        arrays.candidate_offsets_I1,
+        text.ids_T,
+        text.offsets_S1,
+        one_each,
+        CHARACTER_ORDER,
+    )
+    match_CN, total_CN = counted_CK[:, 2 : 2 + CHARACTER_ORDER], counted_CK[:, 2 + CHARACTER_ORDER :]
+    given_CN = ngram_totals(counted_CK[:, 1])
+    return statistics_rows(total_CN, given_CN, match_CN)
+
+
+def ngram_totals(length_C: Ints) -> Ints:
+    """How many character n-grams of each order a text of some length has, (C, 6)."""
+    totals_CN: Ints = np.maximum(0, length_C[:, None] - np.arange(CHARACTER_ORDER))
+    return totals_CN
+
+
+def statistics_rows(total_CN: Ints, given_CN: Ints, match_CN: Ints) -> Floats:
+    """Counts of hypothesis, reference and matches as sacrebleu lays them out, (C, 18).
+
+    A hypothesis's n-grams of an order that the reference has none of do not count.
+    """
+    rows_CN3 = np.stack([np.where(given_CN > 0, total_CN, 0), given_CN, match_CN], axis=2)
+    return rows_CN3.reshape(len(rows_CN3), -1).astype(np.float64)
 
 
 def gain_objective(
@@ -100,3 +165,72 @@ def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], som
     counted_CK = np.zeros((len(row_C), 2))
     counted_CK[chosen] = values_SK[[place[key] for key in keys]]
     return counted_CK
+
+
+UTILITIES = ("bleu", "chrf")
+# Pairs of hypotheses whose gains are computed at once.
+MOST_PAIRS = 1 << 17
+
+
+def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
+    """The expected BLEU+1 or chrF of every hypothesis against those of its list, itself among them, 0 to 1; (C,).
+
+    Args:
+        arrays: the lists.
+        measure: one of `UTILITIES`.
+        scale: hypotheses have probabilities proportional to exp(scale · total); 0 for equal ones.
+
+    Raises:
+        InputError: another measure, or a scale and no totals.
+    """
+    if measure not in UTILITIES:
+        raise InputError("no such utility", seen=measure, expected=", ".join(UTILITIES))
+    p_C = probabilities(arrays, scale)
+    text = arrays.text if measure == "bleu" else characters(arrays.text, arrays.numbers)
+    utility_C = np.empty(len(p_C))
+    order, gains = (ORDER, _bleu) if measure == "bleu" else (CHARACTER_ORDER, _chrf)
+    bounds = arrays.candidate_offsets_I1.tolist()
+    for first, last in pairwise(bounds):
+        ends_H1 = text.offsets_S1[first : last + 1]
+        length_H = np.diff(ends_H1)
+        match_HHN = list_overlap(text.ids_T[ends_H1[0] : ends_H1[-1]], offsets_of(length_H), order)
+        # Long lists are gone through in parts, so that memory stays small.
+        step = max(1, MOST_PAIRS // max(1, last - first))
+        for begin in range(0, last - first, step):
+            part = slice(begin, min(begin + step, last - first))
+            gain_BH = gains(match_HHN[part], length_H[part], length_H)
+            utility_C[first + part.start : first + part.stop] = gain_BH @ p_C[first:last] / 100.0
+    return utility_C
+
+
+def probabilities(arrays: NbestArrays, scale: float) -> Floats:
+    """How probable each hypothesis is in its list, (C,): exp(scale · total), normalised.
+
+    Raises:
+        InputError: a scale and no totals.
+    """
+    if scale and not np.isfinite(arrays.total_C).all():
+        raise InputError("hypotheses without totals", seen=f"scale {scale:g}", expected="a scale of 0")
+    total_C = arrays.total_C if scale else np.zeros(len(arrays.total_C))
+    starts_I, row_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
+    weight_C = np.exp(scale * (total_C - np.maximum.reduceat(total_C, starts_I)[row_C]))
+    p_C: Floats = weight_C / np.add.reduceat(weight_C, starts_I)[row_C]
+    return p_C
+
+
+def _bleu(match_BHN: Ints32, length_B: Ints, length_H: Ints) -> Floats:
+    """BLEU+1 of some hypotheses against all of their list, (B, H)."""
+    some, size, _ = match_BHN.shape
+    rows_BHK = np.empty((some, size, 2 + 2 * ORDER))
+    rows_BHK[..., 0], rows_BHK[..., 1] = length_B[:, None], length_H[None]
+    rows_BHK[..., 2 : 2 + ORDER] = match_BHN
+    rows_BHK[..., 2 + ORDER :] = np.maximum(0, length_B[:, None, None] - np.arange(ORDER))
+    return bleu_scores(rows_BHK.reshape(some * size, -1), smooth="add-1").reshape(some, size)
+
+
+def _chrf(match_BHN: Ints32, length_B: Ints, length_H: Ints) -> Floats:
+    """chrF of some hypotheses against all of their list, (B, H)."""
+    some, size, _ = match_BHN.shape
+    ours, theirs = np.repeat(ngram_totals(length_B), size, axis=0), np.tile(ngram_totals(length_H), (some, 1))
+    rows = statistics_rows(ours, theirs, match_BHN.reshape(some * size, -1).astype(np.int64))
+    return chrf_scores(rows).reshape(some, size)

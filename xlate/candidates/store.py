@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import mmap
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts
-from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
+from xlate.array_types import AnyArray, AnyInts, Ints
+from xlate.arrays.ranges import check_lengths, check_within
 from xlate.arrays.stored import HEADER, ArrayStream, StoredArrays, open_arrays, remedy_for, unusable, write_header
-from xlate.candidates.batch import BETWEEN, CONTEXTS, WORDS, CandidateBatch
+from xlate.candidates.batch import BETWEEN, CONTEXTS, UNITS, WORDS, CandidateBatch, check_arrays
 from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, remove_folder, without_mark
 from xlate.text.json_files import Fields, check_fields
@@ -50,7 +52,6 @@ LAYOUT = {
     "context_offsets_I1": ("<i8", 1),
     "contexts_X": ("<i4", 1),
 }
-UNITS = ("unit_PU", "between_offsets_P1", "between_T")
 OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS, *WORDS, *CONTEXTS)
 SHARDS = "shard-*"
 FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
@@ -116,7 +117,10 @@ class StoreWriter:
     def close(self) -> None:
         """Completes the files and gives the folder its final name; an older store of that name is replaced."""
         if not self._files:
-            self.append(_no_instances(len(self._described["dense_names"]), len(self._described["gain_names"])))
+            start = np.zeros(1, dtype=np.int64)
+            dense, gains = (len(self._described[kind]) for kind in ("dense_names", "gain_names"))
+            rows = np.zeros((0, dense), np.float32), np.zeros((0, gains), np.float32)
+            self.append(CandidateBatch(start, *rows, start, np.zeros(0, dtype=np.int32)))
         entries = {}
         for name, array in self._arrays.items():
             with naming_file(self.directory / f"{name}.npy"):
@@ -250,73 +254,47 @@ def is_whole(shard: Path) -> bool:
     return True
 
 
-def _no_instances(dense: int, gains: int) -> CandidateBatch:
-    start = np.zeros(1, dtype=np.int64)
-    rows = np.zeros((0, dense), dtype=np.float32), np.zeros((0, gains), dtype=np.float32)
-    return CandidateBatch(start, *rows, start, np.zeros(0, dtype=np.int32))
-
-
 def _check(stored: StoredArrays) -> None:
-    """Looks whether the arrays fit each other, and parts and ids are there."""
+    """Checks that the arrays fit each other and the header, and that parts and ids are there."""
     check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
-    instances, candidates = len(stored["candidate_offsets_I1"]) - 1, len(stored["dense_CD"])
-    parts, ids = len(stored["part_id_offsets_P1"]) - 1, len(stored["part_ids_N"])
-    described = stored.metadata
+    candidates = len(stored["dense_CD"])
     check_lengths(
         stored,
-        dense_CD=(candidates, len(described["dense_names"])),
-        gain_CG=(candidates, len(described["gain_names"])),
-        part_values_N=(ids,),
-        base_C=(candidates,),
-        draws_C=(candidates,),
-        sentence_I=(instances,),
+        dense_CD=(candidates, len(stored.metadata["dense_names"])),
+        gain_CG=(candidates, len(stored.metadata["gain_names"])),
     )
-    if "unit_PU" in stored.arrays:
-        check_lengths(stored, unit_PU=(parts, stored["unit_PU"].shape[1]))
-    _check_together(stored, UNITS)
-    _check_together(stored, WORDS)
-    _check_together(stored, CONTEXTS)
-    if "contexts_X" in stored.arrays:
-        check_lengths(stored, context_offsets_I1=(instances + 1,))
-        check_offsets(stored, "context_offsets_I1", len(stored["contexts_X"]))
-    if "words_T" in stored.arrays:
-        check_lengths(stored, word_offsets_C1=(candidates + 1,))
-        check_offsets(stored, "word_offsets_C1", len(stored["words_T"]))
-    if "between_T" in stored.arrays:
-        check_lengths(stored, between_offsets_P1=(parts + 1,))
-        check_offsets(stored, "between_offsets_P1", len(stored["between_T"]))
-    check_offsets(stored, "candidate_offsets_I1", candidates)
-    check_offsets(stored, "part_id_offsets_P1", ids)
-    check_within(stored, "part_ids_N", 0, int(described["sparse_size"]))
-    _check_together(stored, BETWEEN)
-    if BETWEEN[0] not in stored.arrays:
-        check_lengths(stored, part_id_offsets_P1=(candidates + 1,))
-    else:
-        check_lengths(stored, part_offsets_I1=(instances + 1,), candidate_part_offsets_C1=(candidates + 1,))
-        check_offsets(stored, "part_offsets_I1", parts)
-        check_offsets(stored, "candidate_part_offsets_C1", len(stored["candidate_parts_K"]))
-        _check_parts(stored)
+    check_arrays(stored)
+    check_within(stored, "part_ids_N", 0, int(stored.metadata["sparse_size"]))
 
 
-def _check_together(stored: StoredArrays, names: Sequence[str]) -> None:
-    there = [name for name in names if name in stored.arrays]
-    if 0 < len(there) < len(names):
-        raise refuse(stored, there[0], ", ".join(there), "with " + ", ".join(names))
+def epoch_order(size: int, seed: int, epoch: int, *, name: str = "", block: int | None = None) -> Ints:
+    """A random order of `size` instances, the same for the same (seed, name, epoch).
+
+    With `block`, runs of that many neighbouring instances stay together: the runs are shuffled, and the instances
+    within each run, so that a store larger than memory is read almost in sequence.
+    """
+    random = np.random.Generator(np.random.PCG64([seed, zlib.crc32(name.encode()), epoch]))
+    if block is None or block >= size:
+        return random.permutation(size)
+    starts = random.permutation(np.arange(0, size, block))
+    return np.concatenate([start + random.permutation(min(block, size - start)) for start in starts])
 
 
-def _check_parts(stored: StoredArrays) -> None:
-    """Looks whether candidates have parts of their own instance."""
-    candidate_offsets, part_offsets = stored["candidate_offsets_I1"], stored["part_offsets_I1"]
-    ends_C1 = stored["candidate_part_offsets_C1"]
-    for piece in pieces(len(candidate_offsets) - 1):
-        ends_I = ends_C1[candidate_offsets[piece.start : piece.stop + 1]]
-        sizes_I = np.diff(part_offsets[piece.start : piece.stop + 1])
-        for some in pieces(int(ends_I[-1] - ends_I[0])):
-            places = np.arange(some.start, some.stop) + ends_I[0]
-            parts_K = stored["candidate_parts_K"][places[0] : places[-1] + 1]
-            instance_K = np.searchsorted(ends_I, places, side="right") - 1
-            wrong = np.flatnonzero((parts_K < 0) | (parts_K >= sizes_I[instance_K]))
-            if len(wrong):
-                seen = f"{parts_K[wrong[0]]} at {places[wrong[0]]}"
-                expected = f"from 0 up, below {sizes_I[instance_K[wrong[0]]]}, the parts of its instance"
-                raise refuse(stored, "candidate_parts_K", seen, expected)
+def spread(size: int, fraction: float) -> Ints:
+    """Every so many-th of `size` instances, `fraction` of them in all and at least one when there is any."""
+    count = min(size, max(1, round(size * fraction))) if size else 0
+    return (np.arange(count) * (size / max(1, count))).astype(np.int64)
+
+
+def will_need(array: AnyArray, first: int, last: int) -> None:
+    """Asks for rows `first` to `last` (end excluded) of a contiguous array; nothing happens if it is not mapped."""
+    mapped: Any = array
+    while mapped is not None and not isinstance(mapped, np.memmap):
+        mapped = mapped.base
+    file = getattr(mapped, "_mmap", None)
+    if file is None or last <= first or not hasattr(mmap, "MADV_WILLNEED"):
+        return
+    begin = array[first:last].ctypes.data - np.frombuffer(file, dtype=np.uint8).ctypes.data
+    start = begin - begin % mmap.PAGESIZE
+    length = min(begin + array[first:last].nbytes, len(file)) - start
+    file.madvise(mmap.MADV_WILLNEED, start, length)

@@ -15,7 +15,7 @@ def run(config: AlignCommandConfig) -> None:
     from xlate.align.links import write_links
     from xlate.text.lines import read_parallel
     from xlate.text.tokens import split_tokens
-    from xlate.work.side_by_side import cores
+    from xlate.work.corpus_stage import cores
 
     sides = read_parallel(config.source, config.target)
     source, target = ([split_tokens(line) for line in lines] for lines in sides)

@@ -13,7 +13,7 @@ from xlate.config.nbest_schema import NbestConfig
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
-    from xlate.candidates.nbest_columns import NbestArrays
+    from xlate.candidates.nbest import NbestArrays
     from xlate.formats.nbest_file import NbestFile
 
 CONFIG = NbestConfig
@@ -57,7 +57,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
 
 def import_list(config: NbestConfig) -> dict[str, Any]:
     """Writes a list as a candidate store under `out`."""
-    from xlate.candidates.nbest_store import nbest_candidates, write_nbest_store
+    from xlate.candidates.nbest import nbest_candidates, write_nbest_store
 
     out = _needed(config.out, "out", "DIRECTORY")
     arrays = _arrays(config)
@@ -89,7 +89,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
     from xlate.formats.nbest_list import by_sentence, write_nbest
     from xlate.jobs.ranking.scores import check_alone, new_scores, reranked
-    from xlate.scoring.nbest_rescore import rescored
+    from xlate.scoring.feature_weights import rescored
 
     check_alone(config)
     out, nbest = _needed(config.out, "out", "FILE"), _list(config).check_read_again()
@@ -108,7 +108,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 
 def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
-    from xlate.candidates.nbest_columns import nbest_arrays
+    from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
     from xlate.jobs.ranking.texts import preference_pairs, source_lines
     from xlate.metrics.objective import COLUMN
@@ -137,7 +137,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
 
 def score(config: NbestConfig) -> dict[str, Any]:
     """Writes the log probability of each hypothesis by a language model to `out`, a column for `add_scores`."""
-    from xlate.candidates.nbest_columns import WordNumbers
+    from xlate.candidates.nbest import WordNumbers
     from xlate.jobs.ranking.texts import given_list
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
@@ -180,7 +180,7 @@ def _write_text(
 
 
 def _arrays(config: NbestConfig) -> NbestArrays:
-    from xlate.candidates.nbest_columns import nbest_arrays
+    from xlate.candidates.nbest import nbest_arrays
 
     return nbest_arrays(_list(config).lists(), config.nbest)
 
@@ -209,7 +209,7 @@ def _bleu(arrays: NbestArrays, references: list[list[str]], config: NbestConfig)
     """BLEU on the tokens as they are, rounded to two digits, and the choice of the oracle, (I,)."""
     import numpy as np
 
-    from xlate.candidates.nbest_store import nbest_statistics
+    from xlate.candidates.nbest import nbest_statistics
     from xlate.search import nbest_oracle
 
     stats_CK = nbest_statistics(arrays, references, config.first_id)

@@ -5,49 +5,30 @@ TP   target phrase bigram  target phrases t' and t                     TP:the ho
 WB   word boundary         last word of t' and first word of t         WB:house>is
 
 A new family is an entry in `FAMILIES`. One that sees the same number in every predecessor is local to the block.
+
+The index of these features gives each an id, the place of its key among the sorted keys, and a readable name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property, partial
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Bools, Ints, Ints32, Uints
+from xlate.array_types import AnyInts, Ints, Ints32, Uints
 from xlate.errors import InputError
-from xlate.kernels.features.bigram_features import SIDE_BITS, BigramFamilies
+from xlate.features.index import Numbers, Ranges, ids_by_name
+from xlate.kernels.features.block_features import SIDE_BITS, BigramFamilies
 from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.search.lattice_arcs import arc_bigrams
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
 
 SIDE_MASK = (1 << SIDE_BITS) - 1
 # A key has this much room for the number of its family.
 MOST_FAMILIES = 1 << 64 - 2 * SIDE_BITS
-Numbers = Ints32
-
-
-class Names(Protocol):
-    """What puts blocks and phrases into words."""
-
-    @property
-    def blocks(self) -> BlockSet:
-        """The blocks that features are about."""
-
-    @property
-    def source(self) -> Vocabulary:
-        """The source words."""
-
-    @property
-    def target(self) -> Vocabulary:
-        """The target words."""
-
-    def block(self, b: int) -> str:
-        """Source and target words of a block."""
-
-    def phrase(self, row: int) -> str:
-        """The words of a target phrase."""
 
 
 @dataclass(frozen=True)
@@ -60,34 +41,35 @@ class Family:
         name: such a pair of numbers in words, without the name of the family.
     """
 
-    predecessor: Callable[[BlockSet], Numbers]
-    block: Callable[[BlockSet], Numbers]
-    name: Callable[[Names, int, int], str]
+    predecessor: Callable[[BlockSet], Ints32]
+    block: Callable[[BlockSet], Ints32]
+    name: Callable[[BlockNames, int, int], str]
 
 
-def _block_numbers(blocks: BlockSet) -> Numbers:
+def _block_numbers(blocks: BlockSet) -> Ints32:
     return np.arange(len(blocks), dtype=np.int32)
 
 
-def _target_phrases(blocks: BlockSet) -> Numbers:
+def _target_phrases(blocks: BlockSet) -> Ints32:
     return np.ascontiguousarray(blocks.table.target_B, dtype=np.int32)
 
 
-def _first_words(blocks: BlockSet) -> Numbers:
+def _target_words(blocks: BlockSet, *, last: bool) -> Ints32:
     phrases = blocks.table.target_phrases
-    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.target_B)]].astype(np.int32)
-
-
-def _last_words(blocks: BlockSet) -> Numbers:
-    phrases = blocks.table.target_phrases
-    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.target_B) + 1] - 1].astype(np.int32)
+    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.target_B) + last] - last].astype(
+        np.int32
+    )
 
 
 # Keys hold the place of a family in this table, so new ones are added at the end.
 FAMILIES = {
     "BB": Family(_block_numbers, _block_numbers, lambda w, left, right: f"{w.block(left)}>{w.block(right)}"),
     "TP": Family(_target_phrases, _target_phrases, lambda w, left, right: f"{w.phrase(left)}>{w.phrase(right)}"),
-    "WB": Family(_last_words, _first_words, lambda w, left, right: f"{w.target.word(left)}>{w.target.word(right)}"),
+    "WB": Family(
+        partial(_target_words, last=True),
+        partial(_target_words, last=False),
+        lambda w, left, right: f"{w.target.word(left)}>{w.target.word(right)}",
+    ),
 }
 
 
@@ -203,8 +185,10 @@ class Contexts:
         context_O = np.full(len(block_O), -1, dtype=np.int32)
         seen_AO = np.full((len(self.begun), len(block_O)), -1, dtype=np.int64)
         for family, begun in enumerate(self.begun):
-            left_O = self.families.left_AB[family, block_O]
-            seen_AO[family] = np.where((block_O >= 0) & _among(left_O, begun), left_O, -1)
+            if len(begun):
+                left_O = self.families.left_AB[family, block_O]
+                same_O = begun[np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)] == left_O
+                seen_AO[family] = np.where((block_O >= 0) & same_O, left_O, -1)
         known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
         if not len(known_K):
             return context_O
@@ -219,8 +203,78 @@ def _begun(keys_K: Uints) -> Ints:
     return left_K[np.flatnonzero(np.diff(left_K, prepend=-1))]
 
 
-def _among(left_O: AnyInts, begun: Ints) -> Bools:
-    if not len(begun):
-        return np.zeros(len(left_O), dtype=np.bool_)
-    places_O = np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)
-    return np.asarray(begun[places_O] == left_O)
+@dataclass(frozen=True)
+class BlockNames:
+    """Puts blocks and features into words: `das haus|the house`, `TP:the house>is small`."""
+
+    blocks: BlockSet
+    source: Vocabulary
+    target: Vocabulary
+
+    def block(self, b: int) -> str:
+        """Source and target words of a block."""
+        table = self.blocks.table
+        source = " ".join(self.source.word(int(w)) for w in table.source_phrases[int(table.source_B[b])])
+        return f"{source}|{self.phrase(int(table.target_B[b]))}"
+
+    def phrase(self, row: int) -> str:
+        """The words of a target phrase."""
+        return " ".join(self.target.word(int(w)) for w in self.blocks.table.target_phrases[row])
+
+    def feature(self, key: int) -> str:
+        """The name of a feature, its family in front."""
+        family, left, right = split_key(key)
+        return f"{family}:{FAMILIES[family].name(self, left, right)}"
+
+
+@dataclass(frozen=True)
+class BigramIndex:
+    """F sparse features: the id of one is the place of its key among the sorted keys, so families follow each other.
+
+    It is made before candidates are written, and stays as it is.
+    """
+
+    keys_F: Uints
+    words: BlockNames
+
+    @classmethod
+    def frequent(cls, words: BlockNames, families: Sequence[str], threshold: int) -> BigramIndex:
+        """All features of some families that were seen more often than `threshold` (A5; TZ07 Eq. 3, 10, 11).
+
+        Raises:
+            InputError: no such family.
+        """
+        keys = [frequent_keys(words.blocks, family, threshold) for family in families]
+        return cls(np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *keys])), words)
+
+    def __len__(self) -> int:
+        """The number of features F."""
+        return len(self.keys_F)
+
+    @property
+    def ranges(self) -> Ranges:
+        """The ids of each family that has features."""
+        ranges = family_ranges(self.keys_F)
+        return [(family, ranges[family]) for family in FAMILIES if ranges[family].start < ranges[family].stop]
+
+    def id(self, name: str) -> int:
+        """The id of a feature, -1 when there is none of this name."""
+        return self._id_of.get(name, -1)
+
+    def names(self, ids: Numbers) -> Iterator[str]:
+        """The names of some features."""
+        return map(self.words.feature, self.keys_F[ids].tolist())
+
+    def of_units(self, pairs_P2: Ints32) -> tuple[Ints, Ints32]:
+        """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
+        before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
+        return arc_bigrams(self.families, before_P, block_P)
+
+    @cached_property
+    def families(self) -> BigramFamilies:
+        """What every family sees of blocks, and the ids by key, ready to be looked up."""
+        return bigram_families(self.words.blocks, self.keys_F)
+
+    @cached_property
+    def _id_of(self) -> dict[str, int]:
+        return ids_by_name(self)

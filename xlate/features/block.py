@@ -17,7 +17,13 @@ The phrase-distortion model (TZ07, Table V) has instead
     outbound     (f)  -ln p(jump | source word left)
     length       (g)  minus the number of target words
 
-Behind these come the optional floats that a model names (`features/more_floats.py`).
+Behind these come the optional floats that a model names: costs that a block has wherever it stands.
+
+    forward          -ln p(T|S) of the phrase table
+    forward_lexical  -ln lex(T|S) of the phrase table
+    block_count      1 for each block, so that a tuned weight can ask for fewer and longer ones
+
+A new one is an entry in `MORE_FLOATS`. Models hold only those that they name, in the order of that table.
 
 Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
 (the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the sparse
@@ -26,18 +32,102 @@ features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.array_types import Floats32, Uints
+from xlate.array_types import Floats, Floats32, Ints32, Uints
+from xlate.errors import InputError
 from xlate.features.bigrams import bigram_families
-from xlate.features.more_floats import MoreFloats
 from xlate.kernels.features.block_features import BlockArrays, DistortionArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
 from xlate.text.vocabulary import Vocabulary
+
+# The least logarithm of a probability, that of 0 among them, as in the phrase-based model.
+HIGHEST_COST = 100.0
+
+
+@dataclass(frozen=True)
+class BlockFloat:
+    """An optional float.
+
+    Attributes:
+        costs: its value for each of B blocks, (B,).
+        copied: its value for a word that is copied because no block translates it.
+        local: whether it tells the candidates of an event apart; if not, local training leaves its weight at 0.
+    """
+
+    costs: Callable[[BlockSet], Floats32]
+    copied: float = 0.0
+    local: bool = True
+
+
+def _score_costs(blocks: BlockSet, column: int) -> Floats32:
+    with np.errstate(divide="ignore"):
+        costs_B = -np.log(np.asarray(blocks.table.scores_B4)[:, column])
+    return np.minimum(costs_B, HIGHEST_COST).astype(np.float32)
+
+
+MORE_FLOATS = {
+    "forward": BlockFloat(lambda blocks: _score_costs(blocks, DIRECT_PHRASE)),
+    "forward_lexical": BlockFloat(lambda blocks: _score_costs(blocks, DIRECT_LEXICAL)),
+    # Every candidate of an event is one block: only the sink of the local softmax, which no decoder knows, would pull.
+    "block_count": BlockFloat(lambda blocks: np.ones(len(blocks), dtype=np.float32), copied=1.0, local=False),
+}
+
+
+def more_floats(names: Collection[str]) -> tuple[str, ...]:
+    """Those of some floats that are optional ones, in the order of `MORE_FLOATS`."""
+    return tuple(name for name in MORE_FLOATS if name in names)
+
+
+@dataclass(frozen=True)
+class MoreFloats:
+    """The X optional floats of a model.
+
+    Attributes:
+        names: in the order of `MORE_FLOATS`.
+        cost_BX: their values for each of B blocks; without floats B may be 0.
+        copied_X: their values for a copied word.
+    """
+
+    names: tuple[str, ...]
+    cost_BX: Floats32
+    copied_X: Floats
+
+    @classmethod
+    def of(cls, blocks: BlockSet, names: Collection[str]) -> MoreFloats:
+        """The named floats of some blocks.
+
+        Raises:
+            InputError: no such float.
+        """
+        strange = [name for name in names if name not in MORE_FLOATS]
+        if strange:
+            raise InputError("no such optional float", seen=strange[0], expected=", ".join(MORE_FLOATS))
+        ordered = more_floats(names)
+        cost_BX = np.empty((len(blocks), len(ordered)), dtype=np.float32)
+        for x, name in enumerate(ordered):
+            cost_BX[:, x] = MORE_FLOATS[name].costs(blocks)
+        return cls(ordered, cost_BX, np.array([MORE_FLOATS[name].copied for name in ordered], dtype=np.float64))
+
+    @classmethod
+    def none(cls) -> MoreFloats:
+        """No floats, of any blocks."""
+        return cls((), np.zeros((0, 0), dtype=np.float32), np.zeros(0))
+
+    def of_units(self, block_O: Ints32) -> Floats:
+        """The values for O blocks, or copied words where the number is negative; shape (O, X)."""
+        value_OX = np.tile(self.copied_X, (len(block_O), 1))
+        if self.names:
+            known_O = block_O >= 0
+            value_OX[known_O] = self.cost_BX[block_O[known_O]]
+        return value_OX
+
 
 FLOATS = ("unigram", "orientation", "lm_first", "lm_rest", "lexical")
 DISTORTION_FLOATS = ("direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length")
@@ -86,24 +176,17 @@ def distortion_arrays(
         distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
         more: names of optional floats; discount: of the counts behind the direct cost.
     """
-    kept = block_distortion(blocks, distortion, model1_B, blocks.direct_cost_B(discount))
-    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, kept)
-
-
-def block_distortion(
-    blocks: BlockSet, distortion: Distortion, model1_B: Floats32, direct_B: Floats32
-) -> DistortionArrays:
-    """The costs of the phrase-distortion model by block and by source word."""
     phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
     words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
-    return DistortionArrays(
-        direct_B=direct_B,
+    costs = DistortionArrays(
+        direct_B=blocks.direct_cost_B(discount),
         model1_B=np.ascontiguousarray(model1_B),
         first_B=words_T[offsets_P1[source_B]].astype(np.int32),
         last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
         inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
         outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
     )
+    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, costs)
 
 
 def _arrays(

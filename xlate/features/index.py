@@ -1,19 +1,22 @@
 """What every index of sparse features can be asked: how many there are, their names, ids and families.
 
 Three forms stand behind it. A *frozen* one knows its features from a list that stays as it is: the keys of block
-bigrams (`bigram_index.py`) or names (`named.py`). An *arithmetic* one computes ids from templates
-(`phrase_sparse.py`). A *growing* one gives each new name the next id, and is frozen to the features that are wanted
-(`named.py`).
+bigrams (`bigrams.py`) or names (`NamedFeatures`). An *arithmetic* one computes ids from templates
+(`phrase_sparse.py`). A *growing* one gives each new feature the next id (`GrowingFeatures`, `structure.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Ints, Ints32
+from xlate.array_types import AnyInts, Ints
 
 Numbers = AnyInts
 Ranges = Sequence[tuple[str, slice]]
@@ -44,23 +47,6 @@ class ClassedIndex(Protocol):
         """The names of some features, with so many words of a class behind its name."""
 
 
-class GrowingIndex(FeatureIndex, Protocol):
-    """Features that get an id when a unit of theirs is first met.
-
-    Two indexes that began alike are alike again when one takes over what the other has met since.
-    """
-
-    @property
-    def described(self) -> Ints32:
-        """What each feature is, a row of numbers each, in the order of the ids."""
-
-    def extended(self, described: Ints32) -> None:
-        """Takes over the features of another index that began as this one: those that are newer than its own."""
-
-    def of_units(self, units: Ints32) -> tuple[Ints, Ints32]:
-        """The ids of the features of units, new ones among them: offsets and ids."""
-
-
 def signature(index: FeatureIndex) -> list[tuple[str, int]]:
     """Families and how many features each has: what two indexes must share for weights of one to fit the other."""
     return [(family, ids.stop - ids.start) for family, ids in index.ranges]
@@ -89,3 +75,80 @@ def all_names(index: FeatureIndex) -> Iterator[str]:
 def ids_by_name(index: FeatureIndex) -> dict[str, int]:
     """The id of every name; where words that hold bars give two features one name, that of the first."""
     return {name: feature for feature, name in reversed(list(enumerate(all_names(index))))}
+
+
+_FAMILY = re.compile(r"[^=:_]*")
+
+
+def family_of(name: str) -> str:
+    """How a name begins: `ngram` of `ngram=a b`, `WT` of Moses's `WT_a~b`.
+
+    Example:
+        >>> family_of("ngram=a b"), family_of("WT_a~b"), family_of("Glue")
+        ('ngram', 'WT', 'Glue')
+    """
+    found = _FAMILY.match(name)
+    return found[0] if found else ""
+
+
+@dataclass(frozen=True)
+class NamedFeatures:
+    """F features in a fixed order of their names, each once; build it with `of`, which keeps families together."""
+
+    names_F: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> NamedFeatures:
+        """An index of some names, sorted by family and name."""
+        return cls(tuple(sorted(set(names), key=lambda name: (family_of(name), name))))
+
+    def __len__(self) -> int:
+        """The number of features F."""
+        return len(self.names_F)
+
+    @property
+    def ranges(self) -> Ranges:
+        """The families with their ids."""
+        return ranges_of((family, sum(1 for _ in group)) for family, group in groupby(self.names_F, family_of))
+
+    def id(self, name: str) -> int:
+        """The id of a feature, -1 when there is none of this name."""
+        return self._id_of.get(name, -1)
+
+    def names(self, ids: Numbers) -> Iterator[str]:
+        """The names of some features."""
+        return (self.names_F[feature] for feature in ids.tolist())
+
+    @cached_property
+    def _id_of(self) -> dict[str, int]:
+        return ids_by_name(self)
+
+
+class GrowingFeatures:
+    """An index that gives each new name the next id; families may take turns in it.
+
+    Example:
+        >>> growing = GrowingFeatures()
+        >>> [growing.add(name) for name in ("WT_a", "TB_b", "WT_a")]
+        [0, 1, 0]
+        >>> frozen, new_id_F = growing.frozen([0, 1])
+        >>> frozen.names_F, new_id_F.tolist()
+        (('TB_b', 'WT_a'), [1, 0])
+    """
+
+    def __init__(self) -> None:
+        self._id_of: dict[str, int] = {}
+
+    def add(self, name: str) -> int:
+        """The id of a feature, a new one when the name is new."""
+        return self._id_of.setdefault(name, len(self._id_of))
+
+    def __len__(self) -> int:
+        """The number of features so far."""
+        return len(self._id_of)
+
+    def frozen(self, used: Iterable[int]) -> tuple[NamedFeatures, Ints]:
+        """A frozen index of some of the features, and the new id of each old one, -1 where it was left out, (F,)."""
+        known = tuple(self._id_of)
+        index = NamedFeatures.of(known[feature] for feature in used)
+        return index, np.array([index.id(name) for name in known], dtype=np.int64)

@@ -14,7 +14,7 @@ that the other has not, such as parts of speech.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +64,9 @@ class StructureTemplates:
 
     def kinds(self) -> Kinds:
         """As compiled loops take them."""
-        pairs = [list(np.ndindex(*map(len, self.sides(family)))) if self.has(family) else [] for family in FAMILIES]
+        pairs = [
+            list(np.ndindex(*map(len, self.sides(family)))) if family in self.families else [] for family in FAMILIES
+        ]
         return Kinds(
             np.stack([values.value_V for values in self.source]),
             np.stack([values.value_V for values in self.target]),
@@ -77,10 +79,6 @@ class StructureTemplates:
         kinds = {"source": self.source, "target": self.target}
         first, second = SIDES.get(family, ("source", "target"))
         return kinds[first], kinds[second]
-
-    def has(self, family: str) -> bool:
-        """Whether a family is among them."""
-        return family in self.families
 
 
 class StructureFeatures:
@@ -170,12 +168,9 @@ class StructureFeatures:
 
     def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
         """The same with so many words of a class: `word_pair:all,class50(haus,17{house man dog …})`."""
-        for row in self.described[ids].tolist():
-            yield self._name(row, members)
-
-    def _name(self, row: Sequence[int], members: int) -> str:
-        family = FAMILIES[row[0]]
-        first, second = (side[kind] for side, kind in zip(self.templates.sides(family), row[1:3], strict=True))
-        kinds = (first, second, first, second) if family == "pair_bigram" else (first, second)
-        values = [kind.spelled(value, members) for kind, value in zip(kinds, row[3:], strict=False)]
-        return f"{family}:{first.name},{second.name}({','.join(values)})"
+        for family_number, *kinds, a, b, c, d in self.described[ids].tolist():
+            family = FAMILIES[family_number]
+            first, second = (side[kind] for side, kind in zip(self.templates.sides(family), kinds, strict=True))
+            pairs = (first, second, first, second) if family == "pair_bigram" else (first, second)
+            values = [kind.spelled(value, members) for kind, value in zip(pairs, (a, b, c, d), strict=False)]
+            yield f"{family}:{first.name},{second.name}({','.join(values)})"

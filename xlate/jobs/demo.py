@@ -30,8 +30,8 @@ from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired, sentence_statistics
 from xlate.text.json_files import write_json
 from xlate.text.lines import read_lines
+from xlate.work.corpus_stage import side_by_side
 from xlate.work.directory import WorkDirectory
-from xlate.work.side_by_side import side_by_side
 
 log = logging.getLogger(__name__)
 

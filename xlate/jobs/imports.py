@@ -41,8 +41,7 @@ from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.opening import open_unpacked
 from xlate.text.tokens import DASH, ESCAPED
 from xlate.text.truecase import Truecaser
-from xlate.work.corpus_files import SIDES
-from xlate.work.corpus_settings import CASES
+from xlate.work.corpus_files import CASES, SIDES
 from xlate.work.stages import file_hash
 
 log = logging.getLogger(__name__)

@@ -42,9 +42,8 @@ from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.text.folders import WholeFolder, refused_while_written, without_mark
 from xlate.text.json_files import read_json, write_json
 from xlate.text.lines import clear_left, done_aside, name_aside, read_lines
-from xlate.work.directory import WorkDirectory
+from xlate.work.directory import WorkDirectory, keep_word_counts
 from xlate.work.stages import MARK as STAGE_MARK
-from xlate.work.word_counts import keep_word_counts
 
 log = logging.getLogger(__name__)
 

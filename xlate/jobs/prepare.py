@@ -19,19 +19,15 @@ from xlate.lm.arpa import write_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.events import collect_events
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.filters import occurring_blocks, shared_substrings_filter
-from xlate.phrases.matching import match_blocks
+from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import awaited, check_is_folder
-from xlate.work.corpus_files import resolve_files, write_demo_corpus
-from xlate.work.corpus_settings import check_dev_set, corpus_identity
-from xlate.work.corpus_stage import build_corpus
+from xlate.work.corpus_files import check_dev_set, corpus_identity, resolve_files, write_demo_corpus
+from xlate.work.corpus_stage import build_corpus, cores
 from xlate.work.directory import STAGES, WorkDirectory
 from xlate.work.settings import LmConfig, PhrasesConfig
-from xlate.work.side_by_side import cores
 from xlate.work.stages import Stage, check_stage, file_hash, run_stage
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from xlate.text.json_files import read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.work.corpus_files import SIDES
+from xlate.work.corpus_text import PreparedSide
 from xlate.work.directory import WorkDirectory
-from xlate.work.prepared_side import PreparedSide
 
 SETTINGS = "text.json"
 

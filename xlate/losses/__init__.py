@@ -9,19 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xlate.losses.list_loss import ListLoss
-    from xlate.losses.loss import Loss, loss_of
-    from xlate.losses.modules import (
+    from xlate.losses.list_loss import (
         ConditionalLikelihood,
         ExpectedBleu,
         ExpectedCorpusBleu,
         Hinge,
+        ListLoss,
         LocalSoftmax,
         Perceptron,
         Pro,
         Ramp,
         SoftmaxMargin,
     )
+    from xlate.losses.loss import Loss, loss_of
 
 __all__ = [
     "ConditionalLikelihood",
@@ -37,11 +37,11 @@ __all__ = [
     "SoftmaxMargin",
     "loss_of",
 ]
-_ELSEWHERE = {"ListLoss": "list_loss", "Loss": "loss", "loss_of": "loss"}
+_ELSEWHERE = {"Loss": "loss", "loss_of": "loss"}
 
 
 def __getattr__(name: str) -> Any:
     """A public name, its module imported when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'modules')}"), name)
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'list_loss')}"), name)

@@ -16,7 +16,7 @@ from torch import Tensor
 from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope, best_gain
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss, scale, worth
+from xlate.losses.loss import Loss, margin_of, scale
 
 
 @Slope
@@ -47,7 +47,7 @@ class Hinge(Loss):
     def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
         super().__init__()
         self.gamma = scale(gamma)
-        self.margin = worth(margin)
+        self.margin = margin_of(margin)
 
     def numbers(self) -> tuple[float, ...]:
         """The scale of the scores, and what a unit of gain is worth."""

@@ -1,81 +1,89 @@
 """Candidates in lists, flat or padded, and what losses compute over each list: the same operations on both forms.
 
-Flat, C candidates of I lists stand one behind the other, and offsets say where each list begins. Padded, each row of a
-tensor (I, N) is a list, and a mask says which of its places hold a candidate; no shape depends on the mask's values
-there, so padded lists go through `torch.vmap` and every transform of `torch.func`. C stands for candidates in either
-form: (C,) or (I, N).
+Flat, C candidates of I lists stand one behind the other, and offsets say where each list begins. Padded, each row of
+a tensor (I, N) is a list, and a mask says which of its places hold a candidate; no shape depends on the mask's
+values there, so padded lists go through `torch.vmap` and every transform of `torch.func`. C stands for candidates in
+either form: (C,) or (I, N). Sums and maxima of flat lists are always computed in the same order.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from xlate.losses.segments import (
-    finite_shift,
-    log_of_sums,
-    picked,
-    segment_argmax,
-    segment_ids,
-    segment_max,
-    segment_sum,
-)
+
+def segment_ids(offsets_I1: Tensor) -> Tensor:
+    """The segment of every value: offsets 0 2 3 give 0 0 1."""
+    lengths_I = offsets_I1[1:] - offsets_I1[:-1]
+    return torch.repeat_interleave(torch.arange(len(lengths_I), device=offsets_I1.device), lengths_I)
+
+
+def segment_sum(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
+    """The sum of each segment, 0 for an empty one, differentiable any number of times; shape (I,)."""
+    sums_I: Tensor = _SegmentSum.apply(values_C, offsets_I1)  # type: ignore[no-untyped-call]
+    return sums_I
+
+
+class _SegmentSum(torch.autograd.Function):
+    """A sum with all derivatives; PyTorch's `segment_reduce` has only the first."""
+
+    @staticmethod
+    def forward(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
+        return torch.segment_reduce(values_C, "sum", offsets=offsets_I1, initial=0.0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(inputs[1])
+
+    @staticmethod
+    def backward(ctx: Any, gradient_I: Tensor) -> tuple[Tensor, None]:
+        (offsets_I1,) = ctx.saved_tensors
+        return gradient_I[segment_ids(offsets_I1)], None
+
+
+def segment_max(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
+    """The largest value of each segment, -inf for an empty one; shape (I,), no gradient."""
+    return torch.segment_reduce(values_C.detach(), "max", offsets=offsets_I1, initial=float("-inf"))
+
+
+def finite_shift(top_I: Tensor) -> Tensor:
+    """What is subtracted before exp, so that nothing overflows: the maximum, 0 where there is none.
+
+    It cancels, so the gradient may treat it as a constant.
+    """
+    return torch.where(torch.isfinite(top_I), top_I, torch.zeros_like(top_I))
+
+
+def log_of_sums(sums_I: Tensor) -> Tensor:
+    """ln of sums, -inf of 0, which is a constant: the gradient of ln 0 is 1/0, and 0 times that is not a number."""
+    nothing_I = sums_I == 0
+    return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf"))
+
+
+def segment_argmax(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
+    """Where the largest value of each segment stands, the first of equals, -1 for an empty segment; shape (I,)."""
+    top_I = segment_max(values_C, offsets_I1)
+    places_C = torch.arange(len(values_C), device=values_C.device, dtype=torch.float64)
+    beside_C = places_C.masked_fill(values_C.detach() < top_I[segment_ids(offsets_I1)], float("inf"))
+    first_I = torch.segment_reduce(beside_C, "min", offsets=offsets_I1, initial=float("inf"))
+    return first_I.masked_fill(torch.isinf(first_I), -1.0).to(torch.int64)
+
 
 NOTHING = float("-inf")
 
 
-class Lists(ABC):
-    """Where the candidates of I lists stand."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many lists there are."""
-
-    @abstractmethod
-    def spread(self, values_I: Tensor) -> Tensor:
-        """The value of its list for each candidate, C."""
-
-    @abstractmethod
-    def sum(self, values_C: Tensor) -> Tensor:
-        """The sum of each list, 0 of an empty one, (I,)."""
-
-    @abstractmethod
-    def logsumexp(self, values_C: Tensor) -> Tensor:
-        """ln Σ exp of each list, -inf of an empty one or one of -inf only, (I,)."""
-
-    @abstractmethod
-    def argmax(self, values_C: Tensor) -> Tensor:
-        """Where the largest value of each list stands, the first of equals, -1 in an empty list, (I,)."""
-
-    @abstractmethod
-    def picked(self, values_C: Tensor, places_I: Tensor) -> Tensor:
-        """The values at the places that `argmax` gives, 0 where there is none, differentiable, (I,)."""
-
-    @abstractmethod
-    def without(self, values_C: Tensor, places_I: Tensor) -> Tensor:
-        """The values with -inf at the places that `argmax` gives, C."""
-
-    @abstractmethod
-    def flat(self, values_C: Tensor) -> tuple[Tensor, Tensor]:
-        """The values of all candidates one behind the other, and the offsets of the lists."""
-
-    def shares(self, values_C: Tensor) -> Tensor:
-        """The share of exp value in the sum of its list, C."""
-        return torch.exp(values_C - self.spread(self.logsumexp(values_C)))
-
-
 @dataclass(frozen=True)
-class FlatLists(Lists):
+class FlatLists:
     """Lists one behind the other: list i is candidates [offsets[i]] to [offsets[i + 1]]."""
 
     offsets_I1: Tensor
 
     def __len__(self) -> int:
-        """I."""
+        """How many lists there are."""
         return len(self.offsets_I1) - 1
 
     @cached_property
@@ -84,37 +92,43 @@ class FlatLists(Lists):
         return segment_ids(self.offsets_I1)
 
     def spread(self, values_I: Tensor) -> Tensor:
-        """By the list of each candidate."""
+        """The value of its list for each candidate, C."""
         return values_I[self.ids_C]
 
     def sum(self, values_C: Tensor) -> Tensor:
-        """In the order of the candidates."""
+        """The sum of each list, 0 of an empty one, (I,)."""
         return segment_sum(values_C, self.offsets_I1)
 
     def logsumexp(self, values_C: Tensor) -> Tensor:
-        """With the largest value of each list subtracted first."""
+        """ln Σ exp of each list, -inf of an empty one or one of -inf only, (I,)."""
         shift_I = finite_shift(segment_max(values_C, self.offsets_I1))
         return log_of_sums(self.sum(torch.exp(values_C - self.spread(shift_I)))) + shift_I
 
     def argmax(self, values_C: Tensor) -> Tensor:
-        """Counted through all candidates."""
+        """Where the largest value of each list stands, the first of equals, -1 in an empty list, (I,)."""
         return segment_argmax(values_C, self.offsets_I1)
 
     def picked(self, values_C: Tensor, places_I: Tensor) -> Tensor:
-        """By their places."""
-        return picked(values_C, places_I)
+        """The values at the places that `argmax` gives, 0 where there is none, differentiable, (I,)."""
+        if not len(values_C):
+            return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
+        return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)
 
     def without(self, values_C: Tensor, places_I: Tensor) -> Tensor:
-        """By their places."""
+        """The values with -inf at the places that `argmax` gives, C."""
         return values_C.index_fill(0, places_I[places_I >= 0], NOTHING)
 
+    def shares(self, values_C: Tensor) -> Tensor:
+        """The share of exp value in the sum of its list, C."""
+        return torch.exp(values_C - self.spread(self.logsumexp(values_C)))
+
     def flat(self, values_C: Tensor) -> tuple[Tensor, Tensor]:
-        """They stand so already."""
+        """The values of all candidates one behind the other, and the offsets of the lists."""
         return values_C, self.offsets_I1
 
 
 @dataclass(frozen=True)
-class PaddedLists(Lists):
+class PaddedLists:
     """Each row is a list; `mask_IN` is true where there is a candidate. Other places hold finite values."""
 
     mask_IN: Tensor
@@ -166,3 +180,6 @@ class PaddedLists(Lists):
     @property
     def _places(self) -> Tensor:
         return torch.arange(self.mask_IN.shape[-1], device=self.mask_IN.device)
+
+
+Lists = FlatLists | PaddedLists

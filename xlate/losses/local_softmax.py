@@ -10,8 +10,6 @@ state that cannot be reached"), adding a constant to all scores changes the loss
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -72,19 +70,3 @@ class LocalSoftmax(Loss):
         # -ln(e^s / (e^s + e^a)) = softplus(a - s), which neither over- nor underflows.
         missing_C = nn.functional.softplus(lists.spread(against_I) - scores_C)
         return lists.sum(missing_C.masked_fill(~true_C, 0.0))
-
-
-def online_update(
-    weights_D: Floats, positives: Sequence[Floats], negatives: Sequence[Floats], eta: float, sink: float = SINK
-) -> None:
-    """Table II as it is written: changes `weights_D` in place, positive by positive, with dense feature vectors.
-
-    This is the reference that the kernel is tested against; it overflows where the kernel does not.
-    """
-    for positive in positives:
-        t = np.exp(weights_D @ positive)
-        t_negatives = [np.exp(weights_D @ negative) for negative in negatives]
-        total = t + np.exp(sink) + sum(t_negatives)
-        weights_D += eta * (1.0 - t / total) * positive
-        for t_i, negative in zip(t_negatives, negatives, strict=True):
-            weights_D += eta * (-t_i / total) * negative

@@ -20,6 +20,7 @@ from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import FlatLists, Lists
+from xlate.scoring.resident import Resident
 
 
 class Needs(Enum):
@@ -46,7 +47,7 @@ def scale(value: float) -> float:
     return value
 
 
-def worth(value: float) -> float:
+def margin_of(value: float) -> float:
     """The same number, which says how much score a unit of gain is worth.
 
     Raises:
@@ -115,7 +116,7 @@ class Loss(nn.Module):
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
 
 
-def told(
+def gains_for(
     loss: Loss, statistics_CK: AnyFloats, candidate_offsets_I1: Ints, gains: Callable[[AnyFloats], AnyFloats]
 ) -> AnyFloats:
     """What a loss needs of the candidates of lists: their statistics, gains made of these, or the best ones as truth.
@@ -174,3 +175,19 @@ def loss_of(name: str, **settings: Any) -> Loss:
         raise InputError("no such loss", seen=name, expected=", ".join(known))
     has = inspect.signature(known[name].__init__).parameters
     return known[name](**{key: value for key, value in settings.items() if key in has})
+
+
+def slopes(loss: Loss, candidates: Resident, scores_C: Tensor, *, truth: bool) -> tuple[Tensor, Tensor]:
+    """The loss of some candidates, and minus its derivative by each of their scores, (C,).
+
+    With `truth`, gains above 0 mark true candidates; as in the compiled pass, each of them is compared with all untrue
+    ones of its instance.
+    """
+    leaf_C = scores_C.detach().requires_grad_()
+    if truth and loss.needs is not Needs.TRUTH:
+        rows, true, offsets = candidates.one_truth_each()
+        value = loss(leaf_C[rows], true.to(leaf_C.dtype), offsets)
+    else:
+        value = loss(leaf_C, candidates.gain_C.to(leaf_C.dtype), candidates.candidate_offsets_I1)
+    (gradient_C,) = torch.autograd.grad(value, leaf_C, allow_unused=True)
+    return value.detach(), torch.zeros_like(leaf_C) if gradient_C is None else -gradient_C

@@ -103,13 +103,13 @@ class Pro(Loss):
         """The better and the worse hypothesis of each pair, list after list; the same pairs that the slope draws."""
         gains = np.asarray(gain_C, dtype=np.float32)
         found: list[tuple[int, int]] = []
-        numbers = _SplitMix(self.seed)
+        state = np.array([self.seed & (1 << 64) - 1], dtype=np.uint64)
         for first, last in zip(offsets_I1[:-1].tolist(), offsets_I1[1:].tolist(), strict=True):
             if last == first:
                 continue
             drawn = []
             for _ in range(DRAWN_FOR_ONE * self.pairs):
-                one, other = first + numbers.below(last - first), first + numbers.below(last - first)
+                one, other = first + draw(state, last - first), first + draw(state, last - first)
                 apart = float(gains[one] - gains[other])
                 if abs(apart) >= self.least_difference:
                     drawn.append((-abs(apart), (one, other) if apart > 0 else (other, one)))
@@ -117,19 +117,3 @@ class Pro(Loss):
             found += [pair for _, pair in drawn[: self.pairs]]
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0].copy(), pairs[:, 1].copy()
-
-
-class _SplitMix:
-    """Draws the same random numbers as compiled losses, in Python."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed
-
-    def below(self, size: int) -> int:
-        """The next number, below `size`."""
-        mask = (1 << 64) - 1
-        self.state = (self.state + 0x9E3779B97F4A7C15) & mask
-        z = self.state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        return int((z ^ (z >> 31)) % size)

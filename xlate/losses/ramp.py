@@ -14,7 +14,7 @@ from xlate.array_types import Floats, Floats32, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss, worth
+from xlate.losses.loss import Loss, margin_of
 
 KINDS = {1: (0.0, -1.0), 2: (1.0, 0.0), 3: (1.0, -1.0)}
 
@@ -49,7 +49,7 @@ class Ramp(Loss):
         super().__init__()
         if kind not in KINDS:
             raise InputError("kind of ramp loss", seen=kind, expected="1, 2 or 3")
-        self.margin = worth(margin)
+        self.margin = margin_of(margin)
         self.kind = kind
 
     def numbers(self) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
-from xlate.kernels.memory.best_of_rows import best_of_rows
+from xlate.kernels.memory.rows import best_of_rows
 from xlate.lm.model import NgramModel
 
 # So many source sides are ranked at a time: what is worked out on the way grows with them.

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints32
-from xlate.candidates.decoded import DecodedList
-from xlate.features.index import GrowingIndex
+from xlate.candidates.lists import DecodedList
+from xlate.features.structure import StructureFeatures
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
@@ -38,7 +38,7 @@ class TunedSystem(Protocol):
         """The target words, by which translations are numbered."""
 
     @property
-    def growing(self) -> GrowingIndex | None:
+    def growing(self) -> StructureFeatures | None:
         """What numbers sparse features where lists have units in place of ids, None elsewhere."""
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
@@ -145,7 +145,7 @@ class TunedByFold:
         return self.whole.vocabulary
 
     @property
-    def growing(self) -> GrowingIndex | None:
+    def growing(self) -> StructureFeatures | None:
         """That of the whole text, which all parts share."""
         return self.whole.growing
 

@@ -15,10 +15,9 @@ from xlate.arrays.ranges import check_lengths, check_rising, check_within, piece
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.errors import InputError
 from xlate.kernels.features.block_features import lexical_costs
-from xlate.kernels.memory.hashing import build_table, find
+from xlate.kernels.memory.hashing import build_table
 from xlate.kernels.orientation import LEFT, RIGHT
-from xlate.phrases.events import Events
-from xlate.phrases.matching import Matches, phrase_finder
+from xlate.phrases.matching import Events, Matches
 from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable, phrase_pairs
 
@@ -135,19 +134,6 @@ class BlockSet:
             order = order[self.known_B[order]]
         offsets = np.searchsorted(source_B[order], np.arange(len(self.table.source_phrases) + 1))
         return offsets.astype(np.int64), order.astype(np.int32)
-
-    @cached_property
-    def _source_finder(self) -> Any:
-        return phrase_finder(self.table.source_phrases)
-
-    def source_row(self, words: Ints32) -> int:
-        """The source phrase with these word numbers, -1 when there is none."""
-        node = 0
-        for word in words.tolist():
-            node = int(find(self._source_finder.table, np.uint64((node << 32) | word)))
-            if node < 0:
-                return -1
-        return int(self._source_finder.row_N[node])
 
     def save(self, directory: str | Path) -> None:
         """Writes the phrase table and the counts as folders of arrays."""

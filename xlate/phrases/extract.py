@@ -12,7 +12,7 @@ from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
 from xlate.kernels.counting.sides import SentenceLinks
-from xlate.kernels.memory.tally import Tally
+from xlate.kernels.memory.hashing import Tally
 from xlate.kernels.memory.trie import Trie, intern_rows, preorder, spell
 from xlate.text.encoded import EncodedText, sides
 
@@ -44,12 +44,6 @@ class PhraseCounts:
     def __len__(self) -> int:
         """The number of distinct phrase pairs B."""
         return len(self.source_B)
-
-    def links(self, b: int) -> list[tuple[int, int]]:
-        """The most frequent internal links of pair b as (source, target) positions within its phrases."""
-        x = self.shape_B[b]
-        part = slice(self.link_offsets_X1[x], self.link_offsets_X1[x + 1])
-        return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
 
 
 def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_length: int = 7) -> PhraseCounts:

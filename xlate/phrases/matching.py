@@ -1,22 +1,33 @@
-"""Finds blocks in sentence pairs; matches may overlap, and need not cover the sentences."""
+"""Finds blocks in sentence pairs, and phrases of one table in another.
+
+Matches may overlap, and need not cover the sentences. Orientation bigrams say which matching block follows which,
+and on which side. Filters keep the sentence pairs and blocks that matter for a given test text (Tillmann & Zhang
+2007, section 5; A9).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from xlate.array_types import Bools, Ints, Ints32
-from xlate.arrays.ragged import row_numbers
+from xlate.array_types import AnyArray, Bools, Ints, Ints8, Ints32
+from xlate.arrays.ragged import places_of_keys, row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.counting.matching import PhraseFinder, match_sentences
+from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
 from xlate.kernels.memory.hashing import HashTable, build_table
 from xlate.kernels.memory.trie import intern_rows
+from xlate.kernels.search.spans import find_rows
+from xlate.phrases.extract import PhraseCounts, number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText, sides
+from xlate.text.vocabulary import UNKNOWN_ID
 
 KIND = "set of matches"
 LAYOUT = {"rows_M5": ("<i4", 2), "offsets_S1": ("<i8", 1)}
@@ -131,3 +142,159 @@ def phrase_finder(phrases: EncodedText) -> PhraseFinder:
 def pair_table(table: PhraseTable) -> HashTable:
     """Finds a block by its key (source phrase, target phrase)."""
     return build_table((table.source_B.astype(np.uint64) << np.uint64(32)) | table.target_B.astype(np.uint64))
+
+
+@dataclass(frozen=True)
+class Events:
+    """E orientation bigrams (b', o, b) as match numbers, in the order (predecessor, successor); TZ07 Eq. 2.
+
+    `orientation_E` is LEFT or RIGHT. G distinct predecessors: the bigrams of `group_G[g]` are
+    `group_offsets_G1[g]` to `group_offsets_G1[g + 1]`; a datapoint of training is one such group (after `by_span`, a
+    group is one predecessor with one source span). `neutral_X` are the matches that have no predecessor.
+    """
+
+    predecessor_E: Ints32
+    successor_E: Ints32
+    orientation_E: Ints8
+    group_G: Ints32
+    group_offsets_G1: Ints
+    neutral_X: Ints32
+
+    def __len__(self) -> int:
+        """The number of bigrams E, neutral ones not counted."""
+        return len(self.predecessor_E)
+
+    def by_span(self, matches: Matches) -> Events:
+        """The same bigrams, grouped by predecessor and source span of the successor instead of by predecessor."""
+        rows_E = matches.rows_M5[self.successor_E]
+        span_E = rows_E[:, SOURCE_START].astype(np.int64) << 16 | rows_E[:, SOURCE_END]
+        order = np.lexsort((span_E, self.predecessor_E))
+        predecessor_E, span_E = self.predecessor_E[order], span_E[order]
+        new = (np.diff(predecessor_E, prepend=-1) != 0) | (np.diff(span_E, prepend=-1) != 0)
+        starts = np.flatnonzero(new)
+        return replace(
+            self,
+            predecessor_E=predecessor_E,
+            successor_E=self.successor_E[order],
+            orientation_E=self.orientation_E[order],
+            group_G=predecessor_E[starts],
+            group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
+        )
+
+
+def collect_events(matches: Matches) -> Events:
+    """Collects the orientation bigrams of all matches.
+
+    b' is the predecessor of b when b begins on the target side where b' ends, and b stands directly right (o = R) or
+    directly left (o = L) of b' on the source side.
+    """
+    predecessor_E, successor_E, orientation_E = orientation_bigrams(
+        np.ascontiguousarray(matches.rows_M5), np.ascontiguousarray(matches.offsets_S1)
+    )
+    starts = np.flatnonzero(np.diff(predecessor_E, prepend=-1))
+    has_predecessor = np.zeros(len(matches), dtype=bool)
+    has_predecessor[successor_E] = True
+    return Events(
+        predecessor_E=predecessor_E,
+        successor_E=successor_E,
+        orientation_E=orientation_E,
+        group_G=predecessor_E[starts],
+        group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
+        neutral_X=np.flatnonzero(~has_predecessor).astype(np.int32),
+    )
+
+
+def shared_substrings_filter(
+    source: EncodedText, test: EncodedText, *, min_words: int = 2, max_words: int = 12
+) -> Bools:
+    """Which of S source sentences share a substring of `min_words` to `max_words` words with a test text; shape (S,).
+
+    The paper asks for one common substring of up to 12 words, and one word is such a substring: nearly every sentence
+    has a full stop in common with the test. A longer common substring holds shorter ones, so the least length alone
+    decides and `max_words` only has to reach it. A sentence shorter than `min_words` is never kept, and unknown
+    words are never in common. Both texts have the same word numbers.
+
+    Raises:
+        InputError: the least length is below 1 or above the greatest.
+
+    Example: with `min_words=2` and the test text "das haus ist klein"::
+
+        das haus brennt     kept      (das haus)
+        klein ist das       left out  (single words only)
+    """
+    if not 1 <= min_words <= max_words:
+        raise InputError(
+            "no usable length of common substrings",
+            seen=f"{min_words} to {max_words} words",
+            expected="a least length from 1 to the greatest",
+        )
+    windows = EncodedText.from_ids([window for s in range(len(test)) for window in _windows(test[s], min_words)])
+    if not len(windows):
+        return np.zeros(len(source), dtype=np.bool_)
+    distinct, _ = number_phrases(windows)
+    _, sharing_S = occurrences(phrase_finder(distinct), len(distinct), source.ids_T, source.offsets_S1)
+    return np.asarray(sharing_S)
+
+
+def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
+    """Which of B blocks have a source phrase that occurs in a test text; shape (B,), for `PhraseTable.select`."""
+    if not len(table):
+        return np.zeros(0, dtype=np.bool_)
+    phrases = table.source_phrases
+    occurring_P, _ = occurrences(phrase_finder(phrases), len(phrases), test.ids_T, test.offsets_S1)
+    return np.asarray(occurring_P[table.source_B])
+
+
+def _windows(words_T: Ints32, size: int) -> list[Ints32]:
+    """The spans of `size` known words."""
+    if len(words_T) < size:
+        return []
+    windows_Wn = sliding_window_view(words_T, size)
+    return list(windows_Wn[(windows_Wn != UNKNOWN_ID).all(axis=1)])
+
+
+class WholeRows(NamedTuple):
+    """Rows in a whole table of a smaller one's P source phrases, Q target phrases and B pairs, -1 where it has none."""
+
+    source_P: Ints
+    target_Q: Ints
+    pair_B: Ints
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Finds phrases and pairs in a table."""
+
+    whole: PhraseTable
+
+    def of(self, table: PhraseTable | PhraseCounts) -> WholeRows:
+        """The rows of all phrases and pairs of another table."""
+        source_P = _rows(table.source_phrases, self._source_finder)
+        target_Q = _rows(table.target_phrases, self._target_finder)
+        keys_B = _pair_keys(source_P[table.source_B], target_Q[table.target_B])
+        keys, row = self._sorted_pairs
+        place_B = places_of_keys(keys, keys_B)
+        return WholeRows(source_P, target_Q, np.where(place_B >= 0, np.append(row, -1)[place_B], -1))
+
+    @cached_property
+    def _source_finder(self) -> PhraseFinder:
+        return phrase_finder(self.whole.source_phrases)
+
+    @cached_property
+    def _target_finder(self) -> PhraseFinder:
+        return phrase_finder(self.whole.target_phrases)
+
+    @cached_property
+    def _sorted_pairs(self) -> tuple[Ints, Ints]:
+        keys_B = _pair_keys(np.asarray(self.whole.source_B), np.asarray(self.whole.target_B))
+        order = np.argsort(keys_B, kind="stable")
+        return keys_B[order], order
+
+
+def _pair_keys(source_B: AnyArray, target_B: AnyArray) -> Ints:
+    keys: Ints = (source_B.astype(np.int64) << 32) | (target_B.astype(np.int64) & 0xFFFFFFFF)
+    return keys
+
+
+def _rows(phrases: EncodedText, finder: PhraseFinder) -> Ints:
+    return find_rows(finder, np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1))

@@ -1,4 +1,7 @@
-"""Where the pairs of a phrase table were extracted from: the choices that classifiers in context learn from."""
+"""Where the pairs of a phrase table were extracted from, and the most frequent ones of each source phrase.
+
+Classifiers in context choose among these pairs and learn from those places.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import Bools, Ints, Ints32
-from xlate.kernels.counting.occurrences import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, offsets_of
+from xlate.kernels.counting.extraction import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
 from xlate.phrases.extract import check_linked, sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
 from xlate.phrases.table import PhraseTable
@@ -58,3 +62,39 @@ def occurrences_of(
     order = np.lexsort((rows_X5[:, PAIR], rows_X5[:, END], rows_X5[:, START], rows_X5[:, SENTENCE]))
     columns = np.ascontiguousarray(rows_X5[order].T)
     return Occurrences(columns[SENTENCE], columns[START], columns[END], columns[PAIR], columns[TIGHT].astype(np.bool_))
+
+
+@dataclass(frozen=True)
+class ListedPairs:
+    """N pairs of a table of P source phrases: those of phrase p begin at `offsets_P1[p]`, most frequent first.
+
+    `log_share_N` is ln p(e|f), by the counts that the pairs were listed by; -inf never occurs.
+    """
+
+    offsets_P1: Ints
+    pair_N: Ints
+    log_share_N: Floats
+
+    def of(self, phrase_I: AnyInts) -> tuple[Ints, Ints]:
+        """Where the pairs of I source phrases stand among the N, and offsets by phrase, (I + 1,)."""
+        return gathered(self.offsets_P1, phrase_I)
+
+
+def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs:
+    """The `most` pairs of each source phrase with the highest counts above 0, equal counts in the order of the table.
+
+    Args:
+        table: the pairs.
+        count_B: how often each was extracted, such as elsewhere than in one fold.
+        most: pairs of a source phrase.
+    """
+    sources = len(table.source_phrases)
+    seen = np.flatnonzero(np.asarray(count_B) > 0)
+    order = seen[np.lexsort((-count_B[seen], table.source_B[seen]))]
+    source_N = np.asarray(table.source_B[order], np.int64)
+    size_P = np.bincount(source_N, minlength=sources)
+    rank_N = np.arange(len(order)) - offsets_of(size_P)[source_N]
+    total_P = np.bincount(source_N, weights=count_B[order], minlength=sources)
+    kept = rank_N < most
+    share_N = count_B[order][kept] / total_P[source_N[kept]]
+    return ListedPairs(offsets_of(np.minimum(size_P, most)), order[kept], np.log(share_N))

@@ -1,27 +1,174 @@
-"""Extracts hierarchical rules: phrase pairs from which smaller ones were cut out (Chiang 2005, section 3.1)."""
+"""Extracts and scores hierarchical rules: phrase pairs from which smaller ones were cut out (Chiang 2005, section 3.1).
+
+The rules of a part of a corpus are a sorted run. Runs that exceed the memory are kept in scratch files, and all are
+merged at the end.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from xlate.align.lexical import LexicalTable
 from xlate.align.links import Links
-from xlate.array_types import Bools, Floats, Ints32
-from xlate.arrays.ragged import marked_in_rows, offsets_of
+from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
+from xlate.arrays.stored import ArrayStream
 from xlate.errors import InputError
-from xlate.kernels.counting.rule_extraction import ONE, RuleLimits, RuleStore, count_rules, new_rule_store
-from xlate.phrases.extract import LONGEST, check_linked, number_phrases, sentence_links
-from xlate.phrases.rule_runs import MergedRules, RuleRuns, sorted_run
-from xlate.phrases.rules import GAP, MOST_GAPS
-from xlate.phrases.table import select_phrases
+from xlate.kernels.counting.lexical import InnerLinks, lexical_weights, unlikely_words
+from xlate.kernels.counting.rule_extraction import (
+    ONE,
+    CountedRows,
+    Numbers,
+    RuleLimits,
+    RuleStore,
+    Totals,
+    count_rules,
+    merge_rows,
+    merge_sequences,
+    new_rule_store,
+)
+from xlate.kernels.counting.sides import PhrasePairs
+from xlate.phrases.extract import LONGEST, check_linked, number_nodes, number_phrases, sentence_links
+from xlate.phrases.table import (
+    DIRECT_LEXICAL,
+    DIRECT_PHRASE,
+    GAP,
+    INVERSE_LEXICAL,
+    INVERSE_PHRASE,
+    MOST_GAPS,
+    RuleTable,
+    check_lexical,
+    gaps_of,
+    select_phrases,
+    word_probabilities,
+)
 from xlate.progress import track
 from xlate.text.encoded import EncodedText, sides
 from xlate.text.vocabulary import END_ID
+
+SIDES = ("source", "target", "shape")
+
+
+class Run(NamedTuple):
+    """N rules, sorted by the rows of their source sides, target sides and shapes, which are sorted too."""
+
+    sequences: tuple[EncodedText, EncodedText, EncodedText]
+    rows: tuple[Ints32, Ints32, Ints32]
+    weight_N: Ints
+
+
+class MergedRules(NamedTuple):
+    """B rules over P source sides, Q target sides and X shapes, sorted by (source_B, target_B); weights as in `Run`."""
+
+    sources: EncodedText
+    targets: EncodedText
+    shapes: EncodedText
+    source_B: Ints32
+    target_B: Ints32
+    shape_B: Ints32
+    weight_B: Ints
+    totals: Totals
+
+
+def sorted_run(store: RuleStore) -> Run:
+    """The rules of a store as a run."""
+    rules, size = int(store.rules.size_1[0]), int(store.shaped.size_1[0])
+    keys = store.rules.keys_K[:rules]
+    sources, source_B = number_nodes(store.sources, (keys >> np.uint64(32)).astype(np.int32))
+    targets, target_B = number_nodes(store.targets, keys.astype(np.uint32).astype(np.int32))
+    order = np.argsort((source_B.astype(np.int64) << 32) | target_B)
+    rank_B = np.empty(rules, dtype=np.int64)
+    rank_B[order] = np.arange(rules)
+    keys_N = store.shaped.keys_K[:size]
+    shapes, shape_N = number_nodes(store.shapes, keys_N.astype(np.uint32).astype(np.int32))
+    rule_N = (keys_N >> np.uint64(32)).astype(np.int64)
+    order = np.argsort((rank_B[rule_N] << 32) | shape_N)
+    rule_N = rule_N[order]
+    rows = source_B[rule_N], target_B[rule_N], shape_N[order]
+    return Run((sources, targets, shapes), rows, store.weight_N[:size][order])
+
+
+class RuleRuns:
+    """Runs in a scratch folder; the last one need not be written when it is the only one."""
+
+    def __init__(self, scratch: Path | None = None) -> None:
+        """Runs in a folder of their own below `scratch`, or where temporary files go."""
+        self._scratch = scratch
+        self._files = ExitStack()
+        self._streams: dict[str, ArrayStream] = {}
+        self._folder = Path()
+        self._ends: list[tuple[int, ...]] = []
+
+    def __enter__(self) -> RuleRuns:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Removes the runs."""
+        self._files.close()
+
+    def __len__(self) -> int:
+        """How many runs were written."""
+        return len(self._ends)
+
+    def write(self, run: Run) -> None:
+        """Writes a run behind those that came before."""
+        ends = self._ends[-1] if self._ends else (0, 0, 0, 0)
+        for side, text, rows, end in zip(SIDES, run.sequences, run.rows, ends[:3], strict=True):
+            self._append(f"{side}_ids", text.ids_T)
+            self._append(f"{side}_lengths", np.diff(text.offsets_S1).astype(np.int32))
+            self._append(side, rows + np.int32(end))
+        self._append("weight", run.weight_N)
+        sizes = [len(text) for text in run.sequences] + [len(run.weight_N)]
+        self._ends.append(tuple(end + size for end, size in zip(ends, sizes, strict=True)))
+
+    def merge(self, last: Run, least: int = 0) -> MergedRules:
+        """The rules of all runs and of a last one; those with gaps that weigh less than `least` are left out."""
+        if not self._ends:
+            ends_RE = np.array([[0] * 4, [*map(len, last.sequences), len(last.weight_N)]], dtype=np.int64)
+            return _merge(list(last.sequences), [*last.rows, last.weight_N], ends_RE, least)
+        self.write(last)
+        for stream in self._streams.values():
+            stream.finish()
+        sequences = [EncodedText(self._open(f"{s}_ids"), offsets_of(self._open(f"{s}_lengths"))) for s in SIDES]
+        ends_RE = np.array([(0, 0, 0, 0), *self._ends], dtype=np.int64)
+        return _merge(sequences, [self._open(name) for name in (*SIDES, "weight")], ends_RE, least)
+
+    def _append(self, name: str, rows: AnyArray) -> None:
+        if not self._streams:
+            made = tempfile.TemporaryDirectory(prefix="rules-", dir=self._scratch)
+            self._folder = Path(self._files.enter_context(made))
+        if name not in self._streams:
+            stream = self._files.enter_context((self._folder / f"{name}.npy").open("wb"))
+            self._streams[name] = ArrayStream(stream, rows.dtype)
+        self._streams[name].append(rows)
+
+    def _open(self, name: str) -> AnyArray:
+        # Writable as far as compiled loops can see, so that they are not compiled twice.
+        mode: Literal["c"] | None = "c" if self._streams[name].rows else None
+        return np.asarray(np.load(self._folder / f"{name}.npy", mmap_mode=mode))
+
+
+def _merge(sequences: list[EncodedText], columns: list[AnyArray], ends_RE: Ints, least: int) -> MergedRules:
+    numbers, distinct = [], []
+    for text, ends_R1 in zip(sequences, ends_RE.T, strict=False):
+        number_N, row_M = merge_sequences(text.ids_T, text.offsets_S1, np.ascontiguousarray(ends_R1))
+        numbers.append(number_N)
+        distinct.append(select_phrases(text, row_M))
+    rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
+    totals = Totals(np.zeros(len(distinct[0]), dtype=np.int64), np.zeros(len(distinct[1]), dtype=np.int64))
+    least_P = np.where(gaps_of(distinct[0]) > 0, least, 0)
+    source_B, target_B, shape_B, weight_B = merge_rows(rows, Numbers(*numbers), totals, least_P)
+    sources, targets, shapes = distinct
+    return MergedRules(sources, targets, shapes, source_B, target_B, shape_B, weight_B, totals)
+
 
 # The second non-terminal in target sides while rules are counted; no sentence holds `</s>`.
 SECOND = END_ID
@@ -128,7 +275,9 @@ def extract_rules(
     """
     settings = settings or RuleSettings()
     merged = merged_rules(source, target, links, settings, scratch)
-    phrases, phrase_Q = number_phrases(_without_gaps(merged.targets))
+    is_gap_T, ends_Q1 = is_gap(merged.targets), merged.targets.offsets_S1
+    lengths_Q = np.diff(ends_Q1) - marked_in_rows(is_gap_T, ends_Q1)
+    phrases, phrase_Q = number_phrases(EncodedText(merged.targets.ids_T[~is_gap_T], offsets_of(lengths_Q)))
     phrase_B, swapped_B = phrase_Q[merged.target_B], _swapped(merged.targets)[merged.target_B]
     order = np.argsort((merged.source_B.astype(np.int64) << 32) | (phrase_B.astype(np.int64) << 1) | swapped_B)
     source_rows, source_B = np.unique(merged.source_B[order], return_inverse=True)
@@ -163,36 +312,20 @@ def merged_rules(
         InputError: see `extract_rules`.
     """
     check_linked(source, target, links)
-    limits = _limits(settings, anywhere)
+    extracted = {name: value for name, value in vars(settings).items() if name in RuleLimits._fields}
+    limits = RuleLimits(**extracted, anywhere=anywhere, first=GAP, second=SECOND)
     pairs, by_target = sides(source, target), sentence_links(links)
     store = new_rule_store()
     with RuleRuns(scratch) as runs:
         for first, last in track(list(_parts(source)), "rules"):
             store = count_rules(pairs, by_target, first, last, limits, store)
-            if GROWTH * _bytes(store) > settings.memory_mb << 20:
+            size = sum(array.nbytes for part in store[:-1] for array in part) + store.weight_N.nbytes
+            if GROWTH * size > settings.memory_mb << 20:
                 runs.write(sorted_run(store))
                 store = new_rule_store()
         run = sorted_run(store)
         del store
         return runs.merge(run, round(settings.least_count * ONE))
-
-
-def _limits(settings: RuleSettings, anywhere: bool) -> RuleLimits:
-    return RuleLimits(
-        source_span=settings.source_span,
-        target_span=settings.target_span,
-        symbols=settings.symbols,
-        gaps=settings.most_gaps,
-        least_gap=settings.least_gap,
-        least_links=settings.least_links,
-        adjacent=settings.adjacent,
-        loose_phrases=settings.loose_phrases,
-        loose_gaps=settings.loose_gaps,
-        shared=settings.shared_counts,
-        anywhere=anywhere,
-        first=GAP,
-        second=SECOND,
-    )
 
 
 def _parts(source: EncodedText) -> Iterator[tuple[int, int]]:
@@ -202,20 +335,10 @@ def _parts(source: EncodedText) -> Iterator[tuple[int, int]]:
     return pairwise([*firsts, len(source)])
 
 
-def _bytes(store: RuleStore) -> int:
-    return sum(array.nbytes for part in store[:-1] for array in part) + store.weight_N.nbytes
-
-
 def is_gap(text: EncodedText) -> Bools:
     """Which words of some sides are non-terminals, (T,)."""
     is_gap_T: Bools = (text.ids_T == GAP) | (text.ids_T == SECOND)
     return is_gap_T
-
-
-def _without_gaps(targets: EncodedText) -> EncodedText:
-    is_gap_T = is_gap(targets)
-    gaps_Q = marked_in_rows(is_gap_T, targets.offsets_S1)
-    return EncodedText(targets.ids_T[~is_gap_T], offsets_of(np.diff(targets.offsets_S1) - gaps_Q))
 
 
 def _swapped(targets: EncodedText) -> Bools:
@@ -224,3 +347,59 @@ def _swapped(targets: EncodedText) -> Bools:
     lengths_Q = np.diff(targets.offsets_S1)
     swapped_Q: Bools = (lengths_Q > 2) & (before_last_Q == SECOND)
     return swapped_Q
+
+
+def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSettings | None = None) -> RuleTable:
+    """Relative frequencies and lexical weights of counted rules, both ways.
+
+    p(γ|b̄β) is the count of the rule over that of its target side, b̄ with its non-terminals in their order, p(b̄β|γ)
+    that over the count of the source side. Lexical weights are those of phrase pairs (Koehn et al. 2003, section 4.4),
+    of the words of the rule alone. A target word is inserted when its probability is below `settings.unlikely` given
+    each source word of the rule and given NULL; a source word is deleted likewise (Bender et al. 2004).
+
+    Raises:
+        InputError: the lexical table lacks a word pair that is linked inside a rule.
+    """
+    settings = settings or RuleSettings()
+    links = _links(counts, settings)
+    pairs = PhrasePairs(
+        counts.source_B,
+        counts.target_B,
+        counts.source_sides.ids_T,
+        counts.source_sides.offsets_S1,
+        counts.target_phrases.ids_T,
+        counts.target_phrases.offsets_S1,
+    )
+    inverse_links = links._replace(source_K=links.target_K, target_K=links.source_K)
+    forward, backward = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
+    scores_B4 = np.empty((len(counts), 4))
+    scores_B4[:, INVERSE_PHRASE] = counts.count_B / counts.target_count_B
+    scores_B4[:, INVERSE_LEXICAL] = lexical_weights(pairs.inverse(), inverse_links, *backward, GAP)
+    scores_B4[:, DIRECT_PHRASE] = counts.count_B / counts.source_count_B
+    scores_B4[:, DIRECT_LEXICAL] = lexical_weights(pairs, links, *forward, GAP)
+    check_lexical(scores_B4, pairs)
+    return RuleTable(
+        source_sides=counts.source_sides,
+        target_phrases=counts.target_phrases,
+        source_B=counts.source_B,
+        target_B=counts.target_B,
+        swapped_B=counts.swapped_B,
+        count_B=counts.count_B,
+        scores_B4=scores_B4,
+        link_offsets_B1=links.offsets_X1,
+        link_source_K=links.source_K,
+        link_target_K=links.target_K,
+        insertion_B=unlikely_words(pairs, *forward, settings.unlikely, GAP),
+        deletion_B=unlikely_words(pairs.inverse(), *backward, settings.unlikely, GAP),
+    )
+
+
+def _links(counts: RuleCounts, settings: RuleSettings) -> InnerLinks:
+    """The internal links of each rule."""
+    column_K, source_K = np.divmod(
+        counts.shapes.ids_T[places_of(counts.shapes.offsets_S1, counts.shape_B)], settings.symbols
+    )
+    offsets_B1 = offsets_of(np.diff(counts.shapes.offsets_S1)[counts.shape_B])
+    rows_B = np.arange(len(counts), dtype=np.int32)
+    target_K = (settings.target_span - 1 - column_K).astype(np.int16)
+    return InnerLinks(rows_B, offsets_B1, source_K.astype(np.int16), target_K)

@@ -1,4 +1,4 @@
-"""Phrase tables: distinct phrase pairs with counts, internal links and the four Moses scores."""
+"""Tables of phrase pairs and of hierarchical rules, with counts, internal links and the four Moses scores."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from xlate.align.lexical import LexicalTable
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints16, Ints32, Uints
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.lexical import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.counting.sides import PhrasePairs
-from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.memory.hashing import HashTable, build_table
 from xlate.kernels.memory.trie import take_rows
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID
 
 KIND = "phrase table"
 LAYOUT = {
@@ -78,25 +79,18 @@ class PhraseTable:
         part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
         return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
 
-    def pairs_of(self, source_row: int) -> slice:
-        """The pairs of one source phrase, as a slice of the B rows."""
-        start, end = np.searchsorted(self.source_B, [source_row, source_row + 1])
-        return slice(int(start), int(end))
-
     def save(self, directory: str | Path) -> None:
         """Writes the table into a directory as a folder of arrays."""
         save_arrays(directory, KIND, arrays_of(self), words_of(self.source_phrases, self.target_phrases))
 
     @classmethod
-    def load(
-        cls, directory: str | Path, words: tuple[int, int] | None = None, *, memory_map: bool = True
-    ) -> PhraseTable:
-        """Reads what `save` wrote, by default memory-mapped (read-only); `words` are the sizes of its vocabularies.
+    def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> PhraseTable:
+        """Reads what `save` wrote, memory-mapped (read-only); `words` are the sizes of its vocabularies.
 
         Raises:
             InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
         """
-        stored = open_arrays(directory, KIND, LAYOUT, _check, memory_map=memory_map)
+        stored = open_arrays(directory, KIND, LAYOUT, _check)
         check_words(stored, words)
         return cls(**fields_of(stored, "source_phrases", "target_phrases"))
 
@@ -177,13 +171,16 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
     count_B = counts.count_B.astype(np.float64)
     source_count_P = np.bincount(counts.source_B, weights=count_B, minlength=len(counts.source_phrases))
     target_count_Q = np.bincount(counts.target_B, weights=count_B, minlength=len(counts.target_phrases))
-    scores_B4 = np.empty((len(counts), 4))
+    scores_B4, pairs = np.empty((len(counts), 4)), phrase_pairs(counts)
+    links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
+    turned = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
+    backward = word_probabilities(lexical, inverse=True)
     scores_B4[:, INVERSE_PHRASE] = count_B / target_count_Q[counts.target_B]
-    scores_B4[:, INVERSE_LEXICAL] = _inverse_lexical_weights(counts, lexical)
+    scores_B4[:, INVERSE_LEXICAL] = lexical_weights(pairs.inverse(), turned, *backward, NO_GAP)
     scores_B4[:, DIRECT_PHRASE] = count_B / source_count_P[counts.source_B]
-    scores_B4[:, DIRECT_LEXICAL] = _lexical_weights(counts, lexical)
-    check_lexical(scores_B4, phrase_pairs(counts))
-    links = places_of(counts.link_offsets_X1, counts.shape_B)
+    scores_B4[:, DIRECT_LEXICAL] = lexical_weights(pairs, links, *word_probabilities(lexical), NO_GAP)
+    check_lexical(scores_B4, pairs)
+    places = places_of(counts.link_offsets_X1, counts.shape_B)
     return PhraseTable(
         source_phrases=counts.source_phrases,
         target_phrases=counts.target_phrases,
@@ -192,8 +189,8 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
         count_B=count_B,
         scores_B4=scores_B4,
         link_offsets_B1=offsets_of(np.diff(counts.link_offsets_X1)[counts.shape_B]),
-        link_source_K=counts.link_source_K[links],
-        link_target_K=counts.link_target_K[links],
+        link_source_K=counts.link_source_K[places],
+        link_target_K=counts.link_target_K[places],
         source_count_P=source_count_P.astype(np.float64),
         target_count_Q=target_count_Q.astype(np.float64),
     )
@@ -233,25 +230,16 @@ def check_lexical(scores_B4: Floats, pairs: PhrasePairs) -> None:
 def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> Floats:
     """lex(e|f) of a table's pairs under other word probabilities, (B,); NaN where those lack a link inside a pair."""
     shape_B = np.arange(len(phrases), dtype=np.int32)
-    links = InnerLinks(
-        shape_B, *map(np.asarray, (phrases.link_offsets_B1, phrases.link_source_K, phrases.link_target_K))
-    )
-    table = build_table(lexical_keys(lexical.source_K, lexical.target_K))
-    return lexical_weights(phrase_pairs(phrases), links, table, lexical.target_given_source_K, NO_GAP)
+    columns = phrases.link_offsets_B1, phrases.link_source_K, phrases.link_target_K
+    links = InnerLinks(shape_B, *map(np.asarray, columns))
+    return lexical_weights(phrase_pairs(phrases), links, *word_probabilities(lexical), NO_GAP)
 
 
-def _lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> Floats:
-    """lex(e|f), shape (B,)."""
-    links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
-    table = build_table(lexical_keys(lexical.source_K, lexical.target_K))
-    return lexical_weights(phrase_pairs(counts), links, table, lexical.target_given_source_K, NO_GAP)
-
-
-def _inverse_lexical_weights(counts: PhraseCounts, lexical: LexicalTable) -> Floats:
-    """lex(f|e), shape (B,)."""
-    links = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
-    table = build_table(lexical_keys(lexical.target_K, lexical.source_K))
-    return lexical_weights(phrase_pairs(counts).inverse(), links, table, lexical.source_given_target_K, NO_GAP)
+def word_probabilities(lexical: LexicalTable, *, inverse: bool = False) -> tuple[HashTable, Floats]:
+    """p(target|source) of the linked words as `lexical_weights` takes it, or p(source|target)."""
+    if inverse:
+        return build_table(lexical_keys(lexical.target_K, lexical.source_K)), lexical.source_given_target_K
+    return build_table(lexical_keys(lexical.source_K, lexical.target_K)), lexical.target_given_source_K
 
 
 def lexical_keys(given_K: Ints32, word_K: Ints32) -> Uints:
@@ -315,3 +303,128 @@ def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
         if len(wrong):
             seen = f"{links_K[wrong[0]]} at {int(ends[0] + wrong[0])}"
             raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")
+
+
+# What stands in a source side for a non-terminal. No sentence holds the word `<s>`, so its number is free.
+GAP = BEGIN_ID
+# The most non-terminals of a rule.
+MOST_GAPS = 2
+RULES = "rule table"
+RULE_LAYOUT = {
+    "source_sides_ids": ("<i4", 1),
+    "source_sides_offsets": ("<i8", 1),
+    "target_phrases_ids": ("<i4", 1),
+    "target_phrases_offsets": ("<i8", 1),
+    "source_B": ("<i4", 1),
+    "target_B": ("<i4", 1),
+    "swapped_B": ("|b1", 1),
+    "count_B": ("<f8", 1),
+    "scores_B4": ("<f8", 2),
+    "link_offsets_B1": ("<i8", 1),
+    "link_source_K": ("<i2", 1),
+    "link_target_K": ("<i2", 1),
+    "insertion_B": ("<i2", 1),
+    "deletion_B": ("<i2", 1),
+}
+
+
+@dataclass(frozen=True)
+class RuleTable:
+    """B rules X → ⟨γ, b̄ β⟩ over P source sides γ and Q target phrases b̄, sorted by (source_B, target_B, swapped_B).
+
+    A source side is a row of word numbers, `GAP` for each non-terminal; b̄ is a phrase of one word or more; β are the
+    non-terminals of γ, those of the source from left to right, or with `swapped_B` from right to left (Watanabe et al.
+    2007, Eq. 2). Rows of `source_sides` and of `target_phrases` are in the order of a dictionary, by word numbers.
+
+    The four scores are p(γ|b̄β), lex(γ|b̄β), p(b̄β|γ), lex(b̄β|γ) as plain probabilities, in the columns of
+    `phrases.table`. The most frequent internal links of rule b lie between `link_offsets_B1[b]` and
+    `link_offsets_B1[b + 1]`: places in the source side, gaps counted, and in b̄, from 0, in the order (target, source).
+    `insertion_B` counts the target words of a rule that no word of its source side, nor NULL, makes likely;
+    `deletion_B` the source words likewise (Bender et al. 2004).
+
+    Example: the rules X → ⟨ne X1 pas, not X1⟩ and X → ⟨X1 de X2, of X2 X1⟩::
+
+        source_sides    ne GAP pas | GAP de GAP        source_B  0 1     swapped_B  False True
+        target_phrases  not | of                       target_B  0 1
+    """
+
+    source_sides: EncodedText
+    target_phrases: EncodedText
+    source_B: Ints32
+    target_B: Ints32
+    swapped_B: Bools
+    count_B: Floats
+    scores_B4: Floats
+    link_offsets_B1: Ints
+    link_source_K: Ints16
+    link_target_K: Ints16
+    insertion_B: Ints16
+    deletion_B: Ints16
+
+    def __len__(self) -> int:
+        """The number of rules B."""
+        return len(self.source_B)
+
+    def links(self, b: int) -> list[tuple[int, int]]:
+        """The internal links of rule b as (place in the source side, place in the target phrase)."""
+        part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
+        return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
+
+    def gaps(self) -> Ints:
+        """How many non-terminals each of the source sides has, (P,)."""
+        return gaps_of(self.source_sides)
+
+    def save(self, directory: str | Path) -> None:
+        """Writes the table into a directory as a folder of arrays."""
+        save_arrays(directory, RULES, arrays_of(self), words_of(self.source_sides, self.target_phrases))
+
+    @classmethod
+    def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> RuleTable:
+        """Reads what `save` wrote, memory-mapped (read-only); `words` are the sizes of its vocabularies.
+
+        Raises:
+            InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
+        """
+        stored = open_arrays(directory, RULES, RULE_LAYOUT, _check_rules)
+        check_words(stored, words)
+        return cls(**fields_of(stored, "source_sides", "target_phrases"))
+
+
+def _check_rules(stored: StoredArrays) -> None:
+    """Checks what a stored table has beyond one of phrase pairs: non-terminals, orders, inserted and deleted words."""
+    rules = len(stored["source_B"])
+    check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
+    check_pairs(stored, "source_sides", "target_phrases")
+    source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
+    gaps_P = gaps_of(source)
+    check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
+    words_P = np.diff(source.offsets_S1) - gaps_P
+    words_Q = np.diff(stored["target_phrases_offsets"])
+    for piece in pieces(rules):
+        ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
+        source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
+        _check_counts(stored, "insertion_B", piece, words_Q[target_B])
+        _check_counts(stored, "deletion_B", piece, words_P[source_B])
+        turned = np.flatnonzero(stored["swapped_B"][piece] & (gaps_P[source_B] < MOST_GAPS))
+        if len(turned):
+            seen = f"swapped rule {piece.start + int(turned[0])} with {gaps_P[source_B[turned[0]]]} non-terminals"
+            raise refuse(stored, "swapped_B", seen, f"{MOST_GAPS} non-terminals in a swapped rule")
+        places_K = np.repeat(source.offsets_S1[source_B], np.diff(ends)) + stored["link_source_K"][ends[0] : ends[-1]]
+        wrong = np.flatnonzero(source.ids_T[places_K] == GAP)
+        if len(wrong):
+            seen = f"a link to a non-terminal at {int(ends[0] + wrong[0])}"
+            raise refuse(stored, "link_source_K", seen, "links of words")
+
+
+def _check_counts(stored: StoredArrays, name: str, piece: slice, most: Ints) -> None:
+    """Checks that no rule of a piece has more inserted or deleted words than words."""
+    counts = stored[name][piece]
+    wrong = np.flatnonzero((counts < 0) | (counts > most))
+    if len(wrong):
+        seen = f"{counts[wrong[0]]} at {piece.start + int(wrong[0])}"
+        raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
+
+
+def gaps_of(source_sides: EncodedText) -> Ints:
+    """How many non-terminals each of P source sides has, (P,)."""
+    return marked_in_rows(np.asarray(source_sides.ids_T) == GAP, source_sides.offsets_S1)

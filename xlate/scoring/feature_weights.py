@@ -1,13 +1,17 @@
-"""Weights by feature name, from Moses or from a run, for n-best lists."""
+"""Weights by feature name, from Moses or from a run, and n-best lists under them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from xlate.candidates.nbest_columns import NbestArrays
+import numpy as np
+
+from xlate.array_types import Floats
+from xlate.candidates.nbest import NbestArrays
 from xlate.errors import InputError
+from xlate.formats.nbest_list import Hypothesis
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_row
@@ -163,3 +167,25 @@ def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
         expected="name= w w …, name w or name TAB w",
         remedy="mend or remove the line",
     )
+
+
+def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[Hypothesis]:
+    """Yields the hypotheses with new totals, each list best first; of equals, the one that stood first.
+
+    Args:
+        lists: the hypotheses of one sentence after the other, C in all.
+        score_C: their new totals, for example `NbestArrays.scores(weights)`.
+
+    Raises:
+        ValueError: not as many scores as hypotheses.
+    """
+    start = 0
+    for hypotheses in lists:
+        score_H = score_C[start : start + len(hypotheses)]
+        if len(score_H) != len(hypotheses):
+            raise ValueError(f"{len(score_C)} scores for {start + len(hypotheses)} hypotheses or more")
+        for place in np.argsort(-score_H, kind="stable"):
+            yield hypotheses[place].with_total(float(score_H[place]))
+        start += len(hypotheses)
+    if start != len(score_C):
+        raise ValueError(f"{len(score_C)} scores for {start} hypotheses")

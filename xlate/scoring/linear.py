@@ -1,8 +1,8 @@
 """The linear scorer: float features times weights plus bags of sparse weights, as modules.
 
 `LinearScorer` is the reference: it takes any batch and any device. Its EmbeddingBag takes ten times as long for the
-gradient of one column of weights as the compiled loops of `CompiledScorer`, for tuners that go through all lists again
-and again.
+gradient of one column of weights as the compiled loops of `CompiledScorer`, for tuners that go through all lists
+again and again.
 """
 
 from __future__ import annotations

@@ -7,14 +7,15 @@ which CUDA does in any order, would not.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.crossing import crossed_ids
+from xlate.candidates.batch import BETWEEN, CONTEXTS, RAGGED
+from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,12 @@ class Resident:
         def put(array: NDArray[np.generic]) -> Tensor:
             return torch.as_tensor(np.array(array), device=device)
 
-        plain = not len(candidates.candidate_part_offsets_C1)
-        return cls(
-            put(candidates.candidate_offsets_I1),
-            put(candidates.dense_CD),
-            put(candidates.gain_C),
-            put(candidates.base_C) if len(candidates.base_C) else None,
-            None if plain else put(candidates.part_offsets_I1),
-            None if plain else put(candidates.candidate_part_offsets_C1),
-            None if plain else put(candidates.candidate_parts_K),
-            put(candidates.part_id_offsets_P1),
-            put(candidates.part_ids_N),
-            put(candidates.part_values_N) if len(candidates.part_values_N) else None,
-            put(candidates.context_offsets_I1) if len(candidates.context_offsets_I1) else None,
-            put(candidates.contexts_X) if len(candidates.context_offsets_I1) else None,
-        )
+        optional = (("base_C",), BETWEEN, ("part_values_N",), CONTEXTS)
+        absent = {name for names in optional if not len(getattr(candidates, names[0])) for name in names}
+        held: dict[str, Any] = candidates._asdict()
+        loaded: dict[str, Any] = dict.fromkeys(absent)
+        loaded |= {name: put(array) for name, array in held.items() if name not in absent}
+        return cls(**loaded)
 
     def __len__(self) -> int:
         """The number of instances I."""
@@ -68,32 +60,17 @@ class Resident:
     def gather(self, instances: Tensor) -> Resident:
         """The given instances in that order, still on the device."""
         candidates, offsets_I1 = _gathered(self.candidate_offsets_I1, instances)
-        parts, part_offsets_I1, part_offsets_C1, parts_K = candidates, None, None, None
+        rows = {"I": instances, "C": candidates, "P": candidates}
+        made = {"candidate_offsets_I1": offsets_I1}
         if self.part_offsets_I1 is not None:
-            assert self.candidate_part_offsets_C1 is not None
-            assert self.candidate_parts_K is not None
-            parts, part_offsets_I1 = _gathered(self.part_offsets_I1, instances)
-            used, part_offsets_C1 = _gathered(self.candidate_part_offsets_C1, candidates)
-            parts_K = self.candidate_parts_K[used]
-        ids, id_offsets_P1 = _gathered(self.part_id_offsets_P1, parts)
-        contexts, context_offsets_I1 = None, None
-        if self.context_offsets_I1 is not None and self.contexts_X is not None:
-            held, context_offsets_I1 = _gathered(self.context_offsets_I1, instances)
-            contexts = self.contexts_X[held]
-        return Resident(
-            offsets_I1,
-            self.dense_CD[candidates],
-            self.gain_C[candidates],
-            None if self.base_C is None else self.base_C[candidates],
-            part_offsets_I1,
-            part_offsets_C1,
-            parts_K,
-            id_offsets_P1,
-            self.part_ids_N[ids],
-            None if self.part_values_N is None else self.part_values_N[ids],
-            context_offsets_I1,
-            contexts,
-        )
+            rows["P"], made["part_offsets_I1"] = _gathered(self.part_offsets_I1, instances)
+        held = {name: array for name, array in vars(self).items() if array is not None}
+        made |= {name: held[name][candidates] for name in ("dense_CD", "gain_C", "base_C") if name in held}
+        for offsets, (level, names) in RAGGED.items():
+            if offsets in held:
+                places, made[offsets] = _gathered(held[offsets], rows[level])
+                made |= {name: held[name][places] for name in names if name in held}
+        return replace(self, **made)
 
     def crossed(self, size: int) -> Resident:
         """As `CandidateBatch.crossed`: pairs of contexts and ids written out, for `size` weights."""

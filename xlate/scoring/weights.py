@@ -1,25 +1,125 @@
-"""Weights, and their file: safetensors with names and families of the sparse features, nothing that could run."""
+"""Weights, and their file: safetensors with names and families of the sparse features, nothing that could run.
+
+Local training compares blocks one for one, so every family of block bigrams comes out above 0 on average: more and
+smaller blocks earn more (Tillmann & Zhang 2007, section 5.4). `centred` leaves only what tells one bigram from
+another.
+"""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from xlate.array_types import AnyArray, Floats
+from xlate.array_types import AnyArray, AnyInts, Bytes, Floats, Ints, Ints32
+from xlate.arrays.ragged import places_of
 from xlate.errors import InputError
-from xlate.features.index import FeatureIndex, signature
-from xlate.scoring.stored_features import LearnedFeature, StoredFeatures, packed_names, weights_of_ids
+from xlate.features.index import FeatureIndex, Numbers, Ranges, ranges_of, signature
 from xlate.text.lines import atomic_write, unreadable
 from xlate.text.numbers import LARGEST_FLOAT32
 from xlate.text.opening import plain_file
+
+if TYPE_CHECKING:
+    # Not needed by those who only open weights.
+    from xlate.candidates.batch import CandidateBatch
+
+
+class LearnedFeature(NamedTuple):
+    """A sparse feature with its weight."""
+
+    family: str
+    name: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class StoredFeatures:
+    """The F features of a weight set as its file tells them; names are known of the A features that have a weight.
+
+    Attributes:
+        sizes: the families and how many features each has, in the order of the ids.
+        ids_A: the features that have a weight, ascending.
+        packed: their names, as `packed_names` gives them.
+    """
+
+    sizes: Sequence[tuple[str, int]]
+    ids_A: Ints32
+    packed: bytes
+
+    def __len__(self) -> int:
+        """The number of features F."""
+        return sum(size for _, size in self.sizes)
+
+    @property
+    def ranges(self) -> Ranges:
+        """The families with the ids of their features."""
+        return ranges_of(self.sizes)
+
+    def id(self, name: str) -> int:
+        """The id of the first feature with a weight and this name, -1 when there is none."""
+        return self._id_of.get(name, -1)
+
+    def names(self, ids: Numbers) -> Iterator[str]:
+        """The names of some features that have a weight.
+
+        Raises:
+            KeyError: one of them has none.
+        """
+        known = dict(zip(self.ids_A.tolist(), self._names_A, strict=True))
+        return (known[feature] for feature in ids.tolist())
+
+    def learned(self, sparse_F: Floats) -> Iterator[LearnedFeature]:
+        """The features whose weight is not 0, in the order of their ids."""
+        ends = [ids.stop for _, ids in self.ranges]
+        weights = sparse_F[self.ids_A].tolist()
+        for feature, name, weight in zip(self.ids_A.tolist(), self._names_A, weights, strict=True):
+            if weight:
+                yield LearnedFeature(self.sizes[bisect_right(ends, feature)][0], name, weight)
+
+    @cached_property
+    def _names_A(self) -> list[str]:
+        text = zlib.decompress(self.packed).decode("utf-8") if len(self.ids_A) else None
+        return [] if text is None else text.split("\n")
+
+    @cached_property
+    def _id_of(self) -> dict[str, int]:
+        return dict(zip(reversed(self._names_A), self.ids_A[::-1].tolist(), strict=True))
+
+
+def packed_names(names: Iterable[str], path: str | Path) -> Bytes:
+    """Names as compressed lines of UTF-8.
+
+    Raises:
+        InputError: one holds a line end; `path` is the file they are for.
+    """
+    listed = list(names)
+    if "\n" in "".join(listed):
+        raise InputError("a line end in a feature name", file=path, seen=repr(next(n for n in listed if "\n" in n)))
+    return np.frombuffer(zlib.compress("\n".join(listed).encode("utf-8"), 6), dtype=np.uint8)
+
+
+def weights_of_ids(ids_A: AnyArray, values_A: AnyArray, size: int) -> AnyArray:
+    """All weights of so many features, (size,), 0 where no id has one.
+
+    Raises:
+        ValueError: ids that do not rise or are too large, or another number of values.
+    """
+    ascending = len(ids_A) < 2 or bool((np.diff(ids_A) > 0).all())
+    if len(ids_A) != len(values_A) or not ascending or (len(ids_A) and not 0 <= ids_A[0] <= ids_A[-1] < size):
+        raise ValueError(f"{len(values_A)} weights of {len(ids_A)} features that are not among {size}")
+    sparse_F = np.zeros(size, dtype=values_A.dtype)
+    sparse_F[ids_A] = values_A
+    return sparse_F
+
 
 # What the file of a run is called.
 WEIGHTS_FILE = "weights.safetensors"
@@ -163,14 +263,22 @@ def load_weights(path: str | Path) -> WeightsFile:
         tensors = load_tensors(raw)
         described = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
         described = json.loads(described[KEY])
-        earlier = described["format"] == EARLIER
-        if not earlier:
-            if described["format"] != FORMAT:
-                raise ValueError(f"format {described['format']!r}")
-            # safetensors notices a changed length, not a changed value.
-            if described.pop("crc32") != _crc32(described, tensors):
-                raise ValueError("its checksum differs")
-            file = _unpacked(described, tensors)
+        if described["format"] == EARLIER:
+            raise InputError(
+                "weights of an earlier version",
+                file=path,
+                seen=EARLIER,
+                expected=FORMAT,
+                remedy="remove the folder of the run, and train or import it again",
+            )
+        if described["format"] != FORMAT:
+            raise ValueError(f"format {described['format']!r}")
+        # safetensors notices a changed length, not a changed value.
+        if described.pop("crc32") != _crc32(described, tensors):
+            raise ValueError("its checksum differs")
+        file = _unpacked(described, tensors)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             "not a usable weights file",
@@ -179,14 +287,6 @@ def load_weights(path: str | Path) -> WeightsFile:
             expected=FORMAT,
             remedy="train again, or copy the file again",
         ) from error
-    if earlier:
-        raise InputError(
-            "weights of an earlier version",
-            file=path,
-            seen=EARLIER,
-            expected=FORMAT,
-            remedy="remove the folder of the run, and train or import it again",
-        )
     _check_finite(file.sets, path, "train again, or copy the file again")
     return file
 
@@ -224,3 +324,26 @@ def _crc32(described: Mapping[str, Any], tensors: Mapping[str, AnyArray]) -> str
         checksum = zlib.crc32(f"{name} {tensor.dtype} {tensor.shape}".encode(), checksum)
         checksum = zlib.crc32(np.ascontiguousarray(tensor).tobytes(), checksum)
     return f"{checksum:08x}"
+
+
+def centred(weights: Weights, families: Ranges, count_F: AnyInts) -> Weights:
+    """Weights of which each family has the mean 0 over the occurrences of its features.
+
+    Args:
+        weights: with F sparse ones.
+        families: the ids of each family.
+        count_F: how often each feature occurs; a family that does not stays as it is.
+    """
+    sparse_F = weights.sparse_F.copy()
+    for _, ids in families:
+        total = int(count_F[ids].sum())
+        if total:
+            sparse_F[ids] -= (sparse_F[ids] @ count_F[ids]) / total
+    return replace(weights, sparse_F=sparse_F)
+
+
+def true_occurrences(events: CandidateBatch, features: int) -> Ints:
+    """How often each of so many features occurs in true candidates, those of a gain above 0; a plain batch."""
+    true_C = np.flatnonzero(np.asarray(events.gain_CG)[:, 0] > 0)
+    ids_M = np.asarray(events.part_ids_N)[places_of(events.part_id_offsets_P1, true_C)]
+    return np.bincount(ids_M, minlength=features)

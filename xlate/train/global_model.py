@@ -20,7 +20,7 @@ from torch import Tensor
 
 from xlate.array_types import AnyArray
 from xlate.candidates.lattice import LatticeExample
-from xlate.candidates.sampler import epoch_order
+from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.progress import tell, track

@@ -10,13 +10,11 @@ import numpy as np
 import torch
 
 from xlate.array_types import Floats, Ints
-from xlate.candidates.readahead import will_need
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, will_need
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass
-from xlate.losses.automatic import slopes
-from xlate.losses.loss import Loss, Needs, loss_of, losses
+from xlate.losses.loss import Loss, Needs, loss_of, losses, slopes
 from xlate.scoring.resident import Resident
 from xlate.scoring.weights import Weights
 from xlate.updates.rule import Arrays, UpdateRule

@@ -19,9 +19,8 @@ from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
 from xlate.kernels.learning.predicted import PredictedParts, predicted_losses, predicted_pass, predicted_room
 from xlate.kernels.learning.updates import Learned
-from xlate.losses.automatic import slopes
-from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of
-from xlate.losses.segments import segment_argmax
+from xlate.losses.lists import segment_argmax
+from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.resident import Resident
 from xlate.train.checkpoint import STATE, Arrays, Checkpoint

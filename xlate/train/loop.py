@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Ints
-from xlate.candidates.sampler import epoch_order, spread
-from xlate.candidates.store import CandidateStore
+from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
-from xlate.kernels.learning.prediction import prediction_errors
+from xlate.kernels.learning.instances import prediction_errors
 from xlate.losses.loss import Loss
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights

@@ -15,12 +15,10 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.pool import chosen, pool
-from xlate.candidates.units import with_ids
-from xlate.features.index import GrowingIndex
+from xlate.candidates.lists import chosen, pool, with_ids
+from xlate.features.structure import StructureFeatures
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.lists import list_room
-from xlate.kernels.learning.online import begin_list, step_list
+from xlate.kernels.learning.lists import begin_list, list_room, step_list
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.updates import Learned, settle_all
 from xlate.metrics.objective import OracleDocument
@@ -75,7 +73,7 @@ class OnlineLearner:
         update: OnlineUpdate,
         settings: StepSettings,
         document: OracleDocument,
-        growing: GrowingIndex | None = None,
+        growing: StructureFeatures | None = None,
     ) -> None:
         self.growing = growing
         self.names, self.update, self.settings, self.document = start.dense_names, update, settings, document

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.pool import pool
+from xlate.candidates.lists import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
 from xlate.errors import InputError
 from xlate.metrics.objective import BLEU, Objective

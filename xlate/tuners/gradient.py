@@ -24,9 +24,9 @@ from torch import Tensor
 
 from xlate.array_types import AnyFloats, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.spread import spread_within_lists
+from xlate.candidates.lists import spread_within_lists
 from xlate.errors import InputError
-from xlate.losses.loss import Loss, told
+from xlate.losses.loss import Loss, gains_for
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.linear import CompiledScorer
@@ -90,7 +90,7 @@ def descend(
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     scorer = CompiledScorer(arrays, lists.dense_CD / spread_D, start.dense_D * spread_D, start.sparse_F)
     trained_D = trained(settings.trained_D, start)
-    gains = told(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
+    gains = gains_for(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
     gain, offsets = torch.as_tensor(gains), torch.as_tensor(lists.candidate_offsets_I1)
     penalised = _Penalised(
         scorer, lambda scores: loss(scores, gain, offsets), torch.as_tensor(trained_D), settings, len(lists)

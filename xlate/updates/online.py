@@ -19,8 +19,8 @@ import numpy as np
 from xlate.array_types import Bools, Floats, Ints, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.kernels.learning.lists import slopes_of_list
 from xlate.kernels.learning.margins import inner_products, largest_margins
-from xlate.kernels.learning.online import list_slopes
 from xlate.kernels.learning.updates import Rule
 from xlate.losses.loss import Loss, Needs, best_as_truth
 
@@ -214,5 +214,5 @@ class LossSteps(OnlineUpdate):
         if self.loss.needs is Needs.TRUTH:
             gains = best_as_truth(gains, np.array([0, len(gains)])).astype(np.float32)
         numbers = self.loss.numbers_array
-        loss, slope_C = list_slopes(given.score_C, gains, numbers, self._state, self._pointer)
+        loss, slope_C = slopes_of_list(given.score_C, gains, numbers, self._state, self._pointer)
         return OnlineStep(self.eta * slope_C, loss)

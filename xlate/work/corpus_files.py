@@ -1,17 +1,24 @@
-"""Which files a corpus is read from."""
+"""Which files a corpus is read from, what its settings mean together, and what its stage depends on."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from xlate.errors import InputError
+from xlate.text.classes import read_classes, write_classes
+from xlate.text.factors import FactorNames
 from xlate.text.folders import WholeFolder, holds, without_mark
+from xlate.text.json_files import Fields
 from xlate.text.lines import atomic_write
+from xlate.text.tagging import Tagger, hanta_version, open_tagger
 from xlate.work.settings import DataConfig
+from xlate.work.stages import file_hash
 
 SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")
@@ -24,6 +31,7 @@ class CorpusFiles:
     """The files a data configuration names, with every placeholder filled in.
 
     Attributes:
+        held: the files of text by split and side.
         tagger_classes: the word classes that the source is tagged with.
         factors: by split and side, the files of each factor that has files of its own, one for each text.
         documents: by split, the files that name the document of each sentence, one for each text.
@@ -31,12 +39,7 @@ class CorpusFiles:
 
     source_language: str
     target_language: str
-    train_source: list[Path]
-    train_target: list[Path]
-    dev_source: Path | None
-    dev_references: list[Path]
-    test_source: Path | None
-    test_references: list[Path]
+    held: Mapping[tuple[str, str], list[Path]]
     lm_text: list[Path]
     tagger_classes: Path | None = None
     factors: Mapping[tuple[str, str], Mapping[str, list[Path]]] = field(default_factory=dict)
@@ -44,19 +47,15 @@ class CorpusFiles:
 
     def all(self) -> list[Path]:
         """Every file of text, in a fixed order."""
-        single = [path for path in (self.dev_source, self.test_source) if path is not None]
-        many = (self.train_source, self.train_target, self.dev_references, self.test_references, self.lm_text)
-        return [path for group in many for path in group] + single
+        many = [
+            self.texts(split, side) for split, side in (("train", "source"), *((split, "target") for split in SPLITS))
+        ]
+        single = [self.texts(split, "source") for split in SPLITS[1:]]
+        return [path for paths in (*many, self.lm_text, *single) for path in paths]
 
     def texts(self, split: str, side: str) -> list[Path]:
         """The files of a side of `train`, `dev` or `test`."""
-        if split == "train":
-            return self.train_source if side == "source" else self.train_target
-        source, references = {
-            "dev": (self.dev_source, self.dev_references),
-            "test": (self.test_source, self.test_references),
-        }[split]
-        return references if side == "target" else [source] if source is not None else []
+        return self.held[split, side]
 
     def factors_of(self, split: str, side: str, number: int) -> dict[str, Path]:
         """The files of the factors that stand beside one of the texts of a side."""
@@ -89,17 +88,23 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
 
     factors: dict[tuple[str, str], dict[str, list[Path]]] = {}
     for key, templates in data.factor_files.items():
-        split, side, name = _factor_key(key)
-        factors.setdefault((split, side), {})[name] = [fill(t) for t in templates]
+        found = _FACTOR_FILES.fullmatch(key)
+        if found is None:
+            expected = "SPLIT_SIDE_FACTOR, such as train_source_pos"
+            raise InputError("not files of a factor", seen=f"data.factor_files.{key}", expected=expected)
+        factors.setdefault((found[1], found[2]), {})[found[3]] = [fill(t) for t in templates]
+    texts = {
+        ("train", "source"): data.train_source,
+        ("train", "target"): data.train_target,
+        ("dev", "source"): [data.dev_source] if data.dev_source else [],
+        ("dev", "target"): data.dev_references,
+        ("test", "source"): [data.test_source] if data.test_source else [],
+        ("test", "target"): data.test_references,
+    }
     files = CorpusFiles(
         source_language=source,
         target_language=target,
-        train_source=[fill(t) for t in data.train_source],
-        train_target=[fill(t) for t in data.train_target],
-        dev_source=fill(data.dev_source) if data.dev_source else None,
-        dev_references=[fill(t) for t in data.dev_references],
-        test_source=fill(data.test_source) if data.test_source else None,
-        test_references=[fill(t) for t in data.test_references],
+        held={key: [fill(t) for t in templates] for key, templates in texts.items()},
         lm_text=[fill(t) for t in data.lm_text],
         tagger_classes=fill(data.tagger_classes) if data.tagger_classes else None,
         factors=factors,
@@ -109,19 +114,12 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
     return files
 
 
-def _factor_key(key: str) -> tuple[str, str, str]:
-    found = _FACTOR_FILES.fullmatch(key)
-    if found is None:
-        expected = "SPLIT_SIDE_FACTOR, such as train_source_pos"
-        raise InputError("not files of a factor", seen=f"data.factor_files.{key}", expected=expected)
-    return found[1], found[2], found[3]
-
-
 def _check_pairing(files: CorpusFiles) -> None:
-    if not files.train_source or len(files.train_source) != len(files.train_target):
+    sources, targets = (len(files.texts("train", side)) for side in SIDES)
+    if not sources or sources != targets:
         raise InputError(
             "training files do not pair up",
-            seen=f"{len(files.train_source)} source and {len(files.train_target)} target files",
+            seen=f"{sources} source and {targets} target files",
             expected="as many of one as of the other, at least one",
         )
     beside = {f"data.documents.{split}": (paths, split, "source") for split, paths in files.documents.items()}
@@ -161,3 +159,201 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
         corpus.write(aside, train=size.train, dev=size.dev, test=size.test, factored=size.factored)
         with atomic_write(aside / MADE) as stream:
             stream.write(wanted.encode("utf-8"))
+
+
+CASES = ("true", "lower", "keep")
+PARTS = (*SPLITS, "lm_text")
+_FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class SideFactors:
+    """The factors of one side: those `joined` to the words of its files, and `all` of them in their order."""
+
+    joined: FactorNames
+    all: FactorNames
+
+
+def side_factors(data: DataConfig, files: CorpusFiles, side: str) -> SideFactors:
+    """Which factors a side has: first those that are joined to its words, then those with files of their own."""
+    joined = data.source_factors if side == "source" else data.target_factors
+    own = list(files.factors.get(("train", side), {}))
+    separator = data.factor_separator
+    return SideFactors(FactorNames(tuple(joined), separator), FactorNames((*joined, *own), separator))
+
+
+def check_settings(data: DataConfig, files: CorpusFiles) -> None:
+    """Looks whether the settings of a corpus can be met together.
+
+    Raises:
+        InputError: they cannot.
+    """
+    if data.case not in CASES:
+        raise InputError("unknown casing", seen=data.case, expected=", ".join(CASES))
+    unknown = [part for part in data.tokenized if part not in PARTS]
+    if unknown:
+        raise InputError("unknown part of a corpus", seen=f"data.tokenized={unknown}", expected=", ".join(PARTS))
+    if data.dev_pairs and data.dev_source is not None:
+        raise InputError(
+            "pairs cannot be held out of the training text as a dev set",
+            seen=f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
+            expected="no dev set of its own",
+            remedy="leave out one of the two settings",
+        )
+    for side in SIDES:
+        _check_factors(data, files, side)
+
+
+def check_dev_set(data: DataConfig) -> None:
+    """Looks whether there is a dev set with references, which trainings learn or choose by.
+
+    Raises:
+        InputError: there is none, and none was said to be needed.
+    """
+    if data.dev_source is not None and not data.dev_references:
+        raise InputError(
+            "a dev set without references",
+            file=data.dev_source,
+            seen="data.dev_references is empty",
+            expected="data.dev_references=[FILE,…]",
+            remedy="without translations of this text, data.dev_pairs=1000 takes the last 1000 training pairs",
+        )
+    if data.dev_source is None and data.dev_pairs is None:
+        raise InputError(
+            "no dev set",
+            seen="neither data.dev_source nor data.dev_pairs is set",
+            expected="data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
+            remedy="data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 goes without, which few "
+            "trainings can",
+        )
+
+
+def _check_factors(data: DataConfig, files: CorpusFiles, side: str) -> None:
+    names = side_factors(data, files, side).all.names
+    wrong = [name for name in names if not _FACTOR.fullmatch(name) or names.count(name) > 1]
+    if wrong:
+        raise InputError(f"not the name of a {side} factor", seen=wrong[0], expected="a short name, each once")
+    _check_factor_files(files, side)
+    if names and (data.tokenize or set(data.tokenized) & set(SPLITS)):
+        raise InputError(
+            "text with factors is not tokenised, for they belong to its tokens",
+            seen=f"factors {', '.join(names)}, data.tokenize={data.tokenize}, data.tokenized={data.tokenized}",
+            expected="data.tokenize=false, and no data.tokenized",
+            remedy="tokenise first, then find the factors of the tokens; or let data.tagger find them in raw text",
+        )
+    separator = data.factor_separator
+    if names and (not separator or any(c.isspace() for c in separator)):
+        raise InputError("cannot stand between factors", seen=repr(separator), expected="a mark without blanks")
+
+
+def _check_factor_files(files: CorpusFiles, side: str) -> None:
+    """A factor of the training text is one of every source too; references may do without."""
+    trained = files.factors.get(("train", side), {}).keys()
+    for split in SPLITS[1:]:
+        held = files.factors.get((split, side), {}).keys()
+        wanted = trained if held or (side == "source" and files.texts(split, side)) else held
+        if held != wanted:
+            seen = ", ".join(f"{split}_{side}_{name}" for name in sorted(held)) or "none"
+            expected = ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as of the training text"
+            raise InputError("the factors of a text differ", seen=f"data.factor_files: {seen}", expected=expected)
+
+
+def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
+    """All that the corpus stage depends on."""
+    # Named only where they are given.
+    later: dict[str, Any] = {
+        "dev_pairs": data.dev_pairs or None,
+        "tokenized": sorted(data.tokenized),
+        "factors": {
+            side: {
+                "joined": list(factors.joined.names),
+                "separator": factors.joined.separator,
+                "files": {
+                    f"{split}_{name}": [file_hash(path) for path in paths]
+                    for split in SPLITS
+                    for name, paths in files.factors.get((split, side), {}).items()
+                },
+            }
+            for side in SIDES
+            if (factors := side_factors(data, files, side)).all.names
+        },
+        "tagger": tagger_record(data, files),
+        "documents": {split: [file_hash(path) for path in paths] for split, paths in files.documents.items()},
+        "document_pattern": data.document_pattern if files.documents else None,
+    }
+    return {
+        "files": [file_hash(path) for path in files.all()],
+        "references": [len(files.texts(split, "target")) for split in SPLITS[1:]],
+        "languages": [files.source_language, files.target_language],
+        "tokenize": data.tokenize,
+        "case": data.case,
+        "max_words": data.max_words,
+        "max_sentences": data.max_sentences,
+        **{key: value for key, value in later.items() if value},
+        "version": 2,
+    }
+
+
+log = logging.getLogger(__name__)
+CLASSES = "classes"
+# What a work directory says of its tagger; the version is that of HanTa, or the SHA-256 of the file of classes.
+TAGGER: Fields = {"name": str, "version": str}
+STORED_CLASSES = "tagger.classes"
+
+
+def tagger_record(data: DataConfig, files: CorpusFiles) -> dict[str, str]:
+    """The tagger of a corpus and its version, nothing when it has none.
+
+    Raises:
+        InputError: settings that cannot be met together; HanTa is asked for and not installed; a file of classes that
+            cannot be read.
+    """
+    _check_tagger(data, files)
+    if data.tagger is None:
+        return {}
+    if files.tagger_classes is None:
+        return {"name": data.tagger, "version": hanta_version()}
+    return {"name": data.tagger, "version": file_hash(files.tagger_classes)}
+
+
+def keep_tagger(data: DataConfig, files: CorpusFiles, folder: Path) -> Tagger | None:
+    """Opens the tagger of a corpus, and keeps its classes in the folder of the stage.
+
+    Raises:
+        InputError: as `tagger_record` and `open_tagger` do.
+    """
+    if not tagger_record(data, files):
+        return None
+    if files.tagger_classes is not None:
+        write_classes(folder / STORED_CLASSES, read_classes(files.tagger_classes))
+    return open_tagger(files.source_language, files.tagger_classes)
+
+
+def kept_tagger(record: Mapping[str, str], language: str, folder: Path) -> Tagger:
+    """The tagger that a corpus was prepared with; a warning when HanTa has another version by now.
+
+    Raises:
+        InputError: as `open_tagger` does.
+    """
+    if record["name"] == CLASSES:
+        return open_tagger(language, folder / STORED_CLASSES)
+    if (installed := hanta_version()) != record["version"]:
+        log.warning("%s was tagged by HanTa %s, and HanTa is %s now", folder, record["version"], installed)
+    return open_tagger(language)
+
+
+def _check_tagger(data: DataConfig, files: CorpusFiles) -> None:
+    if (data.tagger == CLASSES) != (files.tagger_classes is not None):
+        raise InputError(
+            "a tagger by word classes needs their file, and no other does",
+            seen=f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
+            expected="data.tagger=classes data.tagger_classes=FILE, or none of the two",
+        )
+    own = [*data.source_factors, *files.factors.get(("train", "source"), {})]
+    if data.tagger is not None and own:
+        raise InputError(
+            "a source with factors of its own is not tagged",
+            seen=f"data.tagger={data.tagger}, factors {', '.join(own)}",
+            expected="one of the two",
+            remedy="for several factors write them into the text: xlate tag writes one",
+        )

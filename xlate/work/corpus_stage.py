@@ -1,40 +1,138 @@
-"""The first stage of prepare: from raw text files to tokens, cases, vocabularies, factors and documents."""
+"""The first stage of prepare: from raw text files to tokens, cases, vocabularies, factors and documents.
+
+Independent parts run in processes, as far as there are cores.
+"""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from xlate.align.copies import copy_groups
 from xlate.arrays.stored import save_arrays
 from xlate.errors import InputError
-from xlate.text.factors import FactoredLines
+from xlate.progress import speak_in_fork, track
+from xlate.search.workers import Workers
+from xlate.text.documents import Documents, joined_documents, read_documents
+from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.json_files import write_json
-from xlate.text.lines import drop_unusable, read_lines, write_lines
+from xlate.text.lines import check_reference, check_sides, drop_unusable, read_lines, write_lines
+from xlate.text.tagging import POS, Tagger
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary, check_reserved
-from xlate.work.annotated_text import AnnotatedText, read_split, read_training, with_tags
-from xlate.work.annotation_store import (
-    copies_folder,
-    documents_folder,
-    factor_folder,
-    save_copies,
-    save_documents,
-    save_factor,
-)
-from xlate.work.corpus_files import SIDES, CorpusFiles
-from xlate.work.corpus_settings import check_settings, side_factors
-from xlate.work.directory import VOCABULARIES
-from xlate.work.prepared_side import PreparedSide
+from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, side_factors, tagger_record
+from xlate.work.corpus_text import PreparedSide
+from xlate.work.directory import VOCABULARIES, save_copies, save_documents, save_factor
 from xlate.work.settings import DataConfig
-from xlate.work.side_by_side import side_by_side
-from xlate.work.tagging import keep_tagger, tagger_record
+
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """What each of some tasks returns; they run in forked processes, as far as there are cores.
+
+    What comes out is the same as if they ran one after the other; tasks must not depend on each other. None runs here:
+    threads that a task starts for its loops are not there in processes forked later, which would wait for them.
+
+    Raises:
+        InputError: a process died; what a task raises.
+    """
+    if cores() < 2 or len(tasks) < 2:
+        return [task() for task in tasks]
+
+    def work(start: int, chunk: Sequence[Any]) -> list[Result]:
+        del start
+        speak_in_fork()
+        return [tasks[number]() for number in chunk]
+
+    with Workers(work, min(cores(), len(tasks)), "prepared") as workers:
+        try:
+            for number in range(len(tasks)):
+                workers.give(number, [number])
+            return [workers.take()[0] for _ in tasks]
+        except BaseException:
+            # A signal, or an error: nobody waits for what the others are at.
+            workers.end()
+            raise
+
+
+@dataclass(frozen=True)
+class AnnotatedText:
+    """A source, its translations (one of the training text, any number elsewhere) and perhaps its documents."""
+
+    source: FactoredLines
+    targets: list[FactoredLines]
+    documents: Documents | None
+
+    def rows(self, rows: Iterable[int]) -> AnnotatedText:
+        """Some of the sentences, in their order."""
+        chosen = list(rows)
+        documents = None if self.documents is None else self.documents.rows(chosen)
+        return AnnotatedText(self.source.rows(chosen), [target.rows(chosen) for target in self.targets], documents)
+
+
+def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[str]]) -> AnnotatedText:
+    """A text with the tags of its source; `sentences` are the source's words as they were written."""
+    tags = [tagger.tags(words) for words in track(sentences, "tagging")]
+    return replace(text, source=replace(text.source, factors={POS: tags}))
+
+
+def read_side(split: str, side: str, number: int, files: CorpusFiles, data: DataConfig) -> FactoredLines:
+    """One text of a split with its factors; raises what `read_factored` raises."""
+    joined = side_factors(data, files, side).joined
+    return read_factored(files.texts(split, side)[number], joined, files.factors_of(split, side, number))
+
+
+def documents_of(split: str, lengths: list[int], files: CorpusFiles, data: DataConfig) -> Documents | None:
+    """The documents of a split whose files have so many lines; raises what `read_documents` raises."""
+    if split not in files.documents:
+        return None
+    paths = zip(files.documents[split], lengths, strict=True)
+    return joined_documents([read_documents(path, length, data.document_pattern) for path, length in paths])
+
+
+def read_training(files: CorpusFiles, data: DataConfig) -> AnnotatedText:
+    """The training text of all its files.
+
+    Raises:
+        InputError: sides of unequal length; a file that cannot be used.
+    """
+    sides: list[list[FactoredLines]] = [[], []]
+    for number, path in enumerate(files.texts("train", "source")):
+        source, target = (read_side("train", side, number, files, data) for side in ("source", "target"))
+        check_sides(path, len(source), files.texts("train", "target")[number], len(target))
+        sides[0].append(source)
+        sides[1].append(target)
+    documents = documents_of("train", [len(text) for text in sides[0]], files, data)
+    return AnnotatedText(joined_lines(sides[0]), [joined_lines(sides[1])], documents)
+
+
+def read_split(split: str, files: CorpusFiles, data: DataConfig) -> AnnotatedText:
+    """The source of `dev` or `test` and its references.
+
+    Raises:
+        InputError: a reference of another length; a file that cannot be used.
+    """
+    source = read_side(split, "source", 0, files, data)
+    references = []
+    for number, path in enumerate(files.texts(split, "target")):
+        references.append(read_side(split, "target", number, files, data))
+        check_reference(path, len(references[-1]), len(source))
+    return AnnotatedText(source, references, documents_of(split, [len(source)], files, data))
+
 
 log = logging.getLogger(__name__)
 
@@ -57,18 +155,22 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     tokens = dict(zip(SIDES, side_by_side(cut), strict=True))
     kept, dropped = drop_unusable(tokens["source"], tokens["target"], max_words=data.max_words)
     total = len(text.source)
-    _tell_dropped(dropped, total)
+    for reason, count in dropped.items():
+        if count:
+            log.warning("%d of %d training pairs left out: %s", count, total, reason)
     if not len(kept):
         raise InputError(
             "an empty corpus",
-            file=files.train_source[0],
+            file=files.texts("train", "source")[0],
             seen=f"{total} pairs, none usable",
             expected=f"pairs with words on both sides, at most {data.max_words} a side",
         )
     figures: dict[str, Any] = {"pairs": len(kept), "dropped": total - len(kept)}
     for side in SIDES:
         chosen = [tokens[side][i] for i in kept]
-        caser = _caser(data.case, chosen, folder / f"truecase.{side}")
+        caser = Truecaser.train(chosen) if data.case == "true" else None
+        if caser is not None:
+            caser.save(folder / f"truecase.{side}")
         prepared = PreparedSide(preprocessors[side], data.case, caser)
         cased = [prepared.cased(tokens) for tokens in chosen]
         check_reserved(cased, files.texts("train", side), kept)
@@ -83,7 +185,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
             check_reserved(lm_tokens, files.lm_text)
             write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
     group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
-    save_copies(copies_folder(folder), group_S)
+    save_copies(folder / "copies", group_S)
     figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
     text = text.rows(kept)
     if tagger is not None:
@@ -167,20 +269,6 @@ def _save_annotations(folder: Path, split: str, text: AnnotatedText) -> None:
     for side, texts in (("source", [text.source]), ("target", text.targets)):
         for number, lines in enumerate(texts):
             for name, values in lines.factors.items():
-                save_factor(factor_folder(folder, side, name), split, values, number)
+                save_factor(folder / "factors" / f"{side}.{name}", split, values, number)
     if text.documents is not None:
-        save_documents(documents_folder(folder, split), text.documents)
-
-
-def _caser(case: str, sentences: list[list[str]], path: Path) -> Truecaser | None:
-    if case != "true":
-        return None
-    caser = Truecaser.train(sentences)
-    caser.save(path)
-    return caser
-
-
-def _tell_dropped(dropped: dict[str, int], total: int) -> None:
-    for reason, count in dropped.items():
-        if count:
-            log.warning("%d of %d training pairs left out: %s", count, total, reason)
+        save_documents(folder / "documents" / split, text.documents)

@@ -14,8 +14,38 @@ from xlate.text.json_files import Fields, check_fields, read_json
 from xlate.text.tagging import POS, Tagger
 from xlate.text.tokens import Preprocessor
 from xlate.text.truecase import Truecaser
-from xlate.work.prepared_side import PreparedSide
-from xlate.work.tagging import TAGGER, kept_tagger
+from xlate.work.corpus_files import TAGGER, kept_tagger
+
+
+@dataclass(frozen=True)
+class PreparedSide:
+    """Tokens and casing of a side.
+
+    Attributes:
+        preprocessor: makes tokens of lines. case: `true`, `lower` or `keep`.
+        caser: what `true` goes by.
+    """
+
+    preprocessor: Preprocessor
+    case: str
+    caser: Truecaser | None = None
+
+    def tokens(self, line: str) -> list[str]:
+        """The tokens of a line, cased."""
+        return self.cased(self.preprocessor.tokens(line))
+
+    def cased(self, tokens: list[str]) -> list[str]:
+        """Tokens in the casing of the training text."""
+        if self.caser is not None:
+            return self.caser.apply(tokens)
+        return [token.lower() for token in tokens] if self.case == "lower" else tokens
+
+    def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
+        """A line: beginnings of sentences as they are written and, when asked, detokenised."""
+        if self.caser is not None:
+            tokens = self.caser.restore(tokens)
+        return self.preprocessor.text(tokens) if detokenize else " ".join(tokens)
+
 
 PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
 FACTORS: Fields = {"source": list, "target": list, "separator": str}
@@ -48,8 +78,7 @@ class CorpusText:
     @property
     def casers(self) -> dict[str, Truecaser]:
         """What each side was truecased by; none where the text was not truecased."""
-        sides = {"source": self._source_side, "target": self._target_side}
-        return {name: side.caser for name, side in sides.items() if side.caser is not None}
+        return {name: side.caser for name, side in self._sides.items() if side.caser is not None}
 
     def factor_names(self, side: str) -> FactorNames:
         """The factors of `source` or `target`, in their order; none for most corpora.
@@ -58,7 +87,7 @@ class CorpusText:
         """
         if side == "source" and "tagger" in self.preprocessing:
             return FactorNames((POS,))
-        return self._names_in_lines(side)
+        return self._factor_names[side]
 
     def source_tokens(self, line: str) -> list[str]:
         """Tokenises and cases one source line as the training text was; the words of a line with factors bring them.
@@ -66,7 +95,7 @@ class CorpusText:
         Raises:
             InputError: some tokens of the line have factors and some have not, or one has too many or too few.
         """
-        words = self._source_side.cased(self._source_words(line))
+        words = self._sides["source"].cased(self._source_words(line))
         return words if self._tagger is not None else with_factors(words, self.source_factors(line))
 
     def source_factors(self, line: str) -> dict[str, list[str]]:
@@ -77,7 +106,7 @@ class CorpusText:
         """
         if self._tagger is not None:
             return {POS: self._tagger.tags(self._source_words(line))}
-        names = self._names_in_lines("source")
+        names = self._factor_names["source"]
         return names.split(line)[1] if names.names else {}
 
     @property
@@ -102,16 +131,16 @@ class CorpusText:
 
     def target_tokens(self, line: str) -> list[str]:
         """Tokenises and cases one target line, such as a reference, as the training text was."""
-        return self._target_side.tokens(line)
+        return self._sides["target"].tokens(line)
 
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
         """One output line: sentence case restored and, when asked, detokenised."""
-        return self._target_side.text(tokens, detokenize)
+        return self._sides["target"].text(tokens, detokenize)
 
     def _source_words(self, line: str) -> list[str]:
         """The tokens of a source line as they were written."""
-        names = self._names_in_lines("source")
-        return names.split(line)[0] if names.names else self._source_side.preprocessor.tokens(line)
+        names = self._factor_names["source"]
+        return names.split(line)[0] if names.names else self._sides["source"].preprocessor.tokens(line)
 
     @cached_property
     def _tagger(self) -> Tagger | None:
@@ -123,28 +152,22 @@ class CorpusText:
         check_fields(held, TAGGER, corpus / "preprocessing.json", f"remove {corpus} and prepare again")
         return kept_tagger(held, self.preprocessing["source_language"], corpus)
 
-    def _names_in_lines(self, side: str) -> FactorNames:
-        """The factors that lines of a side may carry behind their words."""
-        return self._factor_names.get(side, FactorNames())
-
     @cached_property
     def _factor_names(self) -> dict[str, FactorNames]:
+        """The factors that lines of either side may carry behind their words."""
         held = self.preprocessing.get("factors")
         if held is None:
-            return {}
+            return dict.fromkeys(("source", "target"), FactorNames())
         file, remedy = self.path / "corpus" / "preprocessing.json", f"remove {self.path / 'corpus'} and prepare again"
         check_fields(held, FACTORS, file, remedy)
         return {side: FactorNames(tuple(held[side]), held["separator"]) for side in ("source", "target")}
 
     @cached_property
-    def _source_side(self) -> PreparedSide:
-        return self._side("source")
-
-    @cached_property
-    def _target_side(self) -> PreparedSide:
-        return self._side("target")
-
-    def _side(self, side: str) -> PreparedSide:
-        settings, path = self.preprocessing, self.path / "corpus" / f"truecase.{side}"
-        preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
-        return PreparedSide(preprocessor, settings["case"], Truecaser.load(path) if path.exists() else None)
+    def _sides(self) -> dict[str, PreparedSide]:
+        settings, sides = self.preprocessing, {}
+        for side in ("source", "target"):
+            path = self.path / "corpus" / f"truecase.{side}"
+            preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
+            caser = Truecaser.load(path) if path.exists() else None
+            sides[side] = PreparedSide(preprocessor, settings["case"], caser)
+        return sides

@@ -1,8 +1,12 @@
-"""A prepared work directory, and what is loaded from it."""
+"""A prepared work directory, and what is loaded from it.
+
+Beside the words of a text it holds factors (a numbered value for each token), documents (ranges of sentences),
+copies (groups of sentence pairs), and perhaps the counts of words, where the text itself is absent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,25 +16,117 @@ import numpy as np
 
 from xlate.align.links import Links, read_links
 from xlate.array_types import Ints
-from xlate.arrays.stored import HEADER, open_arrays
+from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
+from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
 from xlate.text.factors import with_factors
 from xlate.text.json_files import Fields, check_fields, read_json
-from xlate.text.lines import read_lines
+from xlate.text.lines import read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import Vocabulary
-from xlate.work import annotation_store
 from xlate.work.corpus_text import CorpusText
 from xlate.work.stages import MARK, read_stage
 
 if TYPE_CHECKING:
-    # Of the block models: others have no need of them.
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
+
+
+FACTOR_VOCABULARY = "vocabulary of a factor"
+FACTOR = "factor of a text"
+DOCUMENTS = "documents of a text"
+COPIES = "list of copies"
+FACTOR_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
+DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
+COPIES_LAYOUT = {"group_S": ("<i8", 1)}
+NAMES = "names"
+
+
+def _part(split: str, number: int) -> str:
+    return f"{split}.{number}" if number else split
+
+
+def save_factor(folder: Path, split: str, values: Sequence[Sequence[str]], reference: int = 0) -> None:
+    """Writes a factor of a split; that of `train`, which the numbers are of, comes first."""
+    if split == "train":
+        folder.mkdir(parents=True, exist_ok=True)
+        Vocabulary.build(values).save(folder / "vocabulary")
+        save_arrays(folder, FACTOR_VOCABULARY, {}, files=["vocabulary"])
+    text = EncodedText.encode(values, load_factor_vocabulary(folder))
+    save_arrays(folder / _part(split, reference), FACTOR, {"ids_T": text.ids_T, "offsets_S1": text.offsets_S1})
+
+
+def load_factor_vocabulary(folder: Path) -> Vocabulary:
+    """The values that a factor has in the training text.
+
+    Raises:
+        InputError: there is none, or it is damaged.
+    """
+    open_arrays(folder, FACTOR_VOCABULARY, {})
+    return Vocabulary.load(folder / "vocabulary")
+
+
+def load_factor(folder: Path, split: str, reference: int = 0) -> EncodedText:
+    """The numbered values of a factor in a split, one for each token.
+
+    Raises:
+        InputError: there are none, or they are damaged.
+    """
+    size = len(load_factor_vocabulary(folder))
+
+    def check(stored: StoredArrays) -> None:
+        check_within(stored, "ids_T", 0, size)
+        check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
+
+    stored = open_arrays(folder / _part(split, reference), FACTOR, FACTOR_LAYOUT, check)
+    return EncodedText(stored["ids_T"], stored["offsets_S1"])
+
+
+def save_documents(folder: Path, documents: Documents) -> None:
+    """Writes documents with their names into a folder."""
+    write_lines(folder / NAMES, documents.names)
+    metadata = {"sentences": documents.sentences}
+    save_arrays(folder, DOCUMENTS, {"offsets_D1": documents.offsets_D1}, metadata, files=[NAMES])
+
+
+def load_documents(folder: Path) -> Documents:
+    """Reads what `save_documents` wrote.
+
+    Raises:
+        InputError: it is not there, or damaged.
+    """
+
+    def check(stored: StoredArrays) -> None:
+        check_offsets(stored, "offsets_D1", stored.number("sentences"))
+        check_rising(stored, "offsets_D1", strictly=True)
+
+    stored = open_arrays(folder, DOCUMENTS, DOCUMENTS_LAYOUT, check)
+    names = read_lines(folder / NAMES)
+    check_lengths(stored, offsets_D1=(len(names) + 1,))
+    return Documents(names, np.asarray(stored["offsets_D1"]))
+
+
+def save_copies(folder: Path, group_S: Ints) -> None:
+    """Writes the groups of copies of a training text; see `align.copies.copy_groups`."""
+    save_arrays(folder, COPIES, {"group_S": group_S})
+
+
+def load_copies(folder: Path) -> Ints:
+    """Reads what `save_copies` wrote.
+
+    Raises:
+        InputError: it is not there, or damaged.
+    """
+
+    def check(stored: StoredArrays) -> None:
+        check_within(stored, "group_S", 0, len(stored["group_S"]))
+
+    return np.asarray(open_arrays(folder, COPIES, COPIES_LAYOUT, check, memory_map=False)["group_S"])
+
 
 VOCABULARIES = "pair of vocabularies"
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
@@ -139,20 +235,20 @@ class WorkDirectory(CorpusText):
         Raises:
             InputError: the text was prepared without this factor.
         """
-        return annotation_store.load_factor(self._factor_folder(side, name), split, reference)
+        return load_factor(self._factor_folder(side, name), split, reference)
 
     def factor_vocabulary(self, side: str, name: str) -> Vocabulary:
         """The values that a factor has in the training text; raises what `factor` raises."""
-        return annotation_store.load_factor_vocabulary(self._factor_folder(side, name))
+        return load_factor_vocabulary(self._factor_folder(side, name))
 
     @cached_property
     def copies(self) -> Ints:
         """The group of each training pair, copies having the same; see `align.copies.copy_groups`."""
-        return annotation_store.load_copies(annotation_store.copies_folder(self.path / "corpus"))
+        return load_copies(self.path / "corpus" / "copies")
 
     def has_documents(self, split: str = "train") -> bool:
         """Whether the documents of `train`, `dev` or `test` are known."""
-        return (annotation_store.documents_folder(self.path / "corpus", split) / HEADER).exists()
+        return (self.path / "corpus" / "documents" / split / HEADER).exists()
 
     def documents(self, split: str = "train") -> Documents:
         """Which sentences of `train`, `dev` or `test` are a document.
@@ -167,7 +263,7 @@ class WorkDirectory(CorpusText):
                 expected="a corpus prepared with them",
                 remedy="xlate prepare with data.documents={" + split + ": [FILE]}",
             )
-        return annotation_store.load_documents(annotation_store.documents_folder(self.path / "corpus", split))
+        return load_documents(self.path / "corpus" / "documents" / split)
 
     def has_split(self, split: str) -> bool:
         """Whether there is a `dev` or `test` source."""
@@ -208,9 +304,33 @@ class WorkDirectory(CorpusText):
                 expected=", ".join(known) or "a corpus prepared with factors",
                 remedy=f"xlate prepare with data.{side}_factors=[{name}]",
             )
-        return annotation_store.factor_folder(self.path / "corpus", side, name)
+        return self.path / "corpus" / "factors" / f"{side}.{name}"
 
     def _vocabulary(self, side: str) -> Vocabulary:
         corpus = self.path / "corpus"
         open_arrays(corpus, VOCABULARIES, {})
         return Vocabulary.load(corpus / f"vocabulary.{side}")
+
+
+WORD_COUNTS, COUNTS_OF_WORDS = "word_counts", "counts of words"
+COUNTS_LAYOUT = {"count_V": ("<i8", 1)}
+
+
+def word_counts(work: WorkDirectory, side: str) -> Ints:
+    """The count of each word of the vocabulary of `source` or `target`, (V,): as it is kept, or else of the text.
+
+    Raises:
+        InputError: what is kept is damaged, or there is neither.
+    """
+    words = len(work.source_vocabulary if side == "source" else work.target_vocabulary)
+    kept = work.path / WORD_COUNTS / side
+    if not (kept / HEADER).exists():
+        return np.bincount(work.training_text(side).ids_T, minlength=words)
+    stored = open_arrays(kept, COUNTS_OF_WORDS, COUNTS_LAYOUT)
+    check_lengths(stored, count_V=(words,))
+    return stored["count_V"]
+
+
+def keep_word_counts(work: WorkDirectory, side: str, into: Path) -> None:
+    """Keeps the counts in another folder of the form of a work directory, which has no text."""
+    save_arrays(into / WORD_COUNTS / side, COUNTS_OF_WORDS, {"count_V": word_counts(work, side).astype(np.int64)})

@@ -2,8 +2,8 @@
 
 Most blocks were extracted once, from the one sentence pair that they match in. Events whose features come from
 estimates of the whole text do not look like new text: their true blocks are long and nearly without alternatives. So
-the events of a fold are made with blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep the
-numbers that they have in the whole text. The word alignment is that of the whole text.
+the events of a fold are made with blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep
+the numbers that they have in the whole text. The word alignment is that of the whole text.
 """
 
 from __future__ import annotations
@@ -15,23 +15,74 @@ from typing import Any
 
 import numpy as np
 
+from xlate.align.copies import balanced_folds, heldout_pairs
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.array_types import Bools, Floats32, Ints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
+from xlate.errors import InputError
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet, counts_of
-from xlate.phrases.events import collect_events
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.matching import Matches
+from xlate.phrases.matching import Matches, TableRows, collect_events
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, select_phrases
-from xlate.phrases.table_rows import TableRows
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.folds import WHOLE, Folds
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
+
+# Stands for a fold where estimates of the whole text are used.
+WHOLE = -1
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The fold of each of S sentence pairs, `WHOLE` for those that estimates of the whole text are used for.
+
+    All copies of a pair are in one fold (`align/copies.py`), or estimates without the fold would have seen it.
+    `heldout_S` marks the pairs that nothing is trained on, copies with them.
+    """
+
+    fold_S: Ints
+    heldout_S: Bools
+    identity: str
+
+    @classmethod
+    def of_events(cls, work: WorkDirectory, folds: int) -> Folds:
+        """The folds that events are made in; with 0, as in the paper, only held-out pairs are one.
+
+        Raises:
+            InputError: all pairs are copies of each other, so that there is nothing outside of their fold.
+        """
+        every = read_stage(work.path, "blocks").number("heldout_every")
+        heldout_S = heldout_pairs(work.copies, every)
+        fold_S = balanced_folds(work.copies, folds) if folds else np.where(heldout_S, 0, WHOLE)
+        if folds and len(np.unique(fold_S)) == 1:
+            seen = f"{len(fold_S)} pairs, {len(np.unique(work.copies))} without their copies"
+            raise InputError(
+                "the training text cannot be cut into folds",
+                file=work.path,
+                seen=seen,
+                expected="pairs that are not all copies of each other",
+                remedy="model.folds=0 makes events as the paper does",
+            )
+        on = read_stage(work.path, "corpus").identity
+        return cls(fold_S, heldout_S, identity_of({"on": on, "folds": folds, "heldout_every": every, "version": 1}))
+
+    @property
+    def numbers(self) -> list[int]:
+        """The folds that have pairs, ascending."""
+        return [int(fold) for fold in np.unique(self.fold_S)]
+
+    def rows(self, fold: int) -> Ints:
+        """The pairs of a fold."""
+        return np.flatnonzero(self.fold_S == fold)
+
+    def others(self, fold: int) -> Ints:
+        """The pairs that estimates without a fold are made from."""
+        return np.flatnonzero(self.fold_S != fold)
+
 
 KIND = "counts of blocks without a fold"
 LAYOUT = {

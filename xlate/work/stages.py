@@ -18,7 +18,7 @@ from typing import Any
 from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
 from xlate.memory import peak_megabytes
-from xlate.text.folders import Strangers, WholeFolder, awaited, check_replaceable, holds, remove_folder
+from xlate.text.folders import Strangers, WholeFolder, awaited, check_replaceable, holds
 from xlate.text.json_files import Fields, check_fields, read_json, write_json
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
@@ -151,17 +151,14 @@ def _asked(work: Path, name: str) -> tuple[str, Strangers, str]:
     return f"the stage {name}", partial(_strangers, name), f"move it away, or name another folder than {work}"
 
 
-def _is_stage(name: str, folder: Path) -> bool:
-    """Whether a folder is this stage, though perhaps a damaged one."""
-    finished = _finished(folder / MARK)
-    if finished is not None:
-        return bool(finished.get("stage", name) == name)
-    return holds(folder / MARK, '"identity": ') and not _is_json(folder / MARK)
-
-
 def _strangers(name: str, folder: Path) -> list[str]:
-    """All that a folder holds, when it is not this stage."""
-    return [] if _is_stage(name, folder) else sorted(os.listdir(folder))
+    """All that a folder holds, when it is not this stage, though perhaps a damaged one."""
+    finished = _finished(folder / MARK)
+    if finished is None:
+        known = holds(folder / MARK, '"identity": ') and not _is_json(folder / MARK)
+    else:
+        known = finished.get("stage", name) == name
+    return [] if known else sorted(os.listdir(folder))
 
 
 def read_stage(work: Path, name: str) -> Stage:
@@ -181,11 +178,6 @@ def read_stage(work: Path, name: str) -> Stage:
         )
     held = read_json(marker, "the record of a finished stage", remedy, FIELDS)
     return Stage(work / name, held["identity"], held["figures"], held["seconds"])
-
-
-def discard_stage(folder: Path) -> None:
-    """Removes a stage's folder; killed half-way, what is left of it does not count as finished."""
-    remove_folder(folder)
 
 
 def _is_json(path: Path) -> bool:

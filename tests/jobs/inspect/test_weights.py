@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.models.test_every_system import structured
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
-from xlate.features.phrase_templates import PLAIN, REORDERING
+from xlate.features.phrase_sparse import PLAIN, REORDERING
 from xlate.features.structure import FAMILIES as STRUCTURE_FAMILIES
 from xlate.jobs.inspect.job import changes_between
 from xlate.jobs.inspect.weights import (

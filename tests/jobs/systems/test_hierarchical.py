@@ -14,9 +14,8 @@ from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
 from xlate.jobs.systems.hierarchical import TABLE, rule_stage
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules
-from xlate.phrases.rule_scores import score_rules
-from xlate.phrases.rules import RuleTable
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.table import RuleTable
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import MARK, read_stage
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xlate.candidates.decoded import DecodedList
+from xlate.candidates.lists import DecodedList
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.loss_schema import FoldedListsConfig
 from xlate.jobs.systems.kind import FoldSystem

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.features.named import NamedFeatures
+from xlate.features.index import NamedFeatures
 from xlate.jobs.train.lists import epoch_words, learn
 from xlate.scoring.weights import Weights
 from xlate.train.list_learner import EpochFigures

@@ -11,13 +11,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.losses.instances import online_update
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass
-from xlate.kernels.learning.prediction import prediction_errors
+from xlate.kernels.learning.instances import InstanceSteps, instance_pass, prediction_errors
 from xlate.losses.hinge import Hinge
-from xlate.losses.local_softmax import LocalSoftmax, online_update
+from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
 from xlate.updates.rule import UpdateRule
 

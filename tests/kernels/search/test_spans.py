@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xlate.kernels.learning.chances import log_sum_exp
+from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.phrases.matching import phrase_finder
 from xlate.text.encoded import EncodedText

@@ -11,8 +11,7 @@ import pytest
 
 from tests.models.distortion.test_decoder import jumping
 from tests.models.small_models import TARGET, model_and_arpa, random_words
-from xlate.candidates.decoded import DecodedList, Draw, listed
-from xlate.candidates.units import under_templates
+from xlate.candidates.lists import DecodedList, Draw, listed, under_templates
 from xlate.errors import InputError
 from xlate.kernels.orientation import NEUTRAL
 from xlate.models.block.decoder import BlockDecoder, BlockSearch

@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.context.test_predicted import SIZE, WORDS, models, searched
 from tests.models.small_models import SOURCE
-from xlate.kernels.learning.crossing import crossed_ids
+from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.explained import candidate_weights, changes, influences
 from xlate.text.encoded import EncodedText
 

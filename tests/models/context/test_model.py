@@ -10,8 +10,8 @@ import torch
 
 from tests.models.context.test_predicted import SIZE, WORDS, models
 from tests.models.phrase.small_phrase_models import random_weights
-from xlate.candidates.decoded import listed
-from xlate.candidates.units import LENGTH, PAIR, START
+from tests.scoring.predicted_scorer import PredictedScorer
+from xlate.candidates.lists import LENGTH, PAIR, START, listed
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.models.context.model import chosen_in
 from xlate.models.context.predicted import PredictedScores
@@ -19,8 +19,7 @@ from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.phrases.listed_pairs import listed_pairs
-from xlate.scoring.predicted import PredictedScorer
+from xlate.phrases.occurrences import listed_pairs
 from xlate.text.encoded import EncodedText
 
 

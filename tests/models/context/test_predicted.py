@@ -13,7 +13,7 @@ from tests.models.small_models import SOURCE
 from xlate.array_types import Ints
 from xlate.features.context import ContextFeatures, Layer, TargetFeatures
 from xlate.features.word_values import every_word
-from xlate.kernels.learning.crossing import crossed_ids
+from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.model import Classifier, ContextModel, Prediction
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
@@ -21,7 +21,7 @@ from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.phrases.listed_pairs import listed_pairs
+from xlate.phrases.occurrences import listed_pairs
 from xlate.scoring.weights import Weights
 
 SIZE = 1 << 12

@@ -11,7 +11,7 @@ from xlate.models.derivation import COPIED
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.hierarchical.model import BACKTRACK, COLUMNS, GLUE, LM, HierarchicalModel
-from xlate.phrases.rules import GAP
+from xlate.phrases.table import GAP
 
 LABEL, GOAL = "X", "S"
 

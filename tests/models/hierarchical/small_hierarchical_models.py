@@ -16,7 +16,7 @@ from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Span, own_spans
 from xlate.models.hierarchical.derivations import RuleDerivation, RuleStep, score_rules_of
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
-from xlate.phrases.rules import GAP, RuleTable
+from xlate.phrases.table import GAP, RuleTable
 from xlate.text.encoded import EncodedText
 
 # A source side with X for gaps, a target phrase, and whether the gaps come in reverse.

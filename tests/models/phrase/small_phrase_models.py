@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.models.small_models import SOURCE, TARGET, random_arpa
-from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.phrase_templates import REORDERING, PhraseSizes, make_families
+from xlate.features.phrase_sparse import REORDERING, PhraseSizes, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step

@@ -16,8 +16,7 @@ from tests.models.phrase.small_phrase_models import (
 )
 from tests.models.small_models import random_words
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.phrase_templates import PLAIN, REORDERING, PhraseSizes, make_families
+from xlate.features.phrase_sparse import PLAIN, REORDERING, PhraseSizes, SparseFeatures, make_families
 from xlate.features.word_values import every_word, frequent_words
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.forced import force, score_steps

@@ -17,7 +17,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.phrases.rules import MOST_GAPS
+from xlate.phrases.table import MOST_GAPS
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int, parse_row
 from xlate.text.vocabulary import BEGIN
 

@@ -11,23 +11,29 @@ import numpy as np
 from xlate.align.copies import balanced_folds
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.stored import open_arrays, save_arrays
-from xlate.candidates.context_choices import Choices, Places, Translations
-from xlate.candidates.context_instances import DENSE, NO_PAIR, ContextInstances, Examples
+from xlate.candidates.context_instances import DENSE, NO_PAIR, Choices, ContextInstances, Examples, Places, Translations
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.config.model_schema import DISTORTION, ModelConfig
-from xlate.features.context import ContextFeatures, Layer, Spans, TargetFeatures
-from xlate.features.distances import UNLINKED, Distances, distance_classes, first_links
+from xlate.features.context import (
+    UNLINKED,
+    ContextFeatures,
+    Distances,
+    Layer,
+    Spans,
+    TargetFeatures,
+    distance_classes,
+    first_links,
+)
 from xlate.features.sparse_sets import word_values
 from xlate.jobs.train.sparse_models import classes_of, side_of
 from xlate.kernels.search.spans import span_rows
 from xlate.memory import check_memory
-from xlate.phrases.listed_pairs import listed_pairs
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.occurrences import Occurrences, occurrences_of
+from xlate.phrases.occurrences import Occurrences, listed_pairs, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.work.directory import WorkDirectory
-from xlate.work.folds import WHOLE, Folds
+from xlate.work.estimates import WHOLE, Folds
 from xlate.work.stages import identity_of, read_stage, run_stage
 
 TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"

@@ -17,7 +17,7 @@ import numpy as np
 from xlate.array_types import AnyFloats, Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.units import LENGTH, PAIR, START
+from xlate.candidates.lists import LENGTH, PAIR, START
 from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run

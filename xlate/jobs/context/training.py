@@ -26,12 +26,13 @@ from xlate.models.context.model import log_probabilities
 from xlate.models.context.quality import Quality
 from xlate.report.pictures import reliability_picture
 from xlate.scoring.weights import Weights, save_weights
+from xlate.text.folders import remove_folder
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase, Training
 from xlate.train.reporter import Reporter
 from xlate.train.run import Run
 from xlate.updates.rule import UpdateRule
-from xlate.work.stages import discard_stage, identity_of
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 # Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
@@ -65,7 +66,7 @@ class ContextTraining(EventRecipe):
         quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts), alone=alone)
         if config.model.left_out is not None:
             # There is one for each fold, and each is made in less time than it is learned from.
-            discard_stage(stores.folder)
+            remove_folder(stores.folder)
         last, what = history[-1] if history else {}, config.model.predicts
         seen = int(last.get("seen", 0))
         shown = _report_quality(quality, weights, run.reporter, seen, "distance" if what == DISTORTION else what)

@@ -12,15 +12,13 @@ from xlate.align.model1 import Model1
 from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_gains import column_values, gain_objective, gain_statistics
-from xlate.candidates.nbest_store import NbestCandidates, nbest_candidates, reference_lines, reference_rows
-from xlate.candidates.nbest_utility import UTILITIES, utilities
-from xlate.candidates.spread import centred_in_lists, spread_within_lists
+from xlate.candidates.lists import centred_in_lists, spread_within_lists
+from xlate.candidates.nbest import NbestArrays, NbestCandidates, nbest_candidates, reference_lines, reference_rows
+from xlate.candidates.nbest_gains import UTILITIES, column_values, gain_objective, gain_statistics, utilities
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.hypothesis_text import TextTemplates
-from xlate.features.named import GrowingFeatures, NamedFeatures
+from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.jobs.ranking.texts import Gaps, ListText, given_list, read_references
 from xlate.metrics.objective import Objective
 from xlate.text.classes import read_classes

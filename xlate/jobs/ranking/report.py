@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Floats, Ints
-from xlate.candidates.nbest_characters import chrf_statistics
-from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_gains import ter_statistics
-from xlate.candidates.nbest_store import bleu_statistics
-from xlate.candidates.nbest_utility import utilities
+from xlate.candidates.nbest import NbestArrays, bleu_statistics
+from xlate.candidates.nbest_gains import chrf_statistics, ter_statistics, utilities
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.scores import chrf_scores, ter_scores
 from xlate.metrics.significance import PairedTest, PairedTests, paired_runs

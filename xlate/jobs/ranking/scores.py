@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.candidates.nbest_columns import NbestArrays
-from xlate.candidates.nbest_store import reference_lines
-from xlate.candidates.nbest_utility import UTILITIES, utilities
+from xlate.candidates.nbest import NbestArrays, reference_lines
+from xlate.candidates.nbest_gains import UTILITIES, utilities
 from xlate.config.nbest_schema import NbestConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError

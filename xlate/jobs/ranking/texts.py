@@ -11,8 +11,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.candidates.nbest_store import reference_rows
+from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates

@@ -16,23 +16,20 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex
-from xlate.features.more_floats import more_floats
+from xlate.features.bigrams import BigramIndex
+from xlate.features.block import more_floats
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.blocks import EventKind, frequent_features, with_features
 from xlate.jobs.systems.kind import Asked, FoldSystem, ListedModel, ToTune, made_of
 from xlate.jobs.systems.registry import event_kind
 from xlate.models.block.tuned import with_units
 from xlate.models.system import AnySystem
-from xlate.phrases.events import collect_events
-from xlate.phrases.matching import Matches, match_blocks
-from xlate.phrases.table_rows import TableRows
+from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import Estimates, WithoutFold, estimates_of, part_of
-from xlate.work.folds import Folds
+from xlate.work.estimates import Estimates, Folds, WithoutFold, estimates_of, part_of
 from xlate.work.stages import identity_of, run_stage
 
 DEV_STORES = ("linked.dev", "neutral.dev")

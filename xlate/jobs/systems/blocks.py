@@ -14,9 +14,8 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.features.block import FLOATS, block_arrays
-from xlate.features.more_floats import MORE_FLOATS, MoreFloats, more_floats
+from xlate.features.bigrams import BigramIndex, BlockNames
+from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, block_arrays, more_floats
 from xlate.jobs.run_weights import made_with, weights_of
 from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.kernels.features.block_features import BlockArrays

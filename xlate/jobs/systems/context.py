@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.candidates.context_choices import Places
+from xlate.candidates.context_instances import Places
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
 from xlate.errors import InputError
-from xlate.features.distances import Distances
+from xlate.features.context import Distances
 from xlate.jobs.context.context_stores import ContextParts
 from xlate.jobs.run_places import with_located_words
 from xlate.jobs.run_weights import weights_of
@@ -23,8 +23,8 @@ from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
 from xlate.models.phrase.model import PhraseModel
-from xlate.phrases.listed_pairs import listed_pairs
-from xlate.phrases.table_rows import WholeRows
+from xlate.phrases.matching import WholeRows
+from xlate.phrases.occurrences import listed_pairs
 from xlate.text.factors import factor_values
 from xlate.text.tagging import POS
 from xlate.work.directory import WorkDirectory

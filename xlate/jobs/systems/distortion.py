@@ -11,11 +11,10 @@ from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
-from xlate.features.block import DISTORTION_FLOATS, distortion_arrays
-from xlate.features.more_floats import more_floats
+from xlate.features.block import DISTORTION_FLOATS, distortion_arrays, more_floats
 from xlate.jobs.systems.blocks import EventKind
 from xlate.jobs.systems.kind import Asked
-from xlate.kernels.counting.model1 import model1_costs
+from xlate.kernels.counting.lexical import model1_costs
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel

@@ -25,9 +25,8 @@ from xlate.jobs.train.sparse_models import structure_features
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
 from xlate.models.hierarchical.model import COLUMNS
 from xlate.models.system import AnySystem
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules
-from xlate.phrases.rule_scores import score_rules
-from xlate.phrases.rules import RuleTable
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.table import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     # Of training, which translating has no need of.
     from xlate.array_types import AnyArray, Ints
     from xlate.candidates.batch import CandidateBatch
-    from xlate.candidates.decoded import DecodedList
-    from xlate.candidates.units import UnitFeatures
+    from xlate.candidates.lists import DecodedList, UnitFeatures
     from xlate.features.index import FeatureIndex
     from xlate.models.tuned import TunedSystem
     from xlate.work.estimates import WithoutFold

@@ -20,7 +20,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.sparse_subset import features_of_subset
+from xlate.features.sparse_sets import features_of_subset
 from xlate.jobs.run_weights import weights_of
 from xlate.jobs.systems.context import with_fold_predictions
 from xlate.jobs.systems.kind import Asked, FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
@@ -34,14 +34,13 @@ from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums
 from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.phrases.extract import extract_phrases
+from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
-from xlate.phrases.table_rows import TableRows
 from xlate.scoring.weights import Weights
-from xlate.text.folders import awaited
+from xlate.text.folders import awaited, remove_folder
 from xlate.work.directory import WorkDirectory
-from xlate.work.estimates import WithoutFold
-from xlate.work.folds import Folds
-from xlate.work.stages import Stage, discard_stage, identity_of, read_stage, run_stage
+from xlate.work.estimates import Folds, WithoutFold
+from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class PhraseFolds:
         folder = self.work.path / self.folder / str(fold)
         if folder.exists():
             with self.kept(fold):
-                discard_stage(folder)
+                remove_folder(folder)
 
     def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
         """The system without a fold, with the sparse features that its pairs have."""

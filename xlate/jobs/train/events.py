@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from xlate.candidates.nbest_events import OracleStep, write_events
+from xlate.candidates.block_instances import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex
-from xlate.features.more_floats import MORE_FLOATS
+from xlate.features.bigrams import BigramIndex
+from xlate.features.block import MORE_FLOATS
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.block_lists import BlockStores, block_stores
 from xlate.jobs.systems.kind import Asked
@@ -42,9 +42,8 @@ from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
 from xlate.models.block.moves import BlockDerivation
 from xlate.models.system import AnySystem
 from xlate.progress import track
-from xlate.scoring.centring import centred, true_occurrences
 from xlate.scoring.device import device_of
-from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.text.encoded import EncodedText
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.train.loop import Phase, Standing, Training

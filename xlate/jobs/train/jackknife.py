@@ -21,11 +21,9 @@ import numpy as np
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList, Draw, listed
-from xlate.candidates.nbest_store import statistic_names
-from xlate.candidates.pool import pool
+from xlate.candidates.lists import DecodedList, Draw, UnitFeatures, listed, pool
+from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
-from xlate.candidates.units import UnitFeatures
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig

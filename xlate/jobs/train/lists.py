@@ -21,8 +21,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.spread import spread_within_lists
-from xlate.candidates.units import UnitFeatures, under_templates
+from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
 from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig

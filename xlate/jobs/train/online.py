@@ -20,15 +20,14 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList
-from xlate.candidates.spread import spread_of_scores
+from xlate.candidates.lists import DecodedList, spread_of_scores
 from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE, SourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
-from xlate.features.index import GrowingIndex
+from xlate.features.structure import StructureFeatures
 from xlate.jobs.run_text import text_of_base
 from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.phrase_lists import by_fold
@@ -291,7 +290,7 @@ class SharedWeights:
         growing: what numbers the sparse features, if they are numbered when they are met.
     """
 
-    def __init__(self, weights: Weights, growing: GrowingIndex | None = None) -> None:
+    def __init__(self, weights: Weights, growing: StructureFeatures | None = None) -> None:
         self.names, self.growing = weights.dense_names, growing
         self.room = max(ROOM, 2 * len(weights.sparse_F))
         memory = mmap.mmap(-1, 8 * (1 + len(self.names) + self.room))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Floats, Ints
-from xlate.candidates.nbest_columns import NbestArrays
+from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import PenaltyConfig
-from xlate.features.named import family_of
+from xlate.features.index import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin
 from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
 from xlate.jobs.ranking.scores import KNOWN, NEARLY, SET, SOURCES

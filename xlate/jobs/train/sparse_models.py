@@ -13,8 +13,7 @@ import numpy as np
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.config.model_schema import ModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import SparseFeatures
-from xlate.features.phrase_templates import BIGRAM, GROUP
+from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures
 from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
 from xlate.features.structure import StructureFeatures, StructureTemplates
 from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
@@ -23,9 +22,8 @@ from xlate.scoring.weights import Weights
 from xlate.text.classes import commonest_classes, read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
-from xlate.work.directory import WorkDirectory
+from xlate.work.directory import WorkDirectory, word_counts
 from xlate.work.stages import read_stage, run_stage
-from xlate.work.word_counts import word_counts
 
 
 def sparse_features(

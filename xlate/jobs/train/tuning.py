@@ -18,7 +18,7 @@ import numpy as np
 from xlate.array_types import Bools, Floats32
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.decoded import DecodedList, listed
+from xlate.candidates.lists import DecodedList, listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import TUNERS

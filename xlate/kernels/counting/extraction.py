@@ -1,15 +1,29 @@
-"""Extracts and counts the consistent phrase pairs of aligned sentence pairs."""
+"""Extracts and counts the consistent phrase pairs of aligned sentence pairs, and finds where those of a table come
+from.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from xlate.array_types import Ints32, Uints
-from xlate.compiled import compiled
+from xlate.compiled import compiled, inlined
+from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.counting.sides import SentenceLinks, Sides
-from xlate.kernels.memory.hashing import pack
-from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
+from xlate.kernels.memory.hashing import HashTable, Tally, count, find, new_tally, pack, room_for
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+
+
+@inlined
+def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> tuple[Ints32, Ints32, Ints32, Ints32]:
+    """The source and target words of a sentence pair, and the source and target places of its links."""
+    low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
+    return (
+        text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]],
+        text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]],
+        links.source_L[low:high],
+        links.target_L[low:high],
+    )
 
 
 @compiled
@@ -24,10 +38,7 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
     sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
     pairs, shaped = new_tally(1024), new_tally(1024)
     for s in range(len(text.source_offsets_S1) - 1):
-        source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
-        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
-        low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
-        link_source, link_target = links.source_L[low:high], links.target_L[low:high]
+        source, target, link_source, link_target = sentence_pair(text, links, s)
         if len(link_source) == 0:
             continue
         spans = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)
@@ -145,3 +156,44 @@ def best_shapes(shape_keys_K: Uints, shape_count_K: Ints32, rank_N: Ints32, pair
             best[pair] = node
             best_count[pair] = shape_count_K[k]
     return best
+
+
+# Columns of what is found.
+SENTENCE, START, END, PAIR, TIGHT = range(5)
+
+
+@compiled
+def pair_occurrences(
+    text: Sides,
+    links: SentenceLinks,
+    max_length: int,
+    source_finder: PhraseFinder,
+    target_finder: PhraseFinder,
+    pairs: HashTable,
+) -> Ints32:
+    """Where the pairs of a table are consistent with the links of S sentence pairs, shape (X, 5).
+
+    Columns: sentence, source start, source end (half-open), number of the pair, and whether both the first and the last
+    target word are linked. `pairs` finds a pair by (source phrase, target phrase). Rows are sorted by sentence only.
+    """
+    rows_X5, size = np.empty((1 << 16, 5), dtype=np.int32), 0
+    for s in range(len(text.source_offsets_S1) - 1):
+        source, target, link_source, link_target = sentence_pair(text, links, s)
+        if len(link_source) == 0:
+            continue
+        spans = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)
+        linked = np.zeros(len(target), dtype=np.bool_)
+        linked[link_target] = True
+        if size + len(spans) > len(rows_X5):
+            larger = np.empty((2 * (size + len(spans)), 5), dtype=np.int32)
+            larger[:size] = rows_X5[:size]
+            rows_X5 = larger
+        for row in range(len(spans)):
+            start, end, first, last = spans[row]
+            p, q = row_of(source_finder, source, start, end), row_of(target_finder, target, first, last)
+            pair = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
+            if pair >= 0:
+                rows_X5[size, 0], rows_X5[size, 1], rows_X5[size, 2] = s, start, end
+                rows_X5[size, 3], rows_X5[size, 4] = pair, linked[first] and linked[last - 1]
+                size += 1
+    return rows_X5[:size].copy()

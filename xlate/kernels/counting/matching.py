@@ -1,16 +1,15 @@
-"""Finds the matches of blocks in sentence pairs, and the orientation bigrams among the matches."""
+"""Finds the matches of blocks in sentence pairs, their orientation bigrams, and the phrases that occur in a text."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Ints, Ints8, Ints32
+from xlate.array_types import Bools, Ints, Ints8, Ints32
 from xlate.compiled import compiled, inlined, loop
 from xlate.kernels.counting.sides import Sides
-from xlate.kernels.memory.hashing import HashTable, find, pack
-from xlate.kernels.memory.whole import whole
+from xlate.kernels.memory.hashing import HashTable, find, pack, whole
 from xlate.kernels.orientation import LEFT, RIGHT
 
 
@@ -175,23 +174,35 @@ def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, I
                     continue
                 if size == capacity:
                     capacity *= 2
-                    predecessor_E = _longer32(predecessor_E, capacity)
-                    successor_E = _longer32(successor_E, capacity)
-                    orientation_E = _longer8(orientation_E, capacity)
+                    predecessor_E = _longer(predecessor_E, capacity)
+                    successor_E = _longer(successor_E, capacity)
+                    orientation_E = _longer(orientation_E, capacity)
                 predecessor_E[size], successor_E[size], orientation_E[size] = m, n, orientation
                 size += 1
     return predecessor_E[:size].copy(), successor_E[:size].copy(), orientation_E[:size].copy()
 
 
 @compiled
-def _longer32(values: Ints32, capacity: int) -> Ints32:
-    larger = np.empty(capacity, dtype=np.int32)
+def _longer(values: Any, capacity: int) -> Any:
+    larger = np.empty(capacity, dtype=values.dtype)
     larger[: len(values)] = values
     return larger
 
 
-@compiled
-def _longer8(values: Ints8, capacity: int) -> Ints8:
-    larger = np.empty(capacity, dtype=np.int8)
-    larger[: len(values)] = values
-    return larger
+@loop
+def occurrences(finder: PhraseFinder, phrases: int, words_T: Ints32, offsets_S1: Ints) -> tuple[Bools, Bools]:
+    """Marks which of P phrases occur in S sentences, and which sentences hold any of them; shapes (P,) and (S,)."""
+    occurs_P = np.zeros(phrases, dtype=np.bool_)
+    holds_S = np.zeros(len(offsets_S1) - 1, dtype=np.bool_)
+    for s in range(len(holds_S)):
+        for start in range(offsets_S1[s], offsets_S1[s + 1]):
+            node = 0
+            for t in range(start, offsets_S1[s + 1]):
+                node = find(finder.table, pack(node, words_T[t]))
+                if node < 0:
+                    break
+                row = finder.row_N[node]
+                if row >= 0:
+                    occurs_P[row] = True
+                    holds_S[s] = True
+    return occurs_P, holds_S

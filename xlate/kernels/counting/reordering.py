@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints32
 from xlate.compiled import loop
-from xlate.kernels.counting.extraction import consistent_spans
+from xlate.kernels.counting.extraction import consistent_spans, sentence_pair
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.counting.sides import SentenceLinks, Sides
 from xlate.kernels.memory.hashing import HashTable, find, pack
@@ -56,10 +56,7 @@ def count_orientations(
     """
     k = counts_BK2.shape[1] // 2
     for s in range(len(text.source_offsets_S1) - 1):
-        source = text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]]
-        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
-        low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
-        link_source, link_target = links.source_L[low:high], links.target_L[low:high]
+        source, target, link_source, link_target = sentence_pair(text, links, s)
         if len(link_source) == 0:
             continue
         spans_X4 = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)

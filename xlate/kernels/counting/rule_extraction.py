@@ -1,6 +1,7 @@
-"""Extracts and counts hierarchical rules of aligned sentence pairs.
+"""Extracts and counts hierarchical rules of aligned sentence pairs, and merges sorted runs of them, perhaps on disk.
 
-Letters: X phrase pairs of a sentence pair, G of them that may become gaps, E target ends, N distinct rules with links.
+Letters: X phrase pairs of a sentence pair, G of them that may become gaps, E target ends, N distinct rules with
+links; R runs, one behind the other; N rows of all runs; M distinct sequences; P source and Q target sides; B rules.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import compiled, inlined
-from xlate.kernels.counting.extraction import consistent_spans
+from xlate.kernels.counting.extraction import consistent_spans, sentence_pair
 from xlate.kernels.counting.sides import SentenceLinks, Sides
-from xlate.kernels.memory.hashing import pack
-from xlate.kernels.memory.tally import Tally, count, new_tally, room_for
+from xlate.kernels.memory.hashing import Tally, count, new_tally, pack, room_for
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
 
 # What a rule weighs in whole numbers, so that sums do not depend on their order.
@@ -25,7 +25,7 @@ NOTHING = (-1, -1, -1)
 
 
 class RuleLimits(NamedTuple):
-    """What rules are extracted; `RuleSettings` says what the first ten mean.
+    """What rules are extracted; the first ten are those of `RuleSettings`.
 
     `anywhere` lifts the target normal form: gaps may stand anywhere in the target. The numbers `first` and `second`
     stand for the first and the second non-terminal of the source in target sides, `first` for both in source sides.
@@ -34,13 +34,13 @@ class RuleLimits(NamedTuple):
     source_span: int
     target_span: int
     symbols: int
-    gaps: int
+    most_gaps: int
     least_gap: int
     least_links: int
     adjacent: bool
     loose_phrases: bool
     loose_gaps: bool
-    shared: bool
+    shared_counts: bool
     anywhere: bool
     first: int
     second: int
@@ -87,39 +87,27 @@ def count_rules(
     """Counts the rules of the sentence pairs from `first` to before `last`; returns the store, or a larger copy."""
     chosen_C2 = np.empty((64, 2), dtype=np.int32)
     for s in range(first, last):
-        low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
-        if low == high:
+        source, target, link_source, link_target = sentence_pair(text, links, s)
+        if len(link_source) == 0:
             continue
-        target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
-        before_U1 = np.searchsorted(links.target_L[low:high], np.arange(len(target) + 1))
-        pair = SentencePair(
-            text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]],
-            target,
-            links.source_L[low:high],
-            links.target_L[low:high],
-            before_U1,
-        )
+        before_U1 = np.searchsorted(link_target, np.arange(len(target) + 1))
+        pair = SentencePair(source, target, link_source, link_target, before_U1)
         initial_X4, gap_G4, begin_E = _spans(pair, limits)
         for x in range(len(initial_X4)):
-            plain = _is_plain_rule(initial_X4[x], before_U1, limits)
+            links_inside = _links(before_U1, initial_X4[x])
+            plain = _words(initial_X4[x], 0) <= limits.symbols and links_inside >= limits.least_links
             chosen_C2, found = _choose_gaps(initial_X4[x], gap_G4, begin_E, pair, limits, chosen_C2)
             rules = found + plain
             if rules == 0:
                 continue
-            weight = (ONE + rules // 2) // rules if limits.shared else ONE
-            store = _with_room(store, rules, _links(before_U1, initial_X4[x]), limits)
+            weight = (ONE + rules // 2) // rules if limits.shared_counts else ONE
+            store = _with_room(store, rules, links_inside, limits)
             if plain:
                 _count_rule(store, initial_X4[x], gap_G4, (NO_SPAN, NO_SPAN), pair, limits, weight)
             for c in range(found):
                 gaps = (chosen_C2[c, 0], chosen_C2[c, 1])
                 _count_rule(store, initial_X4[x], gap_G4, gaps, pair, limits, weight)
     return store
-
-
-@inlined
-def _is_plain_rule(initial: Ints32, before_U1: Ints, limits: RuleLimits) -> bool:
-    """Whether a phrase pair is a rule without gaps."""
-    return _words(initial, 0) <= limits.symbols and _links(before_U1, initial) >= limits.least_links
 
 
 @compiled
@@ -153,13 +141,13 @@ def _choose_gaps(
     found = 0
     end = initial[3]
     for q in range(begin_E[initial[2] + 1 if limits.anywhere else end], begin_E[end + 1]):
-        if limits.gaps == 0 or not _within(gap_G4[q], initial, limits):
+        if limits.most_gaps == 0 or not _within(gap_G4[q], initial, limits):
             continue
         if _leaves_rule(initial, gap_G4, q, NO_SPAN, pair, limits):
             chosen_C2, found = _keep(chosen_C2, found, q, NO_SPAN)
         start = gap_G4[q, 2]
         for r in range(begin_E[initial[2] + 1 if limits.anywhere else start], begin_E[start + 1]):
-            if limits.gaps == 1 or not _within(gap_G4[r], initial, limits):
+            if limits.most_gaps == 1 or not _within(gap_G4[r], initial, limits):
                 continue
             if _leaves_rule(initial, gap_G4, q, r, pair, limits):
                 chosen_C2, found = _keep(chosen_C2, found, q, r)
@@ -282,3 +270,129 @@ def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> 
         weight_N = np.zeros(len(shaped.keys_K), dtype=np.int64)
         weight_N[: len(store.weight_N)] = store.weight_N
     return RuleStore(sources, targets, shapes, room_for(store.rules, rules), shaped, weight_N)
+
+
+class CountedRows(NamedTuple):
+    """N counted rules, each run sorted by (source side, target side, shape); run r begins at `runs_R1[r]`.
+
+    Sides and shapes are rows of the sequences of all runs, in which those of a run are sorted too.
+    """
+
+    source_N: Ints32
+    target_N: Ints32
+    shape_N: Ints32
+    weight_N: Ints
+    runs_R1: Ints
+
+
+class Numbers(NamedTuple):
+    """The number of each sequence of all runs among the distinct ones, which are in the order of a dictionary."""
+
+    source: Ints32
+    target: Ints32
+    shape: Ints32
+
+
+class Totals(NamedTuple):
+    """What all rules of each source side and of each target side weigh."""
+
+    source_P: Ints
+    target_Q: Ints
+
+
+@compiled
+def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Ints32, Ints]:
+    """Numbers the sequences of sorted runs in the order of a dictionary, equal ones alike.
+
+    Returns:
+        The number of each sequence, (N,), and one sequence of each number, (M,).
+    """
+    next_R = runs_R1[:-1].copy()
+    number_N, row_M = np.empty(runs_R1[-1], dtype=np.int32), np.empty(runs_R1[-1], dtype=np.int64)
+    found = 0
+    while True:
+        least = -1
+        for r in range(len(next_R)):
+            row = next_R[r]
+            if row < runs_R1[r + 1] and (least < 0 or _compare(ids_T, offsets_N1, row, least) < 0):
+                least = row
+        if least < 0:
+            return number_N, row_M[:found]
+        row_M[found] = least
+        for r in range(len(next_R)):
+            row = next_R[r]
+            if row < runs_R1[r + 1] and _compare(ids_T, offsets_N1, row, least) == 0:
+                number_N[row] = found
+                next_R[r] += 1
+        found += 1
+
+
+@compiled
+def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
+    """Below 0 when one sequence stands before another in a dictionary, 0 when they are equal."""
+    a, b = offsets_N1[one], offsets_N1[other]
+    a_length, b_length = offsets_N1[one + 1] - a, offsets_N1[other + 1] - b
+    for k in range(min(a_length, b_length)):
+        if ids_T[a + k] != ids_T[b + k]:
+            return int(ids_T[a + k]) - int(ids_T[b + k])
+    return int(a_length - b_length)
+
+
+@compiled
+def merge_rows(
+    rows: CountedRows, numbers: Numbers, totals: Totals, least_P: Ints
+) -> tuple[Ints32, Ints32, Ints32, Ints]:
+    """Adds up rules of sorted runs; a rule of source side p is left out when it weighs less than `least_P[p]`.
+
+    `totals`, zeros at first, get the weights of all rules, also of those left out.
+
+    Returns:
+        Source and target side of each rule, its heaviest shape (the last of equally heavy ones), its weight; (B,).
+    """
+    next_R = rows.runs_R1[:-1].copy()
+    # Untouched pages of these cost no memory.
+    rules = rows.runs_R1[-1]
+    source_B, target_B = np.empty(rules, dtype=np.int32), np.empty(rules, dtype=np.int32)
+    shape_B, weight_B = np.empty(rules, dtype=np.int32), np.empty(rules, dtype=np.int64)
+    found = 0
+    source, target, shape, weight = _next_row(rows, numbers, next_R)
+    while source >= 0:
+        source_B[found], target_B[found], weight_B[found] = source, target, 0
+        heaviest = 0
+        while source == source_B[found] and target == target_B[found]:
+            weight_B[found] += weight
+            if weight >= heaviest:
+                shape_B[found], heaviest = shape, weight
+            source, target, shape, weight = _next_row(rows, numbers, next_R)
+        totals.source_P[source_B[found]] += weight_B[found]
+        totals.target_Q[target_B[found]] += weight_B[found]
+        if weight_B[found] >= least_P[source_B[found]]:
+            found += 1
+    return source_B[:found], target_B[:found], shape_B[:found], weight_B[:found]
+
+
+@compiled
+def _next_row(rows: CountedRows, numbers: Numbers, next_R: Ints) -> tuple[int, int, int, int]:
+    """The first of the next rows of all runs, with the weights of all that equal it; the source is -1 at the end."""
+    source = target = shape = -1
+    weight = 0
+    for r in range(len(next_R)):
+        row = next_R[r]
+        if row == rows.runs_R1[r + 1]:
+            continue
+        its_source = numbers.source[rows.source_N[row]]
+        its_target = numbers.target[rows.target_N[row]]
+        its_shape = numbers.shape[rows.shape_N[row]]
+        before = source < 0 or its_source < source
+        if not before and its_source == source:
+            before = its_target < target or (its_target == target and its_shape < shape)
+        if before:
+            source, target, shape, weight = its_source, its_target, its_shape, 0
+    for r in range(len(next_R)):
+        row = next_R[r]
+        if row == rows.runs_R1[r + 1] or numbers.source[rows.source_N[row]] != source:
+            continue
+        if numbers.target[rows.target_N[row]] == target and numbers.shape[rows.shape_N[row]] == shape:
+            weight += rows.weight_N[row]
+            next_R[r] += 1
+    return source, target, shape, weight

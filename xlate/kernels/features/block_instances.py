@@ -8,7 +8,6 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats32, Ints, Ints8, Ints32
 from xlate.compiled import compiled, embedded, inlined, loop
-from xlate.kernels.features.bigram_features import put_bigrams
 from xlate.kernels.features.block_features import (
     NOBODY,
     Before,
@@ -16,6 +15,7 @@ from xlate.kernels.features.block_features import (
     Placed,
     block_costs,
     lm_states,
+    put_bigrams,
 )
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.orientation import NEUTRAL
@@ -58,13 +58,6 @@ class SuccessorArrays(NamedTuple):
     successor_E: Ints32
     orientation_E: Ints8
     shown_E: Bools
-
-
-class Successor(NamedTuple):
-    """A match and its orientation towards the match before."""
-
-    match: int
-    orientation: int
 
 
 class Place(NamedTuple):
@@ -167,24 +160,22 @@ def _add_target_alternatives(
     lm: NgramArrays,
     before: Before,
     text: MatchedText,
-    true: Successor,
+    true: tuple[int, int],
 ) -> Place:
-    """Adds the blocks of other matches of the same target words as a true successor, in its orientation."""
-    first, last = target_matches(text, true.match)
+    """Adds the blocks of other matches of the same target words as a true successor, a match and its orientation."""
+    first, last = target_matches(text, true[0])
     for m in range(first, last):
-        if text.rows_M5[m, 4] == text.rows_M5[true.match, 4]:
-            placed = _placed(text, Successor(m, true.orientation))
+        if text.rows_M5[m, 4] == text.rows_M5[true[0], 4]:
+            placed = _placed(text, m, true[1])
             if _is_new(blocks.oriented, placed, taken_X, place.taken):
                 place = _put(filled, place, blocks, lm, before, placed, -1.0)
     return place
 
 
 @inlined
-def _placed(text: MatchedText, successor: Successor) -> Placed:
+def _placed(text: MatchedText, match: int, orientation: int) -> Placed:
     """The block of a match where it stands."""
-    return Placed(
-        int(text.rows_M5[successor.match, 0]), int(text.rows_M5[successor.match, 1]), int(successor.orientation)
-    )
+    return Placed(int(text.rows_M5[match, 0]), int(text.rows_M5[match, 1]), int(orientation))
 
 
 @compiled
@@ -239,7 +230,7 @@ def linked_instances(
         low, high = events.group_offsets_G1[groups[i]], events.group_offsets_G1[groups[i] + 1]
         place = Place(place.candidate, 0)
         for e in range(low, high):
-            placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
+            placed = _placed(text, events.successor_E[e], events.orientation_E[e])
             if _is_new(blocks.oriented, placed, taken_X, place.taken):
                 if events.shown_E[e]:
                     place = _put(filled, place, blocks, lm, before, placed, 1.0)
@@ -247,12 +238,12 @@ def linked_instances(
                     place = Place(place.candidate, place.taken + 1)
         for e in range(low, high):
             if events.shown_E[e]:
-                placed = _placed(text, Successor(events.successor_E[e], events.orientation_E[e]))
+                placed = _placed(text, events.successor_E[e], events.orientation_E[e])
                 place = _add_alternatives(filled, place, taken_X, blocks, lm, before, placed, top)
         if by_target:
             for e in range(low, high):
                 if events.shown_E[e]:
-                    true = Successor(int(events.successor_E[e]), int(events.orientation_E[e]))
+                    true = int(events.successor_E[e]), int(events.orientation_E[e])
                     place = _add_target_alternatives(filled, place, taken_X, blocks, lm, before, text, true)
         filled.candidate_offsets_I1[i + 1] = place.candidate
     return filled
@@ -274,7 +265,7 @@ def neutral_instances(
             sentence = text.sentence_M[match]
             words = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
             states = lm_states(lm, begin, words)
-        true = _placed(text, Successor(match, NEUTRAL))
+        true = _placed(text, match, NEUTRAL)
         before = Before(NOBODY, 0, int(states[text.rows_M5[match, 3]]))
         place = Place(place.candidate, 0)
         if _is_new(blocks.oriented, true, taken_X, 0):

@@ -1,14 +1,36 @@
-"""The arrays of a `CandidateBatch` as compiled loops take them, and the score of a candidate."""
+"""The arrays of a `CandidateBatch` as compiled loops take them, and the score of a candidate.
+
+A feature may be a pair: one of an instance's context with one of a candidate. Pairs are computed, not stored: an
+instance of X context features and a candidate of T ids have X · T of them. Their ids are hashes, so that several
+pairs may share a weight, as in Vowpal Wabbit; the more weights there are, the fewer do.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
 from xlate.compiled import inlined
-from xlate.kernels.learning.crossing import crossed
+
+# Odd numbers without a pattern, below 2^63: products wrap around alike in numpy, torch and compiled code.
+CONTEXT, PART, BOTH = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x5851F42D4C957F2D
+
+
+def crossed_ids(context: Any, part: Any, size: int) -> Any:
+    """The ids of pairs among `size` weights, a power of two; arrays or tensors of 64-bit integers, element by element.
+
+    This is what `crossed` computes for one pair.
+    """
+    return ((((context * CONTEXT) ^ (part * PART)) * BOTH) >> 32) & (size - 1)
+
+
+@inlined
+def crossed(context: int, part: int, size: int) -> int:
+    """The id of a pair among `size` weights, a power of two."""
+    mixed: int = ((((np.int64(context) * CONTEXT) ^ (np.int64(part) * PART)) * BOTH) >> 32) & (size - 1)  # type: ignore[assignment]
+    return mixed
 
 
 class CandidateArrays(NamedTuple):
@@ -16,7 +38,7 @@ class CandidateArrays(NamedTuple):
 
     `gain_C` is one gain a candidate. Arrays that a batch does not have are empty: the three of parts when every
     candidate is one part, `part_values_N` when all values are 1, `base_C` when there are no fixed scores, the two of
-    contexts when ids stand for themselves; else ids are crossed with those of their instance's context (`crossing.py`).
+    contexts when ids stand for themselves; else ids are crossed with those of their instance's context (`crossed`).
     Values are in single precision, but for lists that are only scored anew, whose totals are written with all digits.
     """
 

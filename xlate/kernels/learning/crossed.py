@@ -1,4 +1,4 @@
-"""Instances whose ids are crossed with their context (`crossing.py`): every pair is looked up once.
+"""Instances whose ids are crossed with their context (`candidates.py`): every pair is looked up once.
 
 Candidates of an instance share ids, such as target words. So its different ids are found first, then the weight of each
 of their pairs with the features of the context, which is asked for early: instances wait for little else than memory.
@@ -13,8 +13,7 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop, prefetch
-from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.crossing import BOTH, CONTEXT, PART
+from xlate.kernels.learning.candidates import BOTH, CONTEXT, PART, CandidateArrays
 from xlate.kernels.learning.updates import Learned, Rule, settle
 
 # The instance at hand, and the one whose weights are on their way.
@@ -29,7 +28,7 @@ class Crossed(NamedTuple):
         number_RN: the number of each of the ids, 0 to K - 1.
         feature_RY: the weight of each pair, number · X + place in the context.
         size_R2: K and X.
-        mixed_X: the features of the context as `crossing.py` mixes them.
+        mixed_X: the features of the context as `crossed` mixes them.
         value_K: what each id scores, or how far its weights move.
         clock_1: counts the instances that were looked up.
     """

@@ -1,4 +1,4 @@
-"""One pass over lists of candidates that share parts: a part is scored once, and its slope spread over its ids once.
+"""Passes over lists of candidates that share parts: a part is scored once, and its slope spread over its ids once.
 
 A part's ids come once for all candidates that hold it, so a list of 100 candidates of 9 parts each costs as many
 weights as its 100 to 200 different parts have ids, not 900 times.
@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import Floats, Floats32, Ints, Uints
 from xlate.compiled import embedded, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.scores import largest, score_list
+from xlate.kernels.learning.scores import best_of_list, largest, score_list
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
 
 
@@ -94,18 +94,8 @@ def list_losses(
         i = order_I[at]
         score_list(i, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
         loss += list_slopes(lists, numbers, room, slope, i)
-        best_I[at] = best_of_list(lists, room, i)
+        best_I[at] = best_of_list(lists, room.score_X, i)
     return loss
-
-
-@embedded
-def best_of_list(lists: CandidateArrays, room: ListRoom, i: int) -> int:
-    """The candidate of the highest score of a list that was scored, the first of equals, or -1 of an empty one."""
-    first, best = lists.candidate_offsets_I1[i], -1
-    for c in range(first, lists.candidate_offsets_I1[i + 1]):
-        if best < 0 or room.score_X[c - first] > room.score_X[best - first]:
-            best = c
-    return int(best)
 
 
 @embedded
@@ -160,3 +150,33 @@ def settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) ->
     for part in range(lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]):
         for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
             settle(learned, rule, lists.part_ids_N[n])
+
+
+@loop
+def begin_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom) -> None:
+    """Counts a step, and writes the scores of the candidates of the one list into the room."""
+    lists, learned, room = lent(lists), lent(learned), lent(room)
+    begin_step(learned, rule)
+    if rule.settles:
+        settle_list(lists, learned, rule, 0)
+    score_list(0, lists, learned.dense_D, learned.sparse_F, room.part_score, room.score_X)
+
+
+@loop
+def step_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRoom) -> None:
+    """Moves the weights along the slopes of the candidates' scores that are in the room."""
+    lists, learned, room = lent(lists), lent(learned), lent(room)
+    room.dense_slope_D[:] = 0.0
+    spread_slopes(lists, room, 0, 0)
+    for d in range(len(learned.dense_D)):
+        move_dense(learned, rule, d, room.dense_slope_D[d], 1.0)
+    move_parts(lists, learned, rule, room, 0, 0, 1.0)
+
+
+@loop
+def slopes_of_list(
+    score_C: Floats, gain_C: Floats32, numbers: Floats, state: Uints, slope: Any
+) -> tuple[float, Floats]:
+    """The loss of a list, and minus its derivative by each score."""
+    slope_C = np.zeros(len(score_C))
+    return float(slope(score_C, gain_C, slope_C, len(score_C), numbers, state)), slope_C

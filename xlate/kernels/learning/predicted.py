@@ -4,7 +4,7 @@ A phrase in its sentence is one of the translations that a classifier chooses am
 weights of the classifier, and its slope runs over all translations of the phrase, those that are in no hypothesis too:
 the slope g of a part's ln p is g · (1[c = chosen] - p_c) for the score of translation c (`losses/` says g, the slope of
 each hypothesis). Scores of parts are computed anew for each list; a step moves each weight once, by its whole gradient.
-`scoring/predicted.py` is the reference.
+`tests/scoring/predicted_scorer.py` is the reference.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from xlate.array_types import AnyFloats, Bools, Floats, Ints
 from xlate.compiled import lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
-from xlate.kernels.learning.chances import log_chances
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
-from xlate.kernels.learning.lists import ListRoom, ListSteps, best_of_list, list_room, list_slopes, spread_slopes
-from xlate.kernels.learning.scores import add_parts
+from xlate.kernels.learning.lists import ListRoom, ListSteps, list_room, list_slopes, spread_slopes
+from xlate.kernels.learning.scores import add_parts, best_of_list
+from xlate.kernels.learning.slopes import log_chances
 from xlate.kernels.learning.updates import Learned, Rule, begin_step
 
 # Slopes of all translations of a phrase together below which nothing moves: steps by AdaGrad are of a size that
@@ -121,7 +121,7 @@ def predicted_losses(
     for at in range(len(order_I)):
         _score(order_I[at], lists, parts, learned, room)
         loss += list_slopes(lists, numbers, room.lists, slope, order_I[at])
-        best_I[at] = best_of_list(lists, room.lists, order_I[at])
+        best_I[at] = best_of_list(lists, room.lists.score_X, order_I[at])
     return loss
 
 

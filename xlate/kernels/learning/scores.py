@@ -89,14 +89,21 @@ def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats
     lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
     parts, size = largest(lists)
     part_room, score_X = np.empty(parts), np.empty(size)
-    best_I = np.full(len(lists.candidate_offsets_I1) - 1, -1, dtype=np.int64)
+    best_I = np.empty(len(lists.candidate_offsets_I1) - 1, dtype=np.int64)
     for i in range(len(best_I)):
         score_list(i, lists, dense_D, sparse_F, part_room, score_X)
-        first = lists.candidate_offsets_I1[i]
-        for c in range(first, lists.candidate_offsets_I1[i + 1]):
-            if best_I[i] < 0 or score_X[c - first] > score_X[best_I[i] - first]:
-                best_I[i] = c
+        best_I[i] = best_of_list(lists, score_X, i)
     return best_I
+
+
+@embedded
+def best_of_list(lists: CandidateArrays, score_X: Floats, i: int) -> int:
+    """The candidate of the highest score of a list that was scored, the first of equals, or -1 of an empty one."""
+    first, best = lists.candidate_offsets_I1[i], -1
+    for c in range(first, lists.candidate_offsets_I1[i + 1]):
+        if best < 0 or score_X[c - first] > score_X[best - first]:
+            best = c
+    return int(best)
 
 
 @loop

@@ -1,8 +1,8 @@
 """The slope of a loss, compiled: what it costs to score an instance as it is scored, and which way is down.
-down.
 
-A slope is a function that any pass over candidates calls through a pointer, once an instance or list, so a new loss
-needs no new pass. It is written beside the loss it is of (`xlate/losses`), in plain Python that numba can compile.
+A slope is a function that any pass over candidates calls through a pointer, once for each instance or list, so a new
+loss needs no new pass. It is written beside the loss it is of (`xlate/losses`), in plain Python that numba can
+compile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Floats, Floats32, Uints
-from xlate.compiled import cfunc, inlined, types
+from xlate.compiled import cfunc, inlined, loop, types
 
 _DOUBLES, _SINGLES, _BITS = types.float64[::1], types.float32[::1], types.uint64[::1]
 _SIGNATURE = types.float64(_DOUBLES, _SINGLES, _DOUBLES, types.int64, _DOUBLES, _BITS)
@@ -75,3 +75,28 @@ def draw(state: Uints, size: int) -> int:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return int((z ^ (z >> np.uint64(31))) % np.uint64(size))
+
+
+@loop
+def log_sum_exp(scores: Floats, first: int, last: int) -> float:
+    """ln Σ exp of scores[first:last], which must not be empty."""
+    top = scores[first]
+    for option in range(first + 1, last):
+        top = max(top, scores[option])
+    total = 0.0
+    for option in range(first, last):
+        total += np.exp(scores[option] - top)
+    return float(top + np.log(total))
+
+
+@loop
+def log_chances(scores: Floats, first: int, last: int, alone: bool) -> None:
+    """Puts ln p in the place of scores[first:last], which must not be empty.
+
+    p is the softmax of the scores, or with `alone` the logistic function of each.
+    """
+    if not alone:
+        scores[first:last] -= log_sum_exp(scores, first, last)
+        return
+    for c in range(first, last):
+        scores[c] = min(scores[c], 0.0) - np.log1p(np.exp(-abs(scores[c])))

@@ -13,8 +13,8 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
+from xlate.kernels.memory.hashing import whole
 from xlate.kernels.memory.trie import Trie, child, new_trie, room
-from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.search_graph import GraphArcs, completion_scores, leaving
 
 NONE = -1

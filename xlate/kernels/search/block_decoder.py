@@ -8,11 +8,11 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import lent, loop
-from xlate.kernels.features.bigram_features import bigrams_weight
-from xlate.kernels.learning.chances import log_sum_exp
+from xlate.kernels.features.block_features import bigrams_weight
+from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
-from xlate.kernels.memory.whole import whole
+from xlate.kernels.memory.hashing import whole
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.block_coverage import cover_after, cover_of, level_and_future, next_spans
 from xlate.kernels.search.block_model import COSTS, ModelArrays, ask_costs

@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined
-from xlate.kernels.features.bigram_features import BigramFamilies
+from xlate.kernels.features.block_features import BigramFamilies
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import remembered
 from xlate.kernels.search.spans import phrase_costs

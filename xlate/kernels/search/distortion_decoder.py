@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop
-from xlate.kernels.features.bigram_features import bigrams_weight
+from xlate.kernels.features.block_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
 from xlate.kernels.search.block_model import COSTS, ModelArrays, ask_costs

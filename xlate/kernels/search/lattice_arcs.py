@@ -6,7 +6,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.compiled import loop
-from xlate.kernels.features.bigram_features import BigramFamilies, put_bigrams
+from xlate.kernels.features.block_features import BigramFamilies, put_bigrams
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.kernels.search.spans import phrase_costs

@@ -16,8 +16,8 @@ from xlate.array_types import AnyArray, Ints
 from xlate.compiled import embedded, lent, loop
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import fetch_ahead
+from xlate.kernels.memory.hashing import whole
 from xlate.kernels.memory.trie import Trie, new_trie, room
-from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.cube_heap import (
     STEPS,
     UNASKED,

@@ -10,8 +10,8 @@ from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
+from xlate.kernels.memory.hashing import whole
 from xlate.kernels.memory.trie import ROOT, Trie, child
-from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,

@@ -14,8 +14,8 @@ from xlate.compiled import lent, loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.chances import log_chances
 from xlate.kernels.learning.crossed import score_crossed
+from xlate.kernels.learning.slopes import log_chances
 from xlate.kernels.search.spans import span_rows
 
 

@@ -11,12 +11,10 @@ import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints32, Uints
 from xlate.errors import InputError
-from xlate.features.bigram_index import BigramIndex, BlockNames
-from xlate.features.bigrams import Contexts
-from xlate.features.block import FLOATS
-from xlate.features.more_floats import MoreFloats
+from xlate.features.bigrams import BigramIndex, BlockNames, Contexts
+from xlate.features.block import FLOATS, MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
+from xlate.kernels.features.block_features import BigramFamilies, bigram_row, bigrams_weight
 from xlate.kernels.search.block_model import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet

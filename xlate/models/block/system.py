@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.features.bigram_index import BigramIndex
+from xlate.features.bigrams import BigramIndex
 from xlate.kernels.orientation import LETTERS
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts

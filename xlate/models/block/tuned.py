@@ -14,7 +14,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.decoded import DecodedList, Draw
+from xlate.candidates.lists import DecodedList, Draw
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import k_best_paths
 from xlate.kernels.search.lattice_passes import ArcGraph

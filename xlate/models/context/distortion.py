@@ -16,11 +16,9 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import places_of_keys
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.context_choices import Places
-from xlate.candidates.context_instances import ContextInstances
-from xlate.features.context import Spans, TargetFeatures
-from xlate.features.distances import Distances
-from xlate.kernels.learning.crossing import crossed_ids
+from xlate.candidates.context_instances import ContextInstances, Places
+from xlate.features.context import Distances, Spans, TargetFeatures
+from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.model import Classifier, log_probabilities
 from xlate.models.context.predicted import OtherTable, rows_of
 from xlate.models.phrase.sentence_scores import SentencePhrases

@@ -9,7 +9,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.features.context import Bags, Spans
-from xlate.kernels.learning.crossing import crossed_ids
+from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.model import Classifier
 from xlate.text.encoded import EncodedText
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.array_types import Bools, Floats
-from xlate.candidates.decoded import DecodedList
+from xlate.candidates.lists import DecodedList
 from xlate.errors import InputError
 from xlate.models.context.lcs_moves import (
     DELETED,

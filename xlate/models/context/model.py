@@ -15,8 +15,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.context_choices import Choices, Translations
-from xlate.candidates.context_instances import ContextInstances
+from xlate.candidates.context_instances import Choices, ContextInstances, Translations
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.contexts import PhraseSpans
@@ -24,8 +23,8 @@ from xlate.kernels.learning.scores import plain_scores
 from xlate.kernels.search.predictions import ListedPlaces, Predictor, places_of_pairs, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.phrases.listed_pairs import ListedPairs
 from xlate.phrases.matching import phrase_finder
+from xlate.phrases.occurrences import ListedPairs
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary

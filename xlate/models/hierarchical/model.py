@@ -11,7 +11,7 @@ from xlate.arrays.ragged import lengths_of
 from xlate.features.structure import StructureFeatures
 from xlate.lm.model import NgramModel
 from xlate.models.unit_model import UNKNOWN_PENALTY, UnitModel, columns_of, slots_of
-from xlate.phrases.rules import RuleTable
+from xlate.phrases.table import RuleTable
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 

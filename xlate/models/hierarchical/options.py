@@ -15,8 +15,7 @@ from xlate.models.derivation import COPIED, Span
 from xlate.models.hierarchical.model import LM, HierarchicalModel
 from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, logprobs_alone, phrases_alone
 from xlate.models.unit_model import weighted_sum
-from xlate.phrases.rules import GAP
-from xlate.phrases.table import select_phrases
+from xlate.phrases.table import GAP, select_phrases
 
 STRAIGHT, SWAPPED = 0, 1
 

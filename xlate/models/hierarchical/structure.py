@@ -21,8 +21,8 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     new_memory,
 )
-from xlate.kernels.memory.distinct_rows import distinct_rows
 from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.memory.rows import distinct_rows
 from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
 from xlate.models.derivation import COPIED
 from xlate.models.hierarchical.model import HierarchicalModel

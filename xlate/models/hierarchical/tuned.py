@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from xlate.array_types import Bools, Floats
-from xlate.candidates.decoded import DecodedList
-from xlate.features.index import GrowingIndex
+from xlate.candidates.lists import DecodedList
+from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
-from xlate.kernels.memory.distinct_rows import distinct_rows
+from xlate.kernels.memory.rows import distinct_rows
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.lists import RuleList, label_words
 from xlate.models.hierarchical.model import COLUMNS, UNKNOWN
@@ -60,7 +60,7 @@ class TunedRules:
         return self.decoder.target_vocabulary
 
     @property
-    def growing(self) -> GrowingIndex | None:
+    def growing(self) -> StructureFeatures | None:
         """The structure features whose weights are tuned."""
         return self.decoder.model.structure if self.tunes_sparse else None
 

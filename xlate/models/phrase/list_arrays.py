@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import AnyFloats
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.decoded import DecodedList, Draw
+from xlate.candidates.lists import DecodedList, Draw
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_REORDERING

@@ -11,7 +11,7 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.phrase_sparse import Applications
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
-from xlate.kernels.memory.distinct_rows import distinct_rows
+from xlate.kernels.memory.rows import distinct_rows
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from xlate.array_types import Bools, Floats
-from xlate.candidates.decoded import DecodedList
+from xlate.candidates.lists import DecodedList
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.list_arrays import with_floats, with_ids
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel

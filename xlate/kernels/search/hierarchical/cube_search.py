@@ -16,7 +16,7 @@ from xlate.array_types import AnyArray, Ints
 from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.lm.ngram import NgramArrays
 from xlate.kernels.lm.phrase_lm import fetch_ahead
-from xlate.kernels.memory.whole import whole
+from xlate.kernels.memory.hashing import whole
 from xlate.kernels.search.cube_heap import (
     STEPS,
     UNASKED,

@@ -14,8 +14,8 @@ from xlate.array_types import AnyArray, Bools, Floats, Ints
 from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
+from xlate.kernels.memory.hashing import whole
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
-from xlate.kernels.memory.whole import whole
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches
 from xlate.kernels.search.hypotheses import (

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.candidates.nbest_columns import nbest_arrays
-from xlate.candidates.nbest_store import (
+from xlate.candidates.nbest import (
     NAMES_FILE,
     NbestCandidates,
+    nbest_arrays,
     nbest_candidates,
     read_sparse_names,
     reference_rows,

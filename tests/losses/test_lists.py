@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.losses.lists import FlatLists
-from xlate.losses.segments import segment_ids, segment_max, segment_sum
+from xlate.losses.lists import FlatLists, segment_ids, segment_max, segment_sum
 
 INF = math.inf
 SEGMENTS = st.lists(st.lists(st.floats(-50, 50), max_size=4), max_size=4)

@@ -14,7 +14,7 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
-from xlate.kernels.learning.crossing import crossed, crossed_ids
+from xlate.kernels.learning.candidates import crossed, crossed_ids
 from xlate.kernels.learning.scores import plain_scores
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
@@ -155,7 +155,7 @@ def test_batches_whose_contexts_do_not_fit_are_refused() -> None:
     given = batch(7)
     with pytest.raises(ValueError, match="context_offsets_I1"):
         replace(given, context_offsets_I1=np.zeros(3, np.int64)).validate()
-    with pytest.raises(ValueError, match="some given, some not"):
+    with pytest.raises(ValueError, match="with context_offsets_I1, contexts_X"):
         replace(given, contexts_X=None).validate()
     with pytest.raises(ValueError, match="parts are written out"):
         given.arrays(parts=True)

@@ -1,4 +1,7 @@
-"""Pooled lists: the union of the rounds, each hypothesis once, in the order they came."""
+"""Pooled lists: the union of the rounds, each hypothesis once, in the order they came.
+
+How much scores differ within lists, against a loop over the lists.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.candidates.plain_lists import listed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.pool import chosen, pool
+from xlate.candidates.lists import chosen, pool, spread_of_scores
 
 Row = tuple[float, float, tuple[int, ...]]
 rows = st.tuples(
@@ -203,3 +206,15 @@ def test_chosen_candidates_keep_what_they_hold(batch: CandidateBatch, random) ->
     assert kept == [before[starts[c][0]][starts[c][1]] for c in flat]
     if not some.is_plain:
         assert set(some.part_of_K().tolist()) == set(range(len(some.part_id_offsets_P1) - 1))
+
+
+def test_it_is_the_mean_over_lists_of_more_than_one() -> None:
+    lists = [[1.0, 3.0, 8.0], [], [5.0], [-2.0, -2.0], [100.0, 101.0, 99.0, 100.0]]
+    offsets = np.cumsum([0, *map(len, lists)])
+    expected = np.mean([np.std(one) for one in lists if len(one) > 1])
+    assert spread_of_scores(np.concatenate(lists), offsets) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [1, 0, 1]])
+def test_lists_of_one_have_none(sizes: list[int]) -> None:
+    assert spread_of_scores(np.ones(sum(sizes)), np.cumsum([0, *sizes])) == 0

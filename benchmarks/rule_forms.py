@@ -12,7 +12,7 @@ from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases.rule_extraction import RuleSettings, is_gap, merged_rules
-from xlate.phrases.rules import MOST_GAPS
+from xlate.phrases.table import MOST_GAPS
 from xlate.text.encoded import EncodedText
 
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlate.candidates import nbest_utility
-from xlate.candidates.nbest_columns import NbestArrays, nbest_arrays
-from xlate.candidates.nbest_gains import column_values, gain_statistics
-from xlate.candidates.nbest_utility import probabilities, utilities
+from xlate.candidates import nbest_gains
+from xlate.candidates.nbest import NbestArrays, nbest_arrays
+from xlate.candidates.nbest_gains import column_values, gain_statistics, probabilities, utilities
 from xlate.errors import InputError
 from xlate.formats.nbest_list import FeatureParser, by_sentence, parse_hypothesis
 from xlate.metrics.measures import measure_sentences
@@ -31,7 +30,7 @@ def arrays_of(lists: list[list[str]]) -> NbestArrays:
 @given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 6, 1000]))
 @settings(max_examples=60, deadline=None)
 def test_expected_gains_are_means_over_the_list(lists: list[list[str]], measure: str, scale: float, most: int) -> None:
-    with mock.patch.object(nbest_utility, "MOST_PAIRS", most):
+    with mock.patch.object(nbest_gains, "MOST_PAIRS", most):
         check_expected_gains(lists, measure, scale)
 
 

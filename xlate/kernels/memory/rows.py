@@ -1,10 +1,10 @@
-"""Numbers rows, so that equal rows have equal numbers."""
+"""Rows of numbers: equal ones numbered alike, and the best values of each."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from xlate.array_types import Ints, Ints32, Uints
+from xlate.array_types import Floats, Ints, Ints32, Uints
 from xlate.compiled import loop
 from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
 
@@ -38,3 +38,16 @@ def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
             count += 1
         number_O[o] = slots_H[slot] + 1
     return number_O, first_F[:count].copy()
+
+
+@loop
+def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
+    """The places of the `most` highest scores of each of S rows, best first, of equals the first."""
+    places, size = np.empty(len(score_B), np.int64), 0
+    for s in range(len(offsets_S1) - 1):
+        first, last = offsets_S1[s], offsets_S1[s + 1]
+        order = np.argsort(-score_B[first:last], kind="mergesort")
+        for rank in range(min(most, last - first)):
+            places[size] = first + order[rank]
+            size += 1
+    return places[:size].copy()

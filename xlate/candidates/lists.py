@@ -1,0 +1,381 @@
+"""Lists of hypotheses that systems give: made into batches, pooled, measured, and given features.
+
+Lists of the same sentences from several decodings become one list each, every candidate once: rounds of tuning are
+pooled this way, and several decodings of the training text.
+
+Lists say nothing of features, so text is decoded once for every set of them. The unit of a phrase model is a phrase in
+its place: the numbers of `Applications`, then the orientation and the four words of `Groups`, then where it begins in
+the sentence; the source words between a phrase and the group before it are `between_T`. That of a model over blocks is
+the block before and the block; that of a hierarchical model a fact of the structure of derivations.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Floats32, Ints, Ints32, Uints
+from xlate.arrays.ragged import joined_offsets, offsets_of, places_of, row_numbers
+from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
+from xlate.errors import InputError
+from xlate.features.bigrams import BigramIndex
+from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
+from xlate.features.structure import StructureFeatures
+from xlate.kernels.counting.ngram_statistics import list_statistics
+from xlate.metrics.bleu import ORDER
+from xlate.text.encoded import EncodedText
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How candidates are drawn: so many with shares of exp(scale · score); the seed and the words decide which."""
+
+    draws: int
+    scale: float
+    seed: int
+
+    def seed_of(self, words: Sequence[str]) -> int:
+        """The seed for a sentence."""
+        return (zlib.crc32(" ".join(words).encode()) + self.seed) % 2**31
+
+
+class DecodedList(NamedTuple):
+    """C translations of one sentence, best first or as they were drawn; sent from process to process.
+
+    `dense_CD` are float features; `words_T` at `word_offsets_C1` the target words as `text.Numbering` numbers them.
+    What follows is None where there is nothing of the kind: the steps of the translations as parts, numbered within
+    the sentence, `parts_K` at `part_offsets_C1`; for each part the ids of its sparse features, or the unit it is; and
+    how often each translation was drawn (see `CandidateBatch`).
+    """
+
+    dense_CD: Floats32
+    word_offsets_C1: Ints
+    words_T: Ints32
+    part_offsets_C1: Ints | None = None
+    parts_K: Ints32 | None = None
+    id_offsets_P1: Ints | None = None
+    ids_N: Ints32 | None = None
+    unit_PU: Ints32 | None = None
+    between_offsets_P1: Ints | None = None
+    between_T: Ints32 | None = None
+    draws_C: Ints32 | None = None
+
+    @property
+    def parts(self) -> int:
+        """The number of parts P, 0 without."""
+        offsets_P1 = self.id_offsets_P1 if self.between_offsets_P1 is None else self.between_offsets_P1
+        return 0 if offsets_P1 is None else len(offsets_P1) - 1
+
+    @classmethod
+    def of_words(cls, words: Sequence[Ints32], features_CD: AnyFloats) -> DecodedList:
+        """Translations of which only words and float features are known."""
+        text = EncodedText.from_ids(words)
+        return cls(np.asarray(features_CD, dtype=np.float32), text.offsets_S1, text.ids_T)
+
+
+def listed(
+    found: Sequence[DecodedList],
+    references: EncodedText,
+    reference_offsets_I1: Ints,
+    sentence_I: Ints | None = None,
+    *,
+    words: bool = False,
+) -> CandidateBatch:
+    """The lists of a text, with BLEU statistics as gains; plain when translations have no parts.
+
+    Args:
+        found: of I sentences.
+        references: numbered sentence by sentence as the translations are.
+        reference_offsets_I1: which of them belong to each sentence.
+        sentence_I: numbers of the sentences, when they are to be kept.
+        words: the target words are kept too.
+
+    Raises:
+        InputError: no sentence.
+    """
+    if not found:
+        raise InputError("no sentences", expected="one or more")
+    candidate_offsets_I1 = offsets_of([len(one.dense_CD) for one in found])
+    statistics_CK = list_statistics(
+        _joined(found, "words_T"),
+        _joined(found, "word_offsets_C1"),
+        candidate_offsets_I1,
+        references.ids_T,
+        references.offsets_S1,
+        reference_offsets_I1,
+        ORDER,
+    )
+    parts = offsets_of([one.parts for one in found])
+    two_level = found[0].part_offsets_C1 is not None
+    count = int(parts[-1]) if two_level else int(candidate_offsets_I1[-1])
+    joined = {name: _joined(found, name) for name in DecodedList._fields}
+    return CandidateBatch(
+        candidate_offsets_I1,
+        joined["dense_CD"],
+        statistics_CK.astype(np.float32),
+        np.zeros(count + 1, np.int64) if joined["id_offsets_P1"] is None else joined["id_offsets_P1"],
+        np.zeros(0, np.int32) if joined["ids_N"] is None else joined["ids_N"],
+        parts if two_level else None,
+        joined["part_offsets_C1"],
+        joined["parts_K"],
+        sentence_I=sentence_I,
+        **{name: joined[name] for name in ("draws_C", *UNITS, *(WORDS if words else ()))},
+    )
+
+
+def _joined(found: Sequence[DecodedList], name: str) -> Any:
+    """An array of all sentences, None where there is none."""
+    given = [getattr(one, name) for one in found]
+    if given[0] is None:
+        return None
+    return joined_offsets(given) if "offsets" in name else np.concatenate(given)
+
+
+Hashes = Uints
+# An odd number of 64 bits: the hash of a sequence is a polynomial in it.
+BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> CandidateBatch:
+    """Joins lists of the same I instances; of equal candidates of an instance the first stays.
+
+    Two candidates are equal when dense features, gains and the bags of what their parts hold are: ids with values, or
+    the units that the parts are, in any order; `by_words`, when their target words are, however they were derived.
+    Earlier batches come first, and the order within a batch stays, so joining with what is in the pool already changes
+    nothing. Parts that no candidate holds any more are left out.
+
+    Args:
+        batches: all of the same instances and columns, without base scores.
+        by_words: what makes candidates equal.
+
+    Raises:
+        ValueError: no batch, other numbers of instances or columns, base scores, arrays that only some have; no words.
+    """
+    _check(batches)
+    instances = len(batches[0])
+    if not instances:
+        return batches[0]
+    whole = CandidateBatch.joined(batches)
+    instance_C = row_numbers(whole.candidate_offsets_I1) % instances
+    kept_C = _first_of_equals(instance_C, _word_hashes(whole) if by_words else _keys(whole))
+    return _of_candidates(whole, instances, kept_C)
+
+
+def chosen(batch: CandidateBatch, rows_C: AnyInts) -> CandidateBatch:
+    """Some candidates of a batch, those of an instance behind those of instances before it; with their parts alone."""
+    return _of_candidates(batch, len(batch), np.asarray(rows_C, dtype=np.int64))
+
+
+def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> CandidateBatch:
+    """Candidates of a batch in which the same I instances follow each other several times."""
+    instance_C = row_numbers(whole.candidate_offsets_I1) % instances
+    rows = {"I": np.arange(instances), "C": kept_C, "P": kept_C}
+    offsets_I1 = offsets_of(np.bincount(instance_C[kept_C], minlength=instances))
+    if whole.part_offsets_I1 is None:
+        return replace(whole.taken(rows), candidate_offsets_I1=offsets_I1)
+    # Parts are put in the order of the instances, and candidates told their new numbers.
+    used_P = np.zeros(len(whole.part_id_offsets_P1) - 1, np.bool_)
+    assert whole.candidate_part_offsets_C1 is not None
+    part_K = whole.part_of_K()[places_of(whole.candidate_part_offsets_C1, kept_C)]
+    used_P[part_K] = True
+    instance_P = row_numbers(whole.part_offsets_I1) % instances
+    rows["P"] = np.argsort(instance_P, kind="stable")
+    rows["P"] = rows["P"][used_P[rows["P"]]]
+    part_offsets_I1 = offsets_of(np.bincount(instance_P[rows["P"]], minlength=instances))
+    number_P = np.zeros(len(used_P), np.int64)
+    number_P[rows["P"]] = np.arange(len(rows["P"])) - np.repeat(part_offsets_I1[:-1], np.diff(part_offsets_I1))
+    return replace(
+        whole.taken(rows),
+        candidate_offsets_I1=offsets_I1,
+        part_offsets_I1=part_offsets_I1,
+        candidate_parts_K=number_P[part_K].astype(np.int32),
+    )
+
+
+def _check(batches: Sequence[CandidateBatch]) -> None:
+    if not batches:
+        raise ValueError("nothing to pool")
+    for batch in batches:
+        if batch.base_C is not None:
+            raise ValueError("a batch with base scores cannot be pooled")
+        if len(batch) != len(batches[0]) or batch.dense_CD.shape[1:] != batches[0].dense_CD.shape[1:]:
+            raise ValueError(f"{len(batch)} instances of {batch.dense_CD.shape[1:]} floats, others before")
+
+
+def _keys(batch: CandidateBatch) -> NDArray[np.void]:
+    """Everything a candidate is compared by, as one string of bytes a candidate."""
+    hash_C = hash_P = _part_hashes(batch)
+    if batch.candidate_part_offsets_C1 is not None:
+        hash_C = _sums(hash_P[batch.part_of_K()], batch.candidate_part_offsets_C1)
+    # Adding 0 turns -0 into 0, which is equal but has other bytes.
+    columns = (batch.dense_CD + 0.0, batch.gain_CG + 0.0, hash_C[:, None])
+    fields = [(f"f{k}", column.dtype, column.shape[1:]) for k, column in enumerate(columns)]
+    rows_C = np.empty(batch.candidates, dtype=fields)
+    for k, column in enumerate(columns):
+        rows_C[f"f{k}"] = column
+    return rows_C.view(np.dtype((np.void, rows_C.dtype.itemsize)))
+
+
+def _word_hashes(batch: CandidateBatch) -> Hashes:
+    """A hash of each candidate's target words."""
+    if batch.words_T is None or batch.word_offsets_C1 is None:
+        raise ValueError("candidates without words cannot be told apart by them")
+    lengths_C = np.diff(batch.word_offsets_C1)
+    place_T = _places_in_rows(batch.word_offsets_C1)
+    powers = _powers(1 + int(place_T.max(initial=0)))
+    terms_T = (batch.words_T.astype(np.uint64) + np.uint64(2)) * powers[place_T]
+    return _mixed(_sums(terms_T, batch.word_offsets_C1) + lengths_C.astype(np.uint64))
+
+
+def _part_hashes(batch: CandidateBatch) -> Hashes:
+    """What each part holds as a sum of 64-bit hashes, so that sums over parts are those of all that they hold."""
+    values_N = batch.part_values_N
+    bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
+    mixed_N = (batch.part_ids_N.astype(np.uint64) << np.uint64(32)) | bits_N.view(np.uint32).astype(np.uint64)
+    hash_P = _sums(_mixed(mixed_N), batch.part_id_offsets_P1)
+    if batch.unit_PU is None or batch.between_T is None or batch.between_offsets_P1 is None:
+        return hash_P
+    width = batch.unit_PU.shape[1]
+    terms_PU = (batch.unit_PU.astype(np.uint64) + np.uint64(2)) * _powers(width + 1)[1:]
+    place_T = _places_in_rows(batch.between_offsets_P1)
+    powers = _powers(width + 2 + int(place_T.max(initial=0)))
+    terms_T = (batch.between_T.astype(np.uint64) + np.uint64(2)) * powers[width + 1 + place_T]
+    return hash_P + _mixed(terms_PU.sum(axis=1, dtype=np.uint64) + _sums(terms_T, batch.between_offsets_P1))
+
+
+def _places_in_rows(offsets_R1: Ints) -> Ints:
+    """The place of each value in its ragged row, from 0."""
+    return np.arange(offsets_R1[-1]) - np.repeat(offsets_R1[:-1], np.diff(offsets_R1))
+
+
+def _powers(count: int) -> Hashes:
+    return np.multiply.accumulate(np.full(count, BASE))
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """The finaliser of splitmix64."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values
+
+
+def _sums(values_N: Hashes, offsets_R1: Ints) -> Hashes:
+    """The sum of each ragged row, modulo 2^64."""
+    sums_N1 = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values_N, dtype=np.uint64)])
+    sums_R: Hashes = sums_N1[offsets_R1[1:]] - sums_N1[offsets_R1[:-1]]
+    return sums_R
+
+
+def _first_of_equals(instance_C: Ints, keys_C: NDArray[np.void] | Hashes) -> Ints:
+    """Candidates by instance, each in the order given, that have no equal before them in their instance."""
+    order_C = np.argsort(instance_C, kind="stable")
+    _, number_C = np.unique(keys_C[order_C], return_inverse=True)
+    pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
+    first_C = np.zeros(len(pairs_C), dtype=np.bool_)
+    first_C[np.unique(pairs_C, return_index=True)[1]] = True
+    return order_C[first_C]
+
+
+def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
+    """Floats less their mean in the list, (C, D): what ranks hypotheses, with all its digits."""
+    sizes_I = np.diff(candidate_offsets_I1)
+    rows_I = np.flatnonzero(sizes_I)
+    values_CD = np.asarray(dense_CD, dtype=np.float64)
+    sums_ID = np.add.reduceat(values_CD, candidate_offsets_I1[:-1][rows_I], axis=0)
+    return np.asarray(values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0))
+
+
+def spread_within_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
+    """The standard deviation of each float within lists, 1 where it never varies, (D,)."""
+    centred_CD = centred_in_lists(dense_CD, candidate_offsets_I1)
+    spread_D: Floats = np.sqrt((centred_CD**2).mean(axis=0))
+    return np.where(spread_D > 1e-9, spread_D, 1.0)
+
+
+def spread_of_scores(score_C: AnyArray, candidate_offsets_I1: Ints) -> float:
+    """The standard deviation of scores (C,) within a list, the mean over lists of more than one; 0 without such lists.
+
+    List i has the candidates from `candidate_offsets_I1[i]` to the next; the unit is that of the scores.
+    """
+    sizes_I = np.diff(candidate_offsets_I1)
+    several_I = sizes_I > 1
+    if not several_I.any():
+        return 0.0
+    squares_C = centred_in_lists(score_C[:, None], candidate_offsets_I1)[:, 0] ** 2
+    rows_I = np.flatnonzero(sizes_I)
+    mean_I = np.add.reduceat(squares_C, candidate_offsets_I1[:-1][rows_I]) / sizes_I[rows_I]
+    return float(np.sqrt(mean_I[several_I[rows_I]]).mean())
+
+
+# Columns of `unit_PU`.
+APPLICATION = slice(0, 7)
+PAIR, LENGTH = 0, 5
+ORIENTATION, TOP, START = 7, slice(8, 12), 12
+UNITS_AT_A_TIME = 250_000
+# Sparse features that units have.
+UnitFeatures = SparseFeatures | BigramIndex | StructureFeatures
+
+
+def under_templates(
+    lists: CandidateBatch, sparse: UnitFeatures, weights_D: Floats | None, gamma: float
+) -> CandidateBatch:
+    """Lists of units as lists of the ids of their features.
+
+    Dense features are weighted into `base_C`; without weights they are kept as features. Candidates that were drawn
+    have ln(draws) / γ there: exp(γ · score) is then their weight as a sample of all derivations, and sparse weights
+    that have grown since weigh them anew.
+    """
+    base_C = None if weights_D is None else lists.dense_CD @ weights_D
+    if lists.draws_C is not None and lists.draws_C.any():
+        base_C = np.log(lists.draws_C) / gamma
+    assert lists.unit_PU is not None
+    if isinstance(sparse, SparseFeatures):
+        found = _template_ids(lists, sparse)
+    else:
+        found = sparse.of_units(lists.unit_PU)
+    return _of_ids(
+        lists,
+        found,
+        dense_CD=lists.dense_CD if weights_D is None else lists.dense_CD[:, :0],
+        base_C=None if base_C is None else base_C.astype(np.float32),
+    )
+
+
+def with_ids(lists: CandidateBatch, index: StructureFeatures) -> CandidateBatch:
+    """Lists of units as lists of the ids of their features; new features get ids."""
+    assert lists.unit_PU is not None
+    return _of_ids(lists, index.of_units(lists.unit_PU))
+
+
+def _of_ids(lists: CandidateBatch, found: tuple[Ints, Ints32], **changes: Any) -> CandidateBatch:
+    """Lists of units with the ids of their parts in place of the units."""
+    changes |= dict.fromkeys(UNITS)
+    return replace(lists, part_id_offsets_P1=found[0], part_ids_N=found[1], **changes)
+
+
+def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, Ints32]:
+    """The features of every unit, made piece by piece: on the way they take several times their room."""
+    assert lists.unit_PU is not None
+    assert lists.between_offsets_P1 is not None
+    assert lists.between_T is not None
+    lengths: list[Ints] = [np.zeros(0, np.int64)]
+    found: list[Ints32] = [np.zeros(0, np.int32)]
+    for first in range(0, len(lists.unit_PU), UNITS_AT_A_TIME):
+        columns = lists.unit_PU[first : first + UNITS_AT_A_TIME]
+        ends = lists.between_offsets_P1[first : first + len(columns) + 1]
+        first_s, last_s, first_t, last_t = columns.T[TOP]
+        offsets, ids = sparse.ids(
+            Applications(*columns.T[APPLICATION]),
+            Groups(
+                columns[:, ORIENTATION], first_s, last_s, first_t, last_t,
+                ends - ends[0], lists.between_T[ends[0] : ends[-1]],
+            ),
+        )  # fmt: skip
+        lengths.append(np.diff(offsets))
+        found.append(ids)
+    return offsets_of(np.concatenate(lengths)), np.concatenate(found)

@@ -1,0 +1,426 @@
+"""N-best lists as flat arrays, numbered while the lines come in, and as a candidate store.
+
+The store has float and sparse features, and sentence statistics as gains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, offsets_of, row_numbers
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.errors import InputError
+from xlate.kernels.counting.ngram_statistics import list_statistics
+from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
+from xlate.kernels.learning.scores import sparse_scores
+from xlate.metrics.bleu import ORDER
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines, write_lines
+from xlate.text.tokens import untokenized_share
+
+
+class Scored(Protocol):
+    """What is needed of a hypothesis; `layout` has the feature names with how many values each has."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def sentence(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def layout(self) -> tuple[tuple[str, int], ...]: ...
+    @property
+    def values(self) -> list[float]: ...
+    @property
+    def total(self) -> float | None: ...
+
+
+class WordNumbers:
+    """Numbers words as they come, from 0; unlike a vocabulary it knows every word it is asked for."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers.default_factory = self._numbers.__len__
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        """The words in the order of their numbers."""
+        return iter(self._numbers)
+
+    def append_to(self, ids: array[int], text: str) -> int:
+        """Appends the numbers of the words between blanks; returns how many there are."""
+        before = len(ids)
+        ids.extend(map(self._numbers.__getitem__, filter(None, text.split(" "))))
+        return len(ids) - before
+
+    def encode(self, texts: Iterable[str]) -> EncodedText:
+        """Texts of tokens between blanks as numbers."""
+        ids = array("i")
+        lengths = [self.append_to(ids, text) for text in texts]
+        return EncodedText(np.array(ids, dtype=np.int32), offsets_of(lengths))
+
+
+@dataclass(frozen=True)
+class NbestArrays:
+    """I lists of C hypotheses in all, with V feature values of M columns.
+
+    Attributes:
+        sentence_I: the number of each list's sentence; candidate_offsets_I1: its hypotheses.
+        text: the hypotheses' words, numbered by `numbers`.
+        names: of the M columns; a feature of several values has a column for each, `LM_0`, `LM_1`.
+        several: the columns of features with several values, which are dense whatever else holds.
+        columns_V, values_V, value_offsets_C1: the values of each hypothesis and their columns.
+        total_C: the scores as given, not a number where there is none.
+    """
+
+    sentence_I: Ints
+    candidate_offsets_I1: Ints
+    text: EncodedText
+    numbers: WordNumbers
+    names: tuple[str, ...]
+    several: frozenset[int]
+    columns_V: Ints32
+    values_V: Floats
+    value_offsets_C1: Ints
+    total_C: Floats
+
+    def scores(self, weights: Mapping[str, float]) -> Floats:
+        """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0.
+
+        Raises:
+            InputError: a sum that is not finite.
+        """
+        weight_M = np.array([weights.get(name, 0.0) for name in self.names], dtype=np.float64)
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+        none_C = np.zeros(0, np.float32)
+        dense_CD = np.zeros((len(self.total_C), 0), np.float32)
+        bags = self.value_offsets_C1, self.columns_V, self.values_V
+        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags, *no_contexts())
+        return self.finite(sparse_scores(lists, weight_M))
+
+    def texts(self, hypotheses: Ints) -> list[str]:
+        """The words of some hypotheses, by their places, with blanks between them."""
+        words = list(self.numbers)
+        return [" ".join(words[number] for number in self.text[c].tolist()) for c in hypotheses.tolist()]
+
+    def select(self, lists: Ints) -> NbestArrays:
+        """Some of the lists, by their places."""
+        candidates, candidate_offsets = gathered(self.candidate_offsets_I1, lists)
+        words, word_offsets = gathered(self.text.offsets_S1, candidates)
+        values, value_offsets = gathered(self.value_offsets_C1, candidates)
+        return replace(
+            self,
+            sentence_I=self.sentence_I[lists],
+            candidate_offsets_I1=candidate_offsets,
+            text=EncodedText(self.text.ids_T[words], word_offsets),
+            columns_V=self.columns_V[values],
+            values_V=self.values_V[values],
+            value_offsets_C1=value_offsets,
+            total_C=self.total_C[candidates],
+        )
+
+    def finite(self, score_C: Floats) -> Floats:
+        """The same scores of every hypothesis.
+
+        Raises:
+            InputError: one of them is not finite.
+        """
+        strange_C = np.flatnonzero(~np.isfinite(score_C))
+        if len(strange_C):
+            first = int(strange_C[0])
+            row = int(np.searchsorted(self.candidate_offsets_I1, first, side="right")) - 1
+            place = first - int(self.candidate_offsets_I1[row]) + 1
+            raise InputError(
+                "a total that is no finite number",
+                seen=f"{score_C[first]} of hypothesis {place} of sentence {self.sentence_I[row]}",
+                expected="weights whose products with the features have a finite sum",
+                remedy="look for weights and values that are far too large",
+            )
+        return score_C
+
+
+def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = None) -> NbestArrays:
+    """Collects lists, one sentence each; `file` is where they come from, for the messages.
+
+    Raises:
+        InputError: there is no list; with the line, when a feature changes its number of values, or the columns of two
+            features have one name, such as `LM_0` beside `LM` with two values.
+    """
+    columns, numbers = _Columns(), WordNumbers()
+    words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
+    values, totals, sentences, sizes = array("d"), array("d"), array("q"), array("q")
+    for hypotheses in lists:
+        sentences.append(hypotheses[0].sentence)
+        sizes.append(len(hypotheses))
+        for hypothesis in hypotheses:
+            lengths.append(numbers.append_to(words, hypothesis.text))
+            try:
+                used.extend(chain.from_iterable(map(columns.__getitem__, hypothesis.layout)))
+            except ValueError as error:
+                raise _unfit(error, file, hypothesis.line) from error
+            values.extend(hypothesis.values)
+            counts.append(len(hypothesis.values))
+            totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
+    if not sentences:
+        raise InputError("no hypotheses", file=file, seen="an empty list", expected="one hypothesis or more")
+    return NbestArrays(
+        np.array(sentences, dtype=np.int64),
+        offsets_of(np.array(sizes, dtype=np.int64)),
+        EncodedText(np.array(words, dtype=np.int32), offsets_of(np.array(lengths, dtype=np.int64))),
+        numbers,
+        tuple(columns.numbers),
+        frozenset(columns.several),
+        np.array(used, dtype=np.int32),
+        np.array(values, dtype=np.float64),
+        offsets_of(np.array(counts, dtype=np.int64)),
+        np.array(totals, dtype=np.float64),
+    )
+
+
+def _unfit(error: ValueError, file: str | Path | None, line: int) -> InputError:
+    return InputError(
+        str(error),
+        file=file,
+        line=line,
+        expected="the same number of values of a feature on every line, and a name of its own",
+        remedy="make the whole list with one model",
+    )
+
+
+class _Columns(dict[tuple[str, int], tuple[int, ...]]):
+    """The columns of a feature with its number of values, numbered when it is first met."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.features: dict[str, int] = {}
+        self.several: set[int] = set()
+
+    def __missing__(self, pair: tuple[str, int]) -> tuple[int, ...]:
+        feature, count = pair
+        if self.features.setdefault(feature, count) != count:
+            raise ValueError(f"the feature {feature} has {count} values, and {self.features[feature]} before")
+        names = [feature] if count == 1 else [f"{feature}_{place}" for place in range(count)]
+        for name in names:
+            if name in self.numbers:
+                raise ValueError(f"two features with the column {name}")
+            self.numbers[name] = len(self.numbers)
+        self[pair] = columns = tuple(self.numbers[name] for name in names)
+        if count > 1:
+            self.several.update(columns)
+        return columns
+
+
+log = logging.getLogger(__name__)
+NAMES_FILE = "sparse_names.gz"
+
+
+def statistic_names() -> tuple[str, ...]:
+    """The gain columns: `length`, `reference_length`, `correct_1` …, `total_1` …; sacrebleu's order of statistics."""
+    grams = range(1, ORDER + 1)
+    return ("length", "reference_length", *(f"correct_{n}" for n in grams), *(f"total_{n}" for n in grams))
+
+
+@dataclass(frozen=True)
+class NbestCandidates:
+    """N-best lists ready for every loss: a plain batch with one instance a sentence.
+
+    Attributes:
+        batch: dense features, sparse ids with values, statistics as gains, (C, 2 + 2·order), numbers of sentences.
+        dense_names: of the float columns; sparse_names: of the sparse ids.
+    """
+
+    batch: CandidateBatch
+    dense_names: tuple[str, ...]
+    sparse_names: tuple[str, ...]
+
+
+def nbest_candidates(
+    arrays: NbestArrays, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
+) -> NbestCandidates:
+    """Turns lists into candidates.
+
+    A feature is dense when it has several values or stands on every line, else sparse; a dense one that is not on a
+    line is 0 there, and sparse values of 0, which Moses writes when they have cancelled, are left out.
+
+    Args:
+        arrays: the lists.
+        references: streams of tokenised references, one sentence a line; None or a blank line for a missing one.
+        first_sentence: see `reference_rows`.
+
+    Raises:
+        InputError: lists and references do not fit.
+    """
+    count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
+    is_dense_M = count_M == len(arrays.total_C)
+    is_dense_M[sorted(arrays.several)] = True
+    # The place of each column among the dense and among the sparse ones.
+    dense_M, sparse_M = (np.cumsum(kind_M) - 1 for kind_M in (is_dense_M, ~is_dense_M))
+    dense_V, candidate_V = is_dense_M[arrays.columns_V], row_numbers(arrays.value_offsets_C1)
+    dense_CD = np.zeros((len(arrays.total_C), int(is_dense_M.sum())), dtype=np.float32)
+    dense_CD[candidate_V[dense_V], dense_M[arrays.columns_V[dense_V]]] = arrays.values_V[dense_V]
+    kept_V = ~dense_V & (arrays.values_V != 0)
+    batch = CandidateBatch(
+        arrays.candidate_offsets_I1,
+        dense_CD,
+        nbest_statistics(arrays, references, first_sentence).astype(np.float32),
+        offsets_of(np.bincount(candidate_V[kept_V], minlength=len(dense_CD))),
+        sparse_M[arrays.columns_V[kept_V]].astype(np.int32),
+        part_values_N=arrays.values_V[kept_V].astype(np.float32),
+        sentence_I=arrays.sentence_I,
+    )
+    names = np.array(arrays.names, dtype=object)
+    return NbestCandidates(batch, tuple(names[is_dense_M]), tuple(names[~is_dense_M]))
+
+
+def nbest_statistics(
+    arrays: NbestArrays, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
+) -> Ints:
+    """BLEU statistics of every hypothesis against its sentence's references, (C, 2 + 2·order).
+
+    A missing reference is left out; a sentence without any is compared with the empty one.
+
+    Raises:
+        InputError: lists and references do not fit.
+    """
+    return bleu_statistics(arrays, reference_lines(arrays.sentence_I, references, first_sentence))
+
+
+def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints:
+    """The same against the references of each list, one or more; (C, 2 + 2·order).
+
+    Words are compared as they stand: a warning says so where the references look tokenised otherwise than the lists.
+    """
+    _warn_of_other_tokens(arrays, given)
+    text = arrays.numbers.encode(line for lines in given for line in lines)
+    return np.asarray(
+        list_statistics(
+            arrays.text.ids_T,
+            arrays.text.offsets_S1,
+            arrays.candidate_offsets_I1,
+            text.ids_T,
+            text.offsets_S1,
+            offsets_of([len(lines) for lines in given]),
+            ORDER,
+        )
+    )
+
+
+def _warn_of_other_tokens(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> None:
+    listed = untokenized_share(arrays.numbers)
+    wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
+    if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
+        log.warning(
+            "the references look tokenised otherwise than the lists: of their words %.0f %% end with a comma, "
+            "full stop or the like, of the lists' %.0f %%; words count as they stand, so tokenise both alike",
+            100 * wanted,
+            100 * listed,
+        )
+
+
+def reference_lines(
+    sentence_I: Ints, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
+) -> list[list[str]]:
+    """The references of each list; a missing one is left out, and where there is none at all stands the empty one.
+
+    Raises:
+        InputError: lists and references do not fit.
+    """
+    rows = reference_rows(sentence_I, [len(stream) for stream in references], first_sentence)
+    given = [[line for stream in references if (line := stream[row]) is not None and line.strip()] for row in rows]
+    return [lines or [""] for lines in given]
+
+
+def reference_rows(
+    sentence_I: Ints,
+    lengths: Sequence[int],
+    first_sentence: int | None = None,
+    *,
+    what: str = "references",
+    file: str | None = None,
+) -> list[int]:
+    """Which line of the references each list belongs to.
+
+    With `first_sentence`, sentence f + k belongs to line k, from 0. Without it numbers are lines from 0 when they all
+    are below the number of lines, and the last line has a list; else, when there are as many lists as lines, the k-th
+    list belongs to the k-th line. `what` the lines are and their `file` are for the messages.
+
+    Raises:
+        InputError: streams of different length, sentences without a reference, or lines behind the last list.
+    """
+    if not lengths or len(set(lengths)) != 1:
+        raise InputError(
+            "reference streams do not fit",
+            seen=list(lengths),
+            expected="one or more, all with the same number of lines",
+        )
+    rows = sentence_I - (first_sentence or 0)
+    if len(rows) and rows.max() >= lengths[0] and first_sentence is None and len(rows) == lengths[0]:
+        rows = np.arange(lengths[0])
+    if len(rows) and not 0 <= rows.min() <= rows.max() < lengths[0]:
+        raise InputError(
+            f"lists and {what} do not fit",
+            file=file,
+            seen=f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
+            expected=f"a line of the {what} for each list",
+            remedy=f"first_id=N when sentence N belongs to the first line of the {what}",
+        )
+    if len(rows) and first_sentence is None and rows.max() + 1 < lengths[0]:
+        raise InputError(
+            f"more {what} than the lists have sentences",
+            file=file,
+            line=int(rows.max()) + 2,
+            seen=f"{lengths[0]} {what}, and no list behind sentence {sentence_I.max()}",
+            expected=f"{what} of the same sentences, the last of which has a list",
+            remedy="check that both are of the same text; first_id=0 if the lists are of its first sentences only",
+        )
+    return [int(row) for row in rows]
+
+
+def write_nbest_store(
+    directory: str | Path, candidates: NbestCandidates, metadata: dict[str, Any] | None = None
+) -> None:
+    """Writes lists as a candidate store, with the names of the sparse features in a file beside."""
+    described = {**(metadata or {}), "sparse_names_sha256": _fingerprint(candidates.sparse_names)}
+    with StoreWriter(
+        directory, candidates.dense_names, len(candidates.sparse_names), statistic_names(), described
+    ) as writer:
+        writer.append(candidates.batch)
+        write_lines(writer.aside / NAMES_FILE, candidates.sparse_names)
+
+
+def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
+    """The names of a store's sparse features, one an id.
+
+    Raises:
+        InputError: they are missing or not those of this store.
+    """
+    path = store.directory / NAMES_FILE
+    names = tuple(read_lines(path))
+    if _fingerprint(names) != store.metadata.get("sparse_names_sha256"):
+        raise InputError(
+            "not the feature names of this store",
+            file=path,
+            seen=f"{len(names)} names",
+            expected=f"the {store.sparse_size} names written with the store",
+            remedy="import the n-best list again",
+        )
+    return names
+
+
+def _fingerprint(names: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(names).encode("utf-8")).hexdigest()
