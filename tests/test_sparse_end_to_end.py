@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.models.phrase.definition import sparse_ids
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.copies import parted_copies
@@ -41,7 +42,6 @@ from xlate.lm.model import NgramModel
 from xlate.metrics.sentence_bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import SPARSE_REORDERING
-from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases

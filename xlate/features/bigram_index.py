@@ -12,7 +12,7 @@ from xlate.array_types import Ints, Ints32, Uints
 from xlate.features.bigrams import FAMILIES, bigram_families, family_ranges, frequent_keys, split_key
 from xlate.features.index import Numbers, Ranges, ids_by_name
 from xlate.kernels.features.bigram_features import BigramFamilies
-from xlate.kernels.search.lattice_arcs import arc_bigrams
+from xlate.kernels.search.lattice_passes import arc_bigrams
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
 

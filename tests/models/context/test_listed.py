@@ -16,9 +16,9 @@ from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.models.context.listed import chosen_in
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch
+from xlate.models.phrase.tuned import with_units
 from xlate.phrases.listed_pairs import listed_pairs
 from xlate.scoring.predicted import PredictedScorer
 from xlate.text.encoded import EncodedText

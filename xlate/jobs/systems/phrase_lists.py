@@ -21,10 +21,9 @@ from xlate.jobs.systems.listed import FoldSystem, ListedModel
 from xlate.jobs.systems.phrase_models import KIND, open_phrase_model, phrase_decoder, unweighted_decoder
 from xlate.jobs.systems.predictions import classifier_runs, fold_classifier, predicted_by
 from xlate.jobs.systems.to_tune import Saved, ToTune
-from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.store import load_phrase_model
-from xlate.models.phrase.tuned import TunedPhrases, with_sums
+from xlate.models.phrase.tuned import TunedPhrases, with_sums, with_units
 from xlate.scoring.weights import Weights
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of

@@ -9,8 +9,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
-from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.lm.model import NgramModel
 from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM

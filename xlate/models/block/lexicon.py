@@ -14,7 +14,7 @@ from xlate.features.bigrams import Contexts
 from xlate.features.more_floats import MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.bigram_features import BigramFamilies, bigram_row, bigrams_weight
-from xlate.kernels.search.block_model import ModelArrays
+from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.models.block.lasting import Reweighted, lasting
 from xlate.phrases.blocks import BlockSet

@@ -17,7 +17,7 @@ from xlate.models.block.lexicon import BlockLexicon
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.settings import BlockSearch
 from xlate.models.derivation import COPIED
-from xlate.search.forced_decoding import phrases_in
+from xlate.search.space import phrases_in
 
 
 class OptionLimits(Protocol):

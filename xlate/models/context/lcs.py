@@ -12,8 +12,7 @@ from xlate.errors import InputError
 from xlate.models.context.lcs_moves import LatticeMoves
 from xlate.models.context.lcs_options import DELETED, LM, PLACE, LcsModel, collect_lcs_options
 from xlate.models.context.lcs_settings import LcsSearch
-from xlate.models.derivation import COPIED, Derivation, Span, Step, side_of
-from xlate.models.explained import explained
+from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
 from xlate.models.system import System
 from xlate.scoring.weights import Weights
 from xlate.search.beam import search_graph

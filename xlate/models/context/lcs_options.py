@@ -15,8 +15,7 @@ from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces
-from xlate.search.forced_decoding import phrases_in
-from xlate.search.space import Words
+from xlate.search.space import Words, phrases_in
 from xlate.text.vocabulary import Vocabulary
 
 # The unit of a source word that is left out.

@@ -10,10 +10,9 @@ import numpy as np
 from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.kernels.search.hierarchical.cube_search import search_rule_cubes
 from xlate.kernels.search.hierarchical.facts import local_scores
 from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumbers, RuleSentence
-from xlate.kernels.search.hierarchical.stack_search import search_rules
+from xlate.kernels.search.hierarchical.search import search_rule_cubes, search_rules
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span
 from xlate.models.hierarchical.chart import bottom_up_paths, graph_of_paths

@@ -16,8 +16,7 @@ from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
 from xlate.models.hierarchical.settings import RuleSearch
 from xlate.models.hierarchical.steps import RuleStep
-from xlate.search.forced_decoding import phrases_in
-from xlate.search.space import END_LABEL, Move, SearchSpace, Words
+from xlate.search.space import END_LABEL, Move, SearchSpace, Words, phrases_in
 from xlate.text.vocabulary import END_ID
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xlate.array_types import Floats
-from xlate.models.explained import explained, unit_scores
+from xlate.models.derivation import explained, unit_scores
 from xlate.models.hierarchical.model import HierarchicalModel
 from xlate.models.hierarchical.scored import RuleDerivation
 from xlate.models.hierarchical.steps import RuleStep
