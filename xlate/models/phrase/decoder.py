@@ -172,11 +172,11 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return phrase_arcs(space, found)
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
-        """The decoder of each sentence's number; see `SentenceTables`."""
-        from xlate.models.phrase.sentence_tables import SentenceTables
+        """The decoder of each sentence's number; see `sentence_models`."""
+        from xlate.models.phrase.sentence_tables import sentence_models
 
-        tables = SentenceTables(self.model, folder, sentences)
-        return lambda number: self.changed(model=tables.of(number))
+        model_of = sentence_models(self.model, folder, sentences)
+        return lambda number: self.changed(model=model_of(number))
 
     def step_features(self, derivation: Derivation[Step]) -> tuple[Ints, Ints32]:
         """Of each phrase."""
