@@ -67,6 +67,7 @@ class PhraseList:
         paths: numbers of the phrases of the N derivations.
         weights_D: of float features.
         sparse_F: weights of sparse features, None when all are 0.
+        one_path: whether it was made from the steps of one derivation.
     """
 
     model: PhraseModel
@@ -74,6 +75,7 @@ class PhraseList:
     paths: Paths
     weights_D: Floats
     sparse_F: Floats | None
+    one_path: bool = False
 
     def __len__(self) -> int:
         """The number of derivations N."""
@@ -85,11 +87,17 @@ class PhraseList:
         floats_ND = path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
         if self.model.in_sentence is not None and len(self.paths.labels_L):
             more_LE = self.options.more_OE[self.paths.labels_L]
-            floats_ND[:, self.model.sentence_slots] = np.add.reduceat(more_LE, self.paths.offsets_N1[:-1], axis=0)
+            floats_ND[:, self.model.sentence_slots] = self._summed(more_LE)
         if self.model.placed is not None and len(self.paths.labels_L):
             place_L = self.options.place_OR[self.paths.labels_L, self.shift_L]
-            floats_ND[:, self.model.place_slot] = np.add.reduceat(place_L, self.paths.offsets_N1[:-1])
+            floats_ND[:, self.model.place_slot] = self._summed(place_L)
         return np.asarray(floats_ND)
+
+    def _summed(self, rows_L: Floats) -> Floats:
+        # The two ways round differently.
+        if self.one_path:
+            return np.asarray(rows_L.sum(axis=0, keepdims=True))
+        return np.asarray(np.add.reduceat(rows_L, self.paths.offsets_N1[:-1], axis=0))
 
     @property
     def shift_L(self) -> Ints:
@@ -111,7 +119,7 @@ class PhraseList:
         if model.sparse is not None and self.sparse_F is not None and len(self.paths.labels_L):
             parts = self.parts
             sums_PK = model.sparse.sums(self.sparse_F, parts.applications, parts.groups)
-            sums_NK = np.add.reduceat(sums_PK[parts.part_L], self.paths.offsets_N1[:-1], axis=0)
+            sums_NK = self._summed(sums_PK[parts.part_L])
             features_ND[:, model.slots[SPARSE_REORDERING]] = sums_NK[:, :-1]
             features_ND[:, model.slots[SPARSE_PLAIN]] = sums_NK[:, -1:]
         return features_ND
@@ -256,7 +264,7 @@ def list_of_steps(
         model.place_logs(placed),
     )
     paths = Paths(np.array([0, len(steps)], dtype=np.int64), np.arange(len(steps), dtype=np.int32))
-    return PhraseList(model, phrases, paths, weights_D, sparse_F)
+    return PhraseList(model, phrases, paths, weights_D, sparse_F, one_path=True)
 
 
 def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
