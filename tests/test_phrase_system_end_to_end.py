@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.made_once import made_once
+from tests.models.phrase.definition import sparse_ids
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -23,7 +24,6 @@ from xlate.jobs.systems.phrase import Phrase, open_phrase_model
 from xlate.jobs.translate import MARK, Translator
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.parts import sparse_ids
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 

@@ -20,6 +20,7 @@ import pytest
 import torch
 
 from tests.align.parted_copies import parted_copies
+from tests.models.phrase.definition import sparse_ids
 from tests.test_end_to_end import (
     run,  # noqa: F401
     work,  # noqa: F401
@@ -44,7 +45,6 @@ from xlate.lm.model import NgramModel
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import SPARSE_REORDERING
-from xlate.models.phrase.parts import sparse_ids
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows

@@ -21,6 +21,7 @@ from tests.models.phrase.small_phrase_models import (
     with_sparse,
 )
 from tests.models.small_models import model_and_arpa, with_more
+from tests.search.lattice_paths import nbest, rescored
 from xlate.features.phrase_sparse import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch
@@ -222,12 +223,12 @@ def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
     for words in SENTENCES:
         space, lattice = system.space(words), system.lattice(words)
         np.testing.assert_allclose(
-            lattice.rescored(system.weights.dense_D * used(system), system.weights.sparse_F).score_A,
+            rescored(lattice, system.weights.dense_D * used(system), system.weights.sparse_F).score_A,
             lattice.score_A,
             atol=1e-9,
         )
         assert again.translate(words)[0].score == pytest.approx(system.translate(words)[0].score)
-        for path in itertools.islice(lattice.nbest(distinct=False), 200):
+        for path in itertools.islice(nbest(lattice, distinct=False), 200):
             arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
             derivation = system.derivation(space, arcs.label_A.tolist())
             assert derivation.score == pytest.approx(path.score, abs=1e-9)

@@ -11,10 +11,11 @@ import pytest
 
 from tests.kernels.search.lattices import all_paths, is_empty, validated
 from tests.models.small_models import enumerate_all, model_and_arpa, random_words
+from tests.search.lattice_paths import count_paths, log_sum, nbest, paths_by_score, posteriors, rescored
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.models.block.moves import float_totals
-from xlate.search.lattice import first_paths, paths_by_score
+from xlate.search.lattice import first_paths
 from xlate.search.lattice_graph import chosen_arcs
 
 EXACT = BlockSearch(beam=None, threshold=0.0, options=3)
@@ -32,16 +33,16 @@ def test_paths_are_all_derivations(mode):
         words, search = random_words(np.random.default_rng(seed), 4), replace(EXACT, mode=mode)
         lattice = BlockDecoder(model, search).lattice(words)
         expected = enumerate_all(model, search, words, arpa)
-        assert lattice.paths == len(expected)
-        found = list(lattice.nbest(distinct=False))
+        assert count_paths(lattice) == len(expected)
+        found = list(nbest(lattice, distinct=False))
         assert [path.score for path in found] == pytest.approx([oracle.score for oracle in expected], abs=1e-5)
         assert sorted(path.words for path in found) == sorted(oracle.words for oracle in expected)
         scores = np.array([oracle.score for oracle in expected])
         for scale in (1.0, 0.3):
-            assert lattice.log_sum(scale) == pytest.approx(float(np.logaddexp.reduce(scale * scores)), abs=1e-5)
+            assert log_sum(lattice, scale) == pytest.approx(float(np.logaddexp.reduce(scale * scores)), abs=1e-5)
             share = np.exp(scale * scores - np.logaddexp.reduce(scale * scores))
             length = float(share @ [len(oracle.words) for oracle in expected])
-            assert lattice.expected_words(scale) == pytest.approx(length, abs=1e-5)
+            assert posteriors(lattice, scale) @ lattice.length_A == pytest.approx(length, abs=1e-5)
         assert lattice.best().words == expected[0].words
 
 
@@ -52,7 +53,7 @@ def test_features_times_weights_are_scores(mode):
         model, _ = model_and_arpa(seed, others=False)
         search = replace(EXACT, mode=mode, beam=20, end_of_sentence=seed % 2 == 0)
         lattice = BlockDecoder(model, search).lattice(random_words(np.random.default_rng(seed), 5))
-        again = lattice.rescored(*weights_of(model))
+        again = rescored(lattice, *weights_of(model))
         np.testing.assert_allclose(again.score_A, lattice.score_A, atol=1e-12)
         assert not lattice.arcs.base_A.any()
         bigrams += len(lattice.arcs.sparse_ids_M)
@@ -63,7 +64,7 @@ def test_fixed_scores_are_minus_the_normalizers():
     model, _ = model_and_arpa(5, others=False)
     decoder, words = BlockDecoder(model, replace(EXACT, partition="local", beam=20)), list("abcab")
     lattice, moves = decoder.lattice(words), decoder.space(words)
-    for path in itertools.islice(lattice.nbest(distinct=False), 100):
+    for path in itertools.islice(nbest(lattice, distinct=False), 100):
         steps = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist()).steps
         expected = [-step.normalizer for step in steps]
         np.testing.assert_allclose(lattice.arcs.base_A[path.arcs], expected, atol=1e-9)
@@ -81,7 +82,7 @@ def test_a_path_has_the_features_of_its_derivation(mode):
         words = random_words(np.random.default_rng(seed), 5)
         lattice, moves = decoder.lattice(words), decoder.space(words)
         ids = {key: number for number, key in enumerate(model.feature_keys.tolist())}
-        for path in itertools.islice(lattice.nbest(distinct=False), 300):
+        for path in itertools.islice(nbest(lattice, distinct=False), 300):
             derivation = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist())
             assert tuple(derivation.words) == path.words
             assert derivation.score == pytest.approx(path.score, abs=1e-9)
@@ -103,7 +104,14 @@ def test_nbest_is_the_decoders():
         words = random_words(np.random.default_rng(seed), 5)
         decoder = BlockDecoder(model, BlockSearch(nbest=30))
         expected = decoder.translate(words)
-        found = list(itertools.islice(decoder.lattice(words).nbest(), 30))
+        found = list(
+            itertools.islice(
+                nbest(
+                    decoder.lattice(words),
+                ),
+                30,
+            )
+        )
         assert [path.words for path in found] == [tuple(derivation.words) for derivation in expected]
         assert [path.score for path in found] == pytest.approx([derivation.score for derivation in expected])
 
@@ -132,7 +140,7 @@ def test_the_first_paths_are_those_of_the_readable_search(most):
 def test_posteriors_leave_and_enter_whole():
     model, _ = model_and_arpa(1, others=False)
     lattice = BlockDecoder(model, EXACT).lattice(list("abca"))
-    posterior_A = lattice.posterior_A(0.7)
+    posterior_A = posteriors(lattice, 0.7)
     graph = lattice.graph
     out_N = np.bincount(graph.source_A, posterior_A, minlength=graph.nodes)
     in_N = np.bincount(graph.target_A, posterior_A, minlength=graph.nodes)
@@ -143,15 +151,15 @@ def test_posteriors_leave_and_enter_whole():
     dense_D, bigrams_F = weights_of(model)
     for d in range(len(dense_D)):
         step_D = 1e-5 * (np.arange(len(dense_D)) == d)
-        upper, lower = (lattice.rescored(dense_D + s * step_D, bigrams_F).log_sum() for s in (1, -1))
-        assert (upper - lower) / 2e-5 == pytest.approx(lattice.expected_dense_D()[d], abs=1e-6)
+        upper, lower = (log_sum(rescored(lattice, dense_D + s * step_D, bigrams_F)) for s in (1, -1))
+        assert (upper - lower) / 2e-5 == pytest.approx((posteriors(lattice) @ lattice.arcs.dense_AD)[d], abs=1e-6)
 
 
 def test_derivations_of_words():
     model, _ = model_and_arpa(2, others=False)
     lattice = BlockDecoder(model, EXACT).lattice(list("abab"))
     by_words: dict[tuple[str, ...], list[list[int]]] = {}
-    for path in lattice.nbest(distinct=False):
+    for path in nbest(lattice, distinct=False):
         by_words.setdefault(path.words, []).append(path.arcs.tolist())
     assert max(map(len, by_words.values())) > 1
     for words, paths in by_words.items():
@@ -164,21 +172,26 @@ def test_derivations_of_words():
 def test_pruning_keeps_the_paths_near_the_best_one():
     model, _ = model_and_arpa(3, others=False)
     lattice = BlockDecoder(model, EXACT).lattice(list("abca"))
-    every = list(lattice.nbest(distinct=False))
+    every = list(nbest(lattice, distinct=False))
     sizes = [len(lattice)]
     for margin in (8.0, 3.0, 1.0, 0.0):
         pruned = lattice.pruned(margin)
-        found = [(path.words, path.score) for path in pruned.nbest(distinct=False)]
+        found = [(path.words, path.score) for path in nbest(pruned, distinct=False)]
         near = [(path.words, path.score) for path in every if path.score > every[0].score - margin + 1e-9]
         assert set(near) <= set(found)
         on_near = {arc for path in every if path.score > every[0].score - margin - 1e-9 for arc in path.arcs.tolist()}
         assert len(pruned) == max(len(on_near), len(every[0].arcs))
         sizes.append(len(pruned))
-        np.testing.assert_allclose(pruned.rescored(*weights_of(model)).score_A, pruned.score_A, atol=1e-12)
+        np.testing.assert_allclose(rescored(pruned, *weights_of(model)).score_A, pruned.score_A, atol=1e-12)
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) > 3
-    assert pruned.paths == 1
-    assert [path.words for path in lattice.pruned(0.0, keep=every[-1].arcs).nbest()][-1] == every[-1].words
+    assert count_paths(pruned) == 1
+    assert [
+        path.words
+        for path in nbest(
+            lattice.pruned(0.0, keep=every[-1].arcs),
+        )
+    ][-1] == every[-1].words
 
 
 def test_the_example_of_a_lattice():
@@ -196,8 +209,8 @@ def test_the_example_of_a_lattice():
 def test_a_word_that_is_copied_and_no_words():
     model, _ = model_and_arpa(0, others=False)
     lattice = BlockDecoder(model, EXACT).lattice(["zz"])
-    assert lattice.paths == 1
+    assert count_paths(lattice) == 1
     assert lattice.best().words == ("zz",)
-    assert math.exp(lattice.log_sum() - lattice.best().score) == pytest.approx(1.0)
+    assert math.exp(log_sum(lattice) - lattice.best().score) == pytest.approx(1.0)
     with pytest.raises(InputError, match="without words"):
         BlockDecoder(model, EXACT).lattice([])

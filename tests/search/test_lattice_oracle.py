@@ -8,13 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from tests.kernels.search.lattices import all_paths, validated
+from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
+from tests.search.lattice_paths import nbest, nbest_oracle
 from xlate.errors import InputError
 from xlate.metrics.bleu import bleu_scores, sentence_bleu
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.search.lattice import Lattice
-from xlate.search.lattice_oracle import OracleSearch, bleu_tangent, lattice_oracle, nbest_oracle, oracle_example
+from xlate.search.lattice_oracle import OracleSearch, bleu_tangent, lattice_oracle, oracle_example
 
 
 def cases(count: int, length: int = 5) -> list[tuple[Lattice, list[list[str]]]]:
@@ -25,7 +26,7 @@ def cases(count: int, length: int = 5) -> list[tuple[Lattice, list[list[str]]]]:
         model, _ = model_and_arpa(seed, others=False)
         search = BlockSearch(beam=10, threshold=0.0)
         lattice = BlockDecoder(model, search).lattice(random_words(rng, length))
-        paths = list(itertools.islice(lattice.nbest(), 500))
+        paths = list(itertools.islice(nbest(lattice), 500))
         references = []
         for _ in range(int(rng.integers(1, 3))):
             words = list(paths[int(rng.integers(len(paths)))].words)
@@ -40,13 +41,13 @@ def test_the_oracle_of_a_lattice_is_nearly_always_the_best_of_all_paths():
     """Exact in 15, 23 and 24 of 24 lattices with 1, 5 and 100 paths a tangent; n-best lists have 1, 3 and 16."""
     of_lattice, of_list = dict.fromkeys((1, 5, 100), 0), dict.fromkeys((1, 5, 100), 0)
     for lattice, references in cases(24, length=7):
-        best = nbest_oracle(lattice, references, nbest=10**9)[0].bleu
-        for nbest in of_lattice:
-            found = lattice_oracle(lattice, references, nbest=nbest)[0].bleu
-            listed = nbest_oracle(lattice, references, nbest)[0].bleu
+        best = nbest_oracle(lattice, references, 10**9)[0].bleu
+        for size in of_lattice:
+            found = lattice_oracle(lattice, references, nbest=size)[0].bleu
+            listed = nbest_oracle(lattice, references, size)[0].bleu
             assert listed <= found <= best
-            of_lattice[nbest] += found == best
-            of_list[nbest] += listed == best
+            of_lattice[size] += found == best
+            of_list[size] += listed == best
     assert of_lattice[1] > of_list[1] + 8
     assert of_lattice[5] > of_list[5] + 14
     assert of_lattice[100] == 24 > of_list[100]
@@ -55,10 +56,10 @@ def test_the_oracle_of_a_lattice_is_nearly_always_the_best_of_all_paths():
 def test_several_oracles_are_the_best_derivations_of_distinct_translations():
     for lattice, references in cases(6, length=4):
         found = lattice_oracle(lattice, references, count=5, nbest=10**6)
-        every = nbest_oracle(lattice, references, nbest=10**6)
+        every = nbest_oracle(lattice, references, 10**6)
         assert [oracle.bleu for oracle in found] == [oracle.bleu for oracle in every[:5]]
         assert len({oracle.path.words for oracle in found}) == len(found)
-        best = {path.words: path.score for path in reversed(list(lattice.nbest()))}
+        best = {path.words: path.score for path in reversed(list(nbest(lattice)))}
         for oracle in found:
             assert oracle.path.score == pytest.approx(best[oracle.path.words])
 
@@ -68,7 +69,7 @@ def test_paths_by_gain_are_those_of_counting():
         search = OracleSearch(lattice, references)
         gain_n, word_gain = np.array([0.5, 0.7, 1.1, 1.3]), -0.45
         expected: dict[tuple[str, ...], float] = {}
-        for path in lattice.nbest():
+        for path in nbest(lattice):
             gain = word_gain * len(path.words)
             for n in range(1, 5):
                 known = {tuple(r[i : i + n]) for r in references for i in range(len(r) - n + 1)}
@@ -94,7 +95,7 @@ def test_the_tangent_is_the_slope_of_bleu():
 def test_bleu_is_that_of_the_words():
     lattice, references = cases(1)[0]
     search = OracleSearch(lattice, references)
-    found = nbest_oracle(lattice, references, nbest=20)
+    found = nbest_oracle(lattice, references, 20)
     assert [oracle.bleu for oracle in found] == sorted((oracle.bleu for oracle in found), reverse=True)
     for oracle in found:
         assert oracle.bleu == sentence_bleu(search.statistics([oracle.path.words]))[0]
@@ -113,11 +114,11 @@ def test_an_example_wants_all_derivations_of_its_oracles():
         example = oracle_example(lattice, references, count=3)
         assert example is not None
         words = {oracle.path.words for oracle in lattice_oracle(lattice, references, count=3) if oracle.bleu > 0}
-        expected = [path.arcs.tolist() for path in lattice.nbest(distinct=False) if path.words in words]
-        target = validated(example).target
+        expected = [path.arcs.tolist() for path in nbest(lattice, distinct=False) if path.words in words]
+        target = example.validate().target
         assert sorted(target.arc_B[path].tolist() for path in all_paths(target.graph)) == sorted(expected)
         small = oracle_example(lattice, references, count=3, margin=0.0)
         assert small is not None
-        assert len(all_paths(validated(small).target.graph)) == len(expected)
+        assert len(all_paths(small.validate().target.graph)) == len(expected)
         assert small.arcs.candidates <= example.arcs.candidates
     assert oracle_example(lattice, [["q"]]) is None

@@ -8,6 +8,7 @@ import pytest
 from tests.kernels.search.lattices import all_paths
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from tests.models.small_models import model_and_arpa, random_words
+from tests.search.lattice_paths import nbest
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
@@ -26,7 +27,7 @@ def test_paths_and_scores_are_the_same():
             (tuple(made.words[arc] for arc in path if made.words[arc]), float(made.score_A[path].sum()))
             for path in all_paths(made.graph)
         )
-        expected = sorted((path.words, path.score) for path in lattice.nbest(distinct=False))
+        expected = sorted((path.words, path.score) for path in nbest(lattice, distinct=False))
         assert [words for words, _ in found] == [words for words, _ in expected]
         assert [score for _, score in found] == pytest.approx([score for _, score in expected])
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
+from tests.search.lattice_paths import nbest
 from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
@@ -69,7 +70,7 @@ def test_one_step_is_the_difference_of_expectations():
     train, _, _, start = task(1)
     lattice = next(train.lattices(start))
     example = next(train.decode(start))
-    paths = list(lattice.nbest(distinct=False))
+    paths = list(nbest(lattice, distinct=False))
     features = []
     for path in paths:
         arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)

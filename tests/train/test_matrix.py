@@ -41,7 +41,7 @@ from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.list_arrays import with_ids
+from xlate.models.phrase.tuned import with_ids
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights

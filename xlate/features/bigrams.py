@@ -22,7 +22,7 @@ from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges, ids_by_name
 from xlate.kernels.features.block_features import SIDE_BITS, BigramFamilies
 from xlate.kernels.memory.hashing import build_table
-from xlate.kernels.search.lattice_arcs import arc_bigrams
+from xlate.kernels.search.lattice_passes import arc_bigrams
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary
 

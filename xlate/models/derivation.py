@@ -1,11 +1,12 @@
-"""A finished translation: the steps it is made of, and the features that its score is the weighted sum of."""
+"""A finished translation: the steps it is made of, the features whose weighted sum is its score, and both explained."""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from xlate.array_types import Floats
 from xlate.formats.moses_table import escape_bars
@@ -167,3 +168,82 @@ def _segments(derivation: Derivation[Step]) -> Iterator[str]:
 
 def _inclusive(start: int, end: int) -> str:
     return str(start) if end - start == 1 else f"{start}-{end - 1}"
+
+
+def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinct: bool) -> list[Derivation[StepT]]:
+    """The best derivations of a sentence from the lists of its pieces, best first: the highest sums of scores.
+
+    With `distinct`, of those with the same target words only the best.
+    """
+    found: list[Derivation[StepT]] = []
+    seen: set[tuple[str, ...]] = set()
+    for places in best_sums([[one.score for one in derivations] for derivations in lists], most):
+        whole = joined([derivations[place] for derivations, place in zip(lists, places, strict=True)])
+        target = tuple(whole.words) if distinct else ()
+        if not distinct or target not in seen:
+            found.append(whole)
+        seen.add(target)
+    return found
+
+
+def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ...]]:
+    """The choices of one place from every list, descending each, with the highest sums; at most so many, best first."""
+    chosen: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    for scores in lists:
+        chosen = _best_pairs(chosen, scores, most)
+    return [places for _, places in chosen]
+
+
+def _best_pairs(
+    chosen: list[tuple[float, tuple[int, ...]]], scores: Sequence[float], most: int
+) -> list[tuple[float, tuple[int, ...]]]:
+    """A row of the first list with every row of the second, best first, as far as they are wanted."""
+    if not chosen or not scores:
+        return []
+    heap, seen = [(-chosen[0][0] - scores[0], 0, 0)], {(0, 0)}
+    best: list[tuple[float, tuple[int, ...]]] = []
+    while heap and len(best) < most:
+        cost, row, place = heapq.heappop(heap)
+        best.append((-cost, (*chosen[row][1], place)))
+        for r, p in ((row + 1, place), (row, place + 1)):
+            if r < len(chosen) and p < len(scores) and (r, p) not in seen:
+                seen.add((r, p))
+                heapq.heappush(heap, (-chosen[r][0] - scores[p], r, p))
+    return best
+
+
+_SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
+
+
+class ScoredUnits(Protocol):
+    """A table of phrase pairs or of rules."""
+
+    @property
+    def scores_B4(self) -> Floats:
+        """The four scores of each unit."""
+
+    @property
+    def count_B(self) -> Floats:
+        """How often each was counted."""
+
+
+def unit_scores(table: ScoredUnits, unit: int) -> str:
+    """What a table knows of a unit.
+
+    Example: `p(f|e) 0.6, lex(f|e) 0.4, p(e|f) 0.8, lex(e|f) 0.5  (N=12)`
+    """
+    if unit == COPIED:
+        return "(copied)"
+    scores = (f"{name} {p:.3g}" for name, p in zip(_SCORES, table.scores_B4[unit], strict=True))
+    return f"{', '.join(scores)}  (N={table.count_B[unit]:g})"
+
+
+def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:
+    """Lines that show the units of a derivation, then weight × value of each feature, strongest first, then the sum."""
+    shown = list(lines)
+    parts = zip(names, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+    for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):
+        if weight * value:
+            shown.append(f"  {name:<24} {weight:>9.4f} × {value:>10.4f} = {weight * value:>9.4f}")
+    shown.append(f"sum {derivation.score:.4f}  {' '.join(derivation.words)}")
+    return "\n".join(shown)

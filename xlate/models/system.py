@@ -14,19 +14,17 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
-from xlate.kernels.search.sampled_paths import sample_paths
-from xlate.models.derivation import Derivation, Span, Step, nbest_line
-from xlate.models.pieces import best_joined
+from xlate.kernels.search.best_paths import sample_paths
+from xlate.models.derivation import Derivation, Span, Step, best_joined, nbest_line
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits, search_graph
-from xlate.search.forced_decoding import ForcedSpace
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice import Lattice
 from xlate.search.lattice_graph import LatticeArcs, useful_arcs
 from xlate.search.nbest import best_paths
 from xlate.search.processes import each_sentence
 from xlate.search.settings import SearchSettings
-from xlate.search.space import END_LABEL, SearchSpace
+from xlate.search.space import END_LABEL, ForcedSpace, SearchSpace
 from xlate.text.tokens import cut
 from xlate.text.vocabulary import Vocabulary
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints32
-from xlate.kernels.search.search_graph import GraphArcs
+from xlate.kernels.search.best_paths import GraphArcs
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,13 +15,17 @@ from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.errors import InputError
-from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors, best_path, best_through, trimmed
-from xlate.kernels.search.lattice_product import DEAD, product
-from xlate.kernels.search.search_graph import GraphArcs
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs, chosen_arcs, linear_scores
-from xlate.search.nbest import best_paths
+from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
+from xlate.kernels.search.lattice_passes import (
+    DEAD,
+    ArcGraph,
+    arc_posteriors,
+    best_path,
+    best_through,
+    product,
+    trimmed,
+)
+from xlate.search.lattice_graph import LatticeArcs, chosen_arcs
 from xlate.search.space import Words
 
 
@@ -78,15 +82,6 @@ class Lattice:
         return len(self.score_A)
 
     @cached_property
-    def paths(self) -> int:
-        """How many paths there are, exactly."""
-        ways = [0] * self.graph.nodes
-        ways[0] = 1
-        for source, target in zip(self.graph.source_A.tolist(), self.graph.target_A.tolist(), strict=True):
-            ways[target] += ways[source]
-        return ways[-1]
-
-    @cached_property
     def length_A(self) -> Ints:
         """The number of target words of each arc."""
         return np.array([len(phrase) for phrase in self.phrases], dtype=np.int64)[self.phrase_A]
@@ -112,35 +107,9 @@ class Lattice:
         """The path of the highest score."""
         return self.path(best_path(self.graph, self.score_A))
 
-    def nbest(self, *, distinct: bool = True) -> Iterator[LatticePath]:
-        """All paths, best first, one by one; with `distinct` only the best one of those with the same words."""
-        return paths_by_score(self, self.graph, self.score_A, np.arange(len(self)), distinct=distinct)
-
     def first(self, most: int) -> list[LatticePath]:
-        """The best `most` paths of distinct words, as `nbest` has them, by compiled code."""
+        """The best `most` paths of distinct words."""
         return first_paths(self, self.graph, self.score_A, np.arange(len(self)), most)
-
-    def log_sum(self, scale: float = 1.0) -> float:
-        """ln Z = ln Σ exp(scale · score) over all paths (TZ07 Eq. 4)."""
-        return float(arc_posteriors(self.graph, scale * self.score_A)[0])
-
-    def posterior_A(self, scale: float = 1.0) -> Floats:
-        """The probability of passing each arc when a path has p ∝ exp(scale · score); shape (A,)."""
-        posterior_A: Floats = arc_posteriors(self.graph, scale * self.score_A)[1]
-        return posterior_A
-
-    def expected_words(self, scale: float = 1.0) -> float:
-        """The expected number of target words under `posterior_A`."""
-        return float(self.posterior_A(scale) @ self.length_A)
-
-    def expected_dense_D(self, scale: float = 1.0) -> Floats:
-        """The expected float features of a path under `posterior_A`; shape (D,)."""
-        return self.posterior_A(scale) @ self.arcs.dense_AD
-
-    def rescored(self, dense_D: Floats, sparse_F: Floats) -> Lattice:
-        """The same paths under other weights."""
-        score_A = linear_scores(self.arcs, dense_D, sparse_F) + self.arcs.base_A
-        return replace(self, arcs=self.arcs._replace(score_A=score_A))
 
     def pruned(self, margin: float, keep: AnyInts | None = None) -> Lattice:
         """Only arcs on a path whose score is at most `margin` below the best one's (Sixtus & Ortmanns 1999).
@@ -202,25 +171,8 @@ class Lattice:
         return next_SL
 
 
-def paths_by_score(
-    lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, *, distinct: bool
-) -> Iterator[LatticePath]:
-    """Paths of a graph whose arcs stand for a lattice's (`arc_B`), by the sum of `score_B`; see `Lattice.nbest`."""
-    nothing_N = np.zeros(graph.nodes)
-    labels_B = np.arange(len(score_B), dtype=np.int32)
-    search = SearchGraph(
-        graph.source_A, graph.target_A, labels_B, score_B, nothing_N, nothing_N.astype(np.int32), graph.nodes - 1
-    )
-
-    def words_of(label: int) -> Words:
-        return lattice.arc_words(int(arc_B[label]))
-
-    for _, labels in best_paths(search, words_of if distinct else None, newest_first=True):
-        yield lattice.path(arc_B[labels])
-
-
 def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, most: int) -> list[LatticePath]:
-    """The first paths that `paths_by_score` gives with distinct words, by the compiled search.
+    """The first paths of a graph whose arcs stand for those of a lattice, with distinct words, best first.
 
     Args:
         lattice: whose arcs the paths have.

@@ -20,8 +20,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints
 from xlate.candidates.lattice import LatticeExample, joined
 from xlate.errors import InputError
-from xlate.kernels.search.lattice_passes import best_path
-from xlate.kernels.search.lattice_product import product
+from xlate.kernels.search.lattice_passes import best_path, product
 from xlate.metrics.bleu import ORDER, ReferenceNgrams, sentence_bleu
 from xlate.metrics.reference_automaton import ReferenceAutomaton
 from xlate.search.lattice import Lattice, LatticePath, first_paths
@@ -39,11 +38,6 @@ class OraclePath:
 
     path: LatticePath
     bleu: float
-
-
-def nbest_oracle(lattice: Lattice, references: Sequence[Sequence[str]], nbest: int) -> list[OraclePath]:
-    """The `nbest` distinct translations of the highest score, best by sentence BLEU first, then by score."""
-    return _ranked(OracleSearch(lattice, references), lattice.first(nbest))
 
 
 def lattice_oracle(

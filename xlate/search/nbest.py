@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Ints
-from xlate.kernels.search.search_graph import completion_scores
+from xlate.kernels.search.best_paths import completion_scores
 from xlate.search.graph import SearchGraph
 
 Words = tuple[str, ...]

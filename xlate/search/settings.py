@@ -21,7 +21,7 @@ class SearchSettings:
             ln(threshold) is added); 0 keeps all.
         options: the most translations of one source span.
         future_cost: whether pruning compares score plus an estimate of what is left to translate.
-        max_words: a sentence of more words is translated in pieces (`models/pieces.py`).
+        max_words: a sentence of more words is translated in pieces (`models/derivation.py`).
         nbest: how many derivations are returned, at most.
         distinct: whether the derivations must differ in their target words.
     """

@@ -1,4 +1,4 @@
-"""Passes over lattices against the enumeration of their paths."""
+"""Passes over lattices against all their paths, and products with automata."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from xlate.kernels.search.lattice_passes import (
     best_path,
     best_through,
     forward_log_sums,
+    product,
     trimmed,
 )
 
@@ -85,3 +86,31 @@ def test_scores_far_apart_and_minus_infinity():
     assert arc_posteriors(graph, np.full(3, -np.inf))[0] == -np.inf
     np.testing.assert_array_equal(arc_posteriors(graph, np.full(3, -np.inf))[1], np.zeros(3))
     assert arc_posteriors(graph, np.array([1e4, -1e4, 0]))[0] == pytest.approx(1e4)
+
+
+@settings(deadline=None)
+@given(arc_graphs(), st.integers(0, 2**32 - 1))
+def test_paths_are_those_the_automaton_accepts(graph, seed):
+    rng = np.random.default_rng(seed)
+    states, labels = int(rng.integers(1, 4)), 3
+    next_SL = rng.integers(-1, states, size=(states, labels)).astype(np.int32)
+    label_A = rng.integers(0, labels, size=len(graph.source_A)).astype(np.int32)
+    accepting_S = rng.random(states) < 0.7
+    expected = []
+    for path in all_paths(graph):
+        trace = [0]
+        for arc in path:
+            trace.append(int(next_SL[trace[-1], label_A[arc]]) if trace[-1] >= 0 else -1)
+        if trace[-1] >= 0 and (accepting_S[trace[-1]] or not path):
+            expected.append((path, trace[:-1]))
+    made = product(graph, label_A, next_SL, accepting_S)
+    assert (made.graph.source_A < made.graph.target_A).all()
+    assert (np.diff(made.graph.source_A) >= 0).all()
+    found = [(made.arc_B[path].tolist(), made.state_B[path].tolist()) for path in all_paths(made.graph)]
+    assert sorted(found) == sorted(expected)
+
+
+def test_nothing_is_accepted():
+    graph = ArcGraph(np.arange(2, dtype=np.int32), np.arange(1, 3, dtype=np.int32), 3)
+    made = product(graph, np.zeros(2, dtype=np.int32), np.full((1, 1), -1, dtype=np.int32), np.ones(1, dtype=bool))
+    assert all_paths(made.graph) == []

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.models.phrase.definition import score_steps
 from tests.models.small_models import SOURCE, TARGET, random_arpa
 from xlate.features.phrase_sparse import REORDERING, PhraseSizes, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step
-from xlate.models.phrase.forced import score_steps
 from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.settings import PhraseSearch

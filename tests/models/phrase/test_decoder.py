@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.models.phrase.definition import force, read_segmentation
 from tests.models.phrase.moses_system import read_packed, write_system
 from tests.models.phrase.small_phrase_models import enumerate_derivations, random_phrase_model, random_weights
 from tests.models.small_models import random_words
 from xlate.errors import InputError
 from xlate.formats.moses_table import phrases_in
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.forced import force, read_segmentation
 from xlate.models.phrase.model import LM, UNKNOWN, PhraseModel, Reordering
 from xlate.models.phrase.moses import load_moses_model
 

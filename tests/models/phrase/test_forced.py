@@ -7,15 +7,20 @@ import math
 import numpy as np
 import pytest
 
+from tests.models.phrase.definition import (
+    adjacent_orientation,
+    force,
+    forward_orientation,
+    read_segmentation,
+    shift_reduce,
+)
 from tests.models.phrase.moses_system import LN10, read_packed, write_system
 from xlate.errors import InputError
 from xlate.formats.moses_table import phrases_in
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
 from xlate.models.derivation import COPIED
-from xlate.models.phrase.forced import force, read_segmentation
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, weight_vector
 from xlate.models.phrase.moses import load_moses_model
-from xlate.models.phrase.orientation import adjacent_orientation, forward_orientation, shift_reduce
 
 
 def named(features_D):

@@ -7,15 +7,13 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
+from tests.models.phrase.definition import score_steps, sparse_ids
 from tests.models.phrase.test_sparse import CASES, random_case
 from tests.models.small_models import random_words
 from xlate.errors import InputError
-from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.search_graph import GraphArcs
+from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.forced import score_steps
-from xlate.models.phrase.list_arrays import with_floats
-from xlate.models.phrase.parts import sparse_ids
+from xlate.models.phrase.tuned import with_floats
 from xlate.search.nbest import best_paths
 from xlate.text.encoded import Numbering
 

@@ -9,7 +9,7 @@ from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model,
 from xlate.models import ranking as ranking_module
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import LM
-from xlate.models.phrase.ranking import RankedPairs, RankedPhrases
+from xlate.models.phrase.options import RankedPairs, RankedPhrases
 
 
 def of_source(ranked: RankedPhrases, row: int) -> RankedPairs:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.models.phrase.definition import force, score_steps, sparse_ids
 from tests.models.phrase.small_phrase_models import (
     enumerate_derivations,
     random_phrase_model,
@@ -19,9 +20,7 @@ from xlate.errors import InputError
 from xlate.features.phrase_sparse import PLAIN, REORDERING, PhraseSizes, SparseFeatures, make_families
 from xlate.features.word_values import every_word, frequent_words
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.forced import force, score_steps
 from xlate.models.phrase.moses import load_moses_model
-from xlate.models.phrase.parts import sparse_ids
 from xlate.text.lines import read_lines
 
 WHOLE = {"beam": None, "threshold": 0.0}

@@ -19,7 +19,6 @@ from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
-from xlate.models.phrase.text import explain_phrases
 from xlate.search.processes import each_sentence
 from xlate.text.lines import write_lines
 
@@ -96,8 +95,9 @@ def test_nbest_lines_are_read_back(tmp_path: Path, rng: np.random.Generator) -> 
 def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
     model, weights = random_phrase_model(rng, "hier"), random_weights(rng)
     source = ["a", "b", "d", "c"]
-    best = PhraseDecoder(model, weights, PhraseSearch()).translate(source)[0]
-    text = explain_phrases(model, weights, source, best)
+    decoder = PhraseDecoder(model, weights, PhraseSearch())
+    best = decoder.translate(source)[0]
+    text = decoder.explain(source, best)
     parts = [float(line.rsplit("=", 1)[1]) for line in text.splitlines() if " × " in line]
     assert sum(parts) == pytest.approx(best.score, abs=1e-3)
     assert text.count("->") == len(best.steps)

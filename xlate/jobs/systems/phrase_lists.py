@@ -28,10 +28,9 @@ from xlate.jobs.systems.phrase import KIND, open_phrase_model, phrase_decoder, r
 from xlate.jobs.systems.predictions import classifier_runs, fold_classifier, predicted_by
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.list_arrays import with_units
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
-from xlate.models.phrase.tuned import TunedPhrases, with_sums
+from xlate.models.phrase.tuned import TunedPhrases, with_sums, with_units
 from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows

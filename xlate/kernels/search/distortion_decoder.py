@@ -11,7 +11,7 @@ from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.block_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
-from xlate.kernels.search.block_model import COSTS, ModelArrays, ask_costs
+from xlate.kernels.search.block_decoder import COSTS, ModelArrays, ask_costs
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,

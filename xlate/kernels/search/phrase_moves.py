@@ -1,4 +1,8 @@
-"""Moves of the phrase decoder, for stack search and cube pruning: what they score and where they lead."""
+"""Moves of the phrase decoder, for stack search and cube pruning: what they score and where they lead.
+
+A stack of groups is a node of a trie; a group is two steps in it, its source span and the kind of its first target
+word, so that equal stacks, and only they, have equal numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
 from xlate.kernels.memory.hashing import whole
 from xlate.kernels.memory.trie import ROOT, Trie, child
+from xlate.kernels.orientation import (
+    DISCONTINUOUS,
+    DISCONTINUOUS_LEFT,
+    DISCONTINUOUS_RIGHT,
+    MONOTONE,
+    MONOTONE_GLOBAL,
+    SWAP,
+)
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -27,7 +39,116 @@ from xlate.kernels.search.hypotheses import (
     with_room,
 )
 from xlate.kernels.search.phrase_coverage import Coverages, is_covered
-from xlate.kernels.search.phrase_orientation import OPEN, GroupScores, Placed, adjacent, group_score, place
+
+SPAN_BITS = 15
+LOW = (1 << SPAN_BITS) - 1
+# The kind of a first word that only the option knows.
+OPEN = -1
+
+
+class GroupScores(NamedTuple):
+    """What the group before a phrase scores in each of K orientations; n source words, R kinds of target words.
+
+    `first_nK` and `last_nK` are by the first and the last source position of the group, row n when there is none;
+    `between_nK` sums up the words before position i, so that words from i to j score row j - row i. `first_RK` and
+    `last_RK` are by the kinds of its first and last target word, kind 0 when there is none; `first_O` and `last_O` are
+    the kinds of the first and last word of each option. `bigrams_RR` scores (last word before, first word of the
+    phrase) and is empty when there are no such features.
+    """
+
+    first_nK: Floats
+    last_nK: Floats
+    between_nK: Floats
+    first_RK: Floats
+    last_RK: Floats
+    first_O: Ints32
+    last_O: Ints32
+    bigrams_RR: Floats
+
+
+class Placed(NamedTuple):
+    """A span placed after a hypothesis: orientations, the group before it, and the stack but for the first word.
+
+    `first` is the kind of the first word of the group that the span is now in, `OPEN` when the span begins one.
+    """
+
+    backward: int
+    forward: int
+    stack: int
+    first: int
+    group_begin: int
+    group_end: int
+    group_first: int
+
+
+@inlined
+def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
+    """How a span lies to the one before it."""
+    if begin == end_before:
+        return MONOTONE
+    return SWAP if end == start_before else DISCONTINUOUS
+
+
+@embedded
+def place(work: Work, cover: int, before: tuple[int, int], stack: int, span: tuple[int, int], five: bool) -> Placed:
+    """Places a span behind another by the hierarchical model; there must be room for one more node in `stacks`."""
+    coverages, stacks = work.coverages, work.stacks
+    (start_before, end_before), (begin, end) = before, span
+    forward = adjacent(start_before, end_before, begin, end)
+    if forward == DISCONTINUOUS:
+        if begin > end_before and not is_covered(coverages, cover, end_before):
+            forward = MONOTONE
+        elif end < start_before and not is_covered(coverages, cover, start_before - 1):
+            forward = SWAP
+    orientation, group_begin, group_end, group_first = NONE, NONE, 0, 0
+    alone = stack == ROOT or stacks.parent_N[stacks.parent_N[stack]] == ROOT
+    first = OPEN
+    low, high = begin, end
+    while True:
+        start_top, end_top = NONE, 0
+        if stack != ROOT:
+            top = stacks.word_N[stacks.parent_N[stack]]
+            start_top, end_top = top >> SPAN_BITS, top & LOW
+        seen = adjacent(start_top, end_top, low, high)
+        if orientation == NONE:
+            orientation, group_begin, group_end = seen, start_top, end_top
+            group_first = stacks.word_N[stack] if stack != ROOT else 0
+        if stack == ROOT or seen == DISCONTINUOUS:
+            break
+        low, high = min(low, start_top), max(high, end_top)
+        first = stacks.word_N[stack]
+        stack = int(stacks.parent_N[stacks.parent_N[stack]])
+    if five:
+        orientation = refine(orientation, begin >= group_end, alone)
+        described = coverages.covers[cover]
+        forward = refine(forward, begin >= end_before, described.gap == end_before and described.between == 0)
+    stack = child(stacks, stack, (low << SPAN_BITS) | high)
+    return Placed(orientation, forward, stack, first, group_begin, group_end, group_first)
+
+
+@inlined
+def refine(orientation: int, behind: bool, everything: bool) -> int:
+    """One of five orientations from one of three: which way a jump goes, and whether all the rest is one block."""
+    if orientation == DISCONTINUOUS:
+        return DISCONTINUOUS_LEFT if behind else DISCONTINUOUS_RIGHT
+    return MONOTONE_GLOBAL if orientation == MONOTONE and everything else orientation
+
+
+@embedded
+def group_score(scores: GroupScores, placed: Placed, last: int, begin: int, end: int) -> float:
+    """What the group before a placed span scores; `last` is the kind of the word before."""
+    o, none = placed.backward, len(scores.first_nK) - 1
+    if placed.group_begin == NONE:
+        total = scores.first_nK[none, o] + scores.last_nK[none, o]
+    else:
+        total = scores.first_nK[placed.group_begin, o] + scores.last_nK[placed.group_end - 1, o]
+    total += scores.first_RK[placed.group_first, o] + scores.last_RK[last, o]
+    if begin > placed.group_end:
+        total += scores.between_nK[begin, o] - scores.between_nK[placed.group_end, o]
+    elif placed.group_begin > end:
+        total += scores.between_nK[placed.group_begin, o] - scores.between_nK[end, o]
+    return float(total)
+
 
 NO_REORDERING, WORD_BASED, HIERARCHICAL, FIVE_WAY = 0, 1, 2, 3
 PLACE_BITS = 16
@@ -75,6 +196,17 @@ class PhraseNumbers(NamedTuple):
     distortion_limit: int
     distortion_future: bool
     pop_limit: int
+
+
+class Work(NamedTuple):
+    """What a search of one sentence reads and writes; whoever lends it to a loop holds the arrays."""
+
+    lm: NgramArrays
+    sentence: PhraseSentence
+    numbers: PhraseNumbers
+    search: Hypotheses
+    coverages: Coverages
+    stacks: Trie
 
 
 class Target(NamedTuple):
@@ -145,19 +277,26 @@ def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hy
 @loop
 def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
-    target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
-    key = state_key(target, 0, 0, ROOT, 0)
     for node in survivors(search, numbers.limits, n):
         search = with_room(search, whole(1))
-        score = numbers.lm_weight * step(lm, history_of(search.nodes[node]), numbers.end_word)[0]
-        add_move(search, numbers.limits, node, key, target.level, target.future, score, whole(NONE))
+        end_sentence(lm, search, numbers, n, node)
     return search
 
 
+@embedded
+def end_sentence(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int, node: int) -> None:
+    """Ends the sentence after a hypothesis that covers it; there must be room."""
+    target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
+    key = state_key(target, 0, 0, ROOT, 0)
+    score = numbers.lm_weight * step(lm, history_of(search.nodes[node]), numbers.end_word)[0]
+    add_move(search, numbers.limits, node, key, target.level, target.future, score, whole(NONE))
+
+
 @inlined
-def reaches(search: Hypotheses, numbers: PhraseNumbers, node: int, begin: int) -> bool:
+def reaches(work: Work, node: int, begin: int) -> bool:
     """Whether a span is near enough to the one before it."""
-    return numbers.distortion_limit < 0 or abs(begin - end_of(search.nodes[node])) <= numbers.distortion_limit
+    limit = work.numbers.distortion_limit
+    return limit < 0 or abs(begin - end_of(work.search.nodes[node])) <= limit
 
 
 @embedded
@@ -170,25 +309,24 @@ def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, en
 
 
 @embedded
-def orient(
-    search: Hypotheses, numbers: PhraseNumbers, coverages: Coverages, stacks: Trie, node: int, begin: int, end: int
-) -> Placed:
-    """Orientations of a span after a hypothesis, and the stack behind it; see `PhraseMoves`."""
-    before = search.nodes[node]
-    if numbers.reordering < HIERARCHICAL:
-        backward = adjacent(start_of(before), end_of(before), begin, end)
+def orient(work: Work, node: int, begin: int, end: int) -> Placed:
+    """Orientations of a span after a hypothesis, and the stack behind it."""
+    before, reordering = work.search.nodes[node], work.numbers.reordering
+    start_before, end_before = start_of(before), end_of(before)
+    if reordering < HIERARCHICAL:
+        backward = adjacent(start_before, end_before, begin, end)
         return Placed(backward, backward, ROOT, 0, NONE, 0, 0)
-    five, stack = numbers.reordering == FIVE_WAY, high(before.third)
-    return place(coverages, stacks, cover_of(before), (start_of(before), end_of(before)), stack, (begin, end), five)
+    span, stack = (begin, end), high(before.third)
+    return place(work, cover_of(before), (start_before, end_before), stack, span, reordering == FIVE_WAY)
 
 
 @embedded
-def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: Any, stack: int, first: int) -> Target:
+def target_of(work: Work, edge: Any, stack: int, first: int) -> Target:
     """What moves along an edge have in common."""
-    cover, begin = edge.cover, edge.begin
+    coverages, numbers, cover, begin = work.coverages, work.numbers, edge.cover, edge.begin
     described = coverages.covers[cover]
-    if described.level == words:
-        return Target(cover, words, NONE, words, ROOT, 0, True, 0.0)
+    if described.level == work.sentence.words:
+        return Target(cover, work.sentence.words, NONE, work.sentence.words, ROOT, 0, True, 0.0)
     future = described.future - numbers.distortion_weight * rest_distortion(coverages, numbers, cover, edge.end)
     if numbers.reordering == NO_REORDERING or begin == 0 or is_covered(coverages, cover, begin - 1):
         begin = NONE
@@ -196,59 +334,50 @@ def target_of(numbers: PhraseNumbers, coverages: Coverages, words: int, edge: An
 
 
 @inlined
-def fixed_score(
-    search: Hypotheses, numbers: PhraseNumbers, groups: GroupScores, node: int, begin: int, end: int, placed: Placed
-) -> float:
+def fixed_score(work: Work, node: int, edge: Any, placed: Placed) -> float:
     """What a move scores whatever the option: the jump, the orientation of the phrase before, the group before it."""
-    before = search.nodes[node]
-    jump = numbers.distortion_weight * abs(begin - end_of(before))
+    before, numbers = work.search.nodes[node], work.numbers
+    jump = numbers.distortion_weight * abs(edge.begin - end_of(before))
     score = numbers.forward_FK[low(before.second), placed.forward] - jump
-    return float(score + group_score(groups, placed, last_of(before), begin, end) if numbers.groups else score)
+    if numbers.groups:
+        score += group_score(work.sentence.groups, placed, last_of(before), edge.begin, edge.end)
+    return float(score)
 
 
 @inlined
-def shift_of(sentence: PhraseSentence, coverages: Coverages, edge: Any) -> int:
+def shift_of(work: Work, edge: Any) -> int:
     """The column of `place_OR` of the options of an edge."""
-    reach = sentence.place_OR.shape[1] // 2
+    reach = work.sentence.place_OR.shape[1] // 2
     # The words covered before less the begin of the span are those covered with it less its end.
-    shift = coverages.covers[edge.cover].level - edge.end
+    shift = work.coverages.covers[edge.cover].level - edge.end
     return int(min(max(shift, -reach), reach) + reach)
 
 
 @inlined
-def local_score(
-    sentence: PhraseSentence, numbers: PhraseNumbers, last: int, option: int, backward: int, shift: int
-) -> float:
+def local_score(work: Work, last: int, option: int, backward: int, shift: int) -> float:
     """What an option scores by its orientation, by its place, and by the word before it."""
+    sentence = work.sentence
     score = sentence.backward_OK[option, backward]
     if sentence.place_OR.shape[1] > 0:
         score += sentence.place_OR[option, shift]
-    if numbers.bigrams:
+    if work.numbers.bigrams:
         score += sentence.groups.bigrams_RR[last, sentence.groups.first_O[option]]
     return float(score)
 
 
 @inlined
-def ask(lm: NgramArrays, sentence: PhraseSentence, memo: AnyArray, lm_state: int, option: int) -> tuple[float, int]:
+def ask(work: Work, lm_state: int, option: int) -> tuple[float, int]:
     """The log probability of an option's words after a history, and the history behind them."""
-    said, known = remembered(memo, lm_state, option)
+    said, known = remembered(work.search.memo, lm_state, option)
     if not known:
-        said.logprob, said.after = phrase_logprob(lm, sentence.phrases, option, lm_state)
+        said.logprob, said.after = phrase_logprob(work.lm, work.sentence.phrases, option, lm_state)
     return said.logprob, said.after
 
 
 @embedded
-def add_option(
-    sentence: PhraseSentence,
-    numbers: PhraseNumbers,
-    search: Hypotheses,
-    stacks: Trie,
-    target: Target,
-    parent: int,
-    option: int,
-    said: tuple[int, float],
-) -> None:
+def add_option(work: Work, target: Target, parent: int, option: int, said: tuple[int, float]) -> None:
     """Adds the move that places an option: the history behind it, and its score; there must be room in the arrays."""
+    sentence, numbers = work.sentence, work.numbers
     lm_state, score = said
     forward, last, stack = 0, 0, target.stack
     if not target.complete:
@@ -259,6 +388,6 @@ def add_option(
             first = max(target.first, 0)
             if numbers.groups and target.first == OPEN:
                 first = sentence.groups.first_O[option]
-            stack = child(stacks, stack, first)
+            stack = child(work.stacks, stack, first)
     key = state_key(target, lm_state, forward, stack, last)
-    add_move(search, numbers.limits, parent, key, target.level, target.future, score, option)
+    add_move(work.search, numbers.limits, parent, key, target.level, target.future, score, option)

@@ -1,4 +1,4 @@
-"""Features of many derivations of one sentence; `xlate.models.phrase.forced` and `phrase_parts` define them."""
+"""Features of many derivations of one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
 from xlate.kernels.memory.trie import ROOT, child, new_trie, room
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
-from xlate.kernels.search.phrase_orientation import adjacent, refine
+from xlate.kernels.search.phrase_moves import adjacent, refine
 
 NONE = -1
 
@@ -160,44 +160,59 @@ def path_features(
 ) -> Floats:
     """The float features of every path, natural logs, shape (N, D); sums of sparse features are left 0."""
     features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
-    _add_features(lm, paths, options, oriented, layout, features_ND)
+    held = paths, options, oriented
+    for path in range(len(features_ND)):
+        _add_path(lm, held, layout, features_ND[path], path)
     return features_ND
 
 
 @loop
-def _add_features(
-    lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout, features_ND: Floats
+def _add_path(
+    lm: NgramArrays, held: tuple[Paths, PathOptions, Oriented], layout: PathLayout, row_D: Floats, path: int
 ) -> None:
-    lm, paths, options, oriented, features_ND = (
-        lent(lm),
-        lent(paths),
-        lent(options),
-        lent(oriented),
-        lent(features_ND),
-    )
-    offsets_O1 = options.phrases.offsets_O1
+    lm, row_D = lent(lm), lent(row_D)
+    paths, options, _ = lent(held)
+    state, first = layout.begin_state, paths.offsets_N1[path]
+    for at in range(first, paths.offsets_N1[path + 1]):
+        logprob, state = phrase_logprob(lm, options.phrases, paths.labels_L[at], state)
+        row_D[layout.lm] += logprob
+        _add_step(held, layout, row_D, first, at)
+    row_D[layout.lm] += step(lm, state, layout.end_word)[0]
+
+
+@loop
+def last_features(paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout) -> Floats:
+    """The float features of the last step of every path but for the language model's, shape (N, D)."""
+    features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
     for path in range(len(features_ND)):
-        row_D = features_ND[path]
-        state, end_before, before = layout.begin_state, 0, NONE
-        for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
-            option = paths.labels_L[at]
-            logprob, state = phrase_logprob(lm, options.phrases, option, state)
-            row_D[layout.lm] += logprob
-            row_D[layout.distortion] -= abs(options.start_O[option] - end_before)
-            row_D[layout.word_penalty] -= offsets_O1[option + 1] - offsets_O1[option]
-            row_D[layout.phrase_penalty] += 1.0
-            if options.pair_O[option] < 0:
-                row_D[layout.unknown] += layout.unknown_penalty
-            else:
-                for k in range(4):
-                    row_D[layout.table + k] += options.table_O4[option, k]
-                o = oriented.backward_L[at]
-                row_D[layout.backward + o] += options.logs_OK2[option, o]
-            if before != NONE and options.pair_O[before] >= 0:
-                o = oriented.forward_L[at]
-                row_D[layout.forward + o] += options.logs_OK2[before, layout.orientations + o]
-            before, end_before = option, options.end_O[option]
-        row_D[layout.lm] += step(lm, state, layout.end_word)[0]
+        first, end = paths.offsets_N1[path], paths.offsets_N1[path + 1]
+        if first < end:
+            _add_step((paths, options, oriented), layout, features_ND[path], first, end - 1)
+    return features_ND
+
+
+@embedded
+def _add_step(
+    held: tuple[Paths, PathOptions, Oriented], layout: PathLayout, row_D: Floats, first: int, at: int
+) -> None:
+    """Adds what a step of the path that begins at step `first` has of all features but the language model's."""
+    paths, options, oriented = lent(held)
+    option, offsets_O1 = paths.labels_L[at], options.phrases.offsets_O1
+    before = paths.labels_L[at - 1] if at > first else NONE
+    end_before = options.end_O[before] if at > first else 0
+    row_D[layout.distortion] -= abs(options.start_O[option] - end_before)
+    row_D[layout.word_penalty] -= offsets_O1[option + 1] - offsets_O1[option]
+    row_D[layout.phrase_penalty] += 1.0
+    if options.pair_O[option] < 0:
+        row_D[layout.unknown] += layout.unknown_penalty
+    else:
+        for k in range(4):
+            row_D[layout.table + k] += options.table_O4[option, k]
+        o = oriented.backward_L[at]
+        row_D[layout.backward + o] += options.logs_OK2[option, o]
+    if before != NONE and options.pair_O[before] >= 0:
+        o = oriented.forward_L[at]
+        row_D[layout.forward + o] += options.logs_OK2[before, layout.orientations + o]
 
 
 @loop

@@ -8,8 +8,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.kernels.search.block_coverage import LONGEST_SENTENCE
-from xlate.kernels.search.block_decoder import SearchNumbers, SentenceArrays, search_blocks
+from xlate.kernels.search.block_decoder import LONGEST_SENTENCE, SearchNumbers, SentenceArrays, search_blocks
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel

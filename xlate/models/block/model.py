@@ -15,7 +15,7 @@ from xlate.features.bigrams import BigramIndex, BlockNames, Contexts
 from xlate.features.block import FLOATS, MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.block_features import BigramFamilies, bigram_row, bigrams_weight
-from xlate.kernels.search.block_model import ModelArrays
+from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import phrase_finder

@@ -14,8 +14,7 @@ from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.bigrams import BigramIndex
 from xlate.kernels.orientation import LETTERS
 from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.lattice_arcs import arc_bigrams, arc_language_costs, live_contexts
-from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
 from xlate.models.block.moves import NO_BLOCK, BlockDerivation, BlockStep, SpanMoves
 from xlate.models.block.options import SpanOptions, best_of_cells, blocks_of_spans

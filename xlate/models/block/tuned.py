@@ -16,9 +16,8 @@ from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.lists import DecodedList, Draw
 from xlate.errors import InputError
-from xlate.kernels.search.best_paths import k_best_paths
+from xlate.kernels.search.best_paths import k_best_paths, sample_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.kernels.search.sampled_paths import sample_paths
 from xlate.models.block.moves import NO_BLOCK
 from xlate.models.block.system import AnyBlockSystem
 from xlate.models.system import AnySystem

@@ -20,8 +20,7 @@ from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, shift_of
-from xlate.search.forced_decoding import phrases_in
-from xlate.search.space import END_LABEL, Move, SearchSpace, Words
+from xlate.search.space import END_LABEL, Move, SearchSpace, Words, phrases_in
 from xlate.text.vocabulary import END_ID, Vocabulary
 
 # The unit of a source word that is left out.

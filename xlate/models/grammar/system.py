@@ -13,8 +13,7 @@ import numpy as np
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, words_of
-from xlate.models.derivation import Derivation, Span, Step, own_spans
-from xlate.models.explained import explained
+from xlate.models.derivation import Derivation, Span, Step, explained, own_spans
 from xlate.models.grammar.chart import Tree
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import COPY

@@ -11,10 +11,9 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
-from xlate.kernels.search.hierarchical.cube_search import search_rule_cubes
 from xlate.kernels.search.hierarchical.facts import local_scores
 from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumbers, RuleSentence
-from xlate.kernels.search.hierarchical.stack_search import search_rules
+from xlate.kernels.search.hierarchical.search import search_rule_cubes, search_rules
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span, side_of
 from xlate.models.hierarchical.chart import bottom_up_paths, graph_of_paths
@@ -28,9 +27,9 @@ from xlate.models.hierarchical.structure import no_structure, rule_words, step_f
 from xlate.models.system import SpanLimit
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.forced_decoding import phrases_in
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.space import phrases_in
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["HierarchicalDecoder", "HierarchicalModel", "RuleSearch"]

@@ -9,8 +9,7 @@ from typing import Self
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.models.derivation import COPIED, Derivation, Span, Step, spans_moved
-from xlate.models.explained import explained, unit_scores
+from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, spans_moved, unit_scores
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.structure import facts_of
 from xlate.text.vocabulary import END_ID

@@ -9,13 +9,11 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
-from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.hierarchical.facts import path_facts
+from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
+from xlate.kernels.search.hierarchical.facts import glued_steps, path_facts, path_logprobs
 from xlate.kernels.search.hierarchical.matches import NO_GAP
-from xlate.kernels.search.hierarchical.paths import glued_steps, path_logprobs
-from xlate.kernels.search.lattice_arcs import arc_language_costs, arc_prefixes
+from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
-from xlate.kernels.search.search_graph import GraphArcs
 from xlate.models.derivation import COPIED, Derivation
 from xlate.models.hierarchical.derivations import RuleStep
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM

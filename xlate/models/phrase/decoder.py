@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.best_paths import Texts, k_best_paths, sample_paths
 from xlate.kernels.search.hypotheses import Limits
-from xlate.kernels.search.phrase_cube import search_cubes
-from xlate.kernels.search.phrase_decoder import search_phrases
-from xlate.kernels.search.phrase_moves import (
-    FIVE_WAY,
-    HIERARCHICAL,
-    LONGEST_SENTENCE,
-    NO_REORDERING,
-    WORD_BASED,
-    PhraseNumbers,
-    PhraseSentence,
-)
-from xlate.kernels.search.phrase_orientation import GroupScores
+from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
+from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
 from xlate.kernels.search.phrase_paths import Paths
-from xlate.kernels.search.sampled_paths import sample_paths
-from xlate.models.derivation import Derivation, Span, Step
-from xlate.models.phrase.forced import score_steps
-from xlate.models.phrase.groups import GroupWeights, no_groups
-from xlate.models.phrase.lattice import phrase_arcs, sum_columns
-from xlate.models.phrase.lists import PhraseList, target_ids
-from xlate.models.phrase.model import DISTORTION, LM, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
-from xlate.models.phrase.moves import PhraseMoves, occurring
-from xlate.models.phrase.options import PhraseOptions, collect_phrase_options
-from xlate.models.phrase.orientation import adjacent_orientation
-from xlate.models.phrase.parts import sparse_ids
-from xlate.models.phrase.ranking import RankedPhrases
+from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of, unit_scores
+from xlate.models.phrase.lists import PhraseList, list_of_steps, phrase_arcs, target_ids
+from xlate.models.phrase.model import FIVE_WAY, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
+from xlate.models.phrase.moves import PhraseMoves
+from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phrase_options, no_groups
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.models.phrase.text import explain_phrases, shown_features, word_links
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.search.space import END_LABEL
-from xlate.text.vocabulary import END_ID
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 
@@ -84,7 +64,12 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
             return Weights(dense_D, np.zeros(0), self.model.columns)
         sums_K1 = np.append(dense_D[slots[SPARSE_REORDERING]], dense_D[slots[SPARSE_PLAIN]])
         dense_D[slots[SPARSE_REORDERING]] = dense_D[slots[SPARSE_PLAIN]] = 1.0
-        return Weights(dense_D, self.sparse_F * sums_K1[sum_columns(sparse)], self.model.columns)
+        # Which of the sums each feature is in: that of its orientation, or the last one.
+        column_F = np.full(len(sparse), sparse.orientations, dtype=np.int64)
+        for family in sparse.families:
+            if family.crossed > 1:
+                column_F[family.first : family.end] = np.arange(family.end - family.first) % family.crossed
+        return Weights(dense_D, self.sparse_F * sums_K1[column_F], self.model.columns)
 
     @cached_property
     def ranked(self) -> RankedPhrases:
@@ -120,10 +105,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         words, steps = space.options.words, self._steps(space, graph.best_labels())
 
         # It must not hold the search space: translations of a whole text are kept.
-        def features_D() -> Floats:
-            return score_steps(self.model, self.weights_D, words, steps, self.sparse_F).features_D
-
-        return Derivation(words, steps, features_D, float(graph.score_N[graph.goal]))
+        return Derivation(words, steps, partial(self._features_D, words, steps), float(graph.score_N[graph.goal]))
 
     def drawn_list(self, words: Sequence[str], draws: int, scale: float, seed: int) -> tuple[PhraseList, Ints]:
         """Derivations drawn from the search graph with shares of exp(scale · score), best first.
@@ -150,109 +132,98 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return self._as_list(space, offsets_N1, labels_L)
 
     def _as_list(self, moves: PhraseMoves, offsets_N1: Ints, labels_L: Ints32) -> PhraseList:
-        return PhraseList(self.model, moves, Paths(offsets_N1, labels_L), self.sparse_F if self.has_sparse else None)
+        return PhraseList(
+            self.model,
+            moves.options,
+            Paths(offsets_N1, labels_L),
+            self.weights_D,
+            self.sparse_F if self.has_sparse else None,
+        )
 
     def space(self, words: Sequence[str]) -> PhraseMoves:
         """The moves over a sentence."""
         self.check_length(words)
-        longest, model = self.search.max_phrase, self.model
-        options = collect_phrase_options(model, self.weights_D, self.ranked, longest, words, self.sparse_F)
-        return PhraseMoves(model, self.weights_D, self.search, options, self._groups(options))
+        options, weights = collect_phrase_options(self.ranked, self.search.max_phrase, words), self.group_weights
+        if weights is None:
+            groups = no_groups(self.model.orientations)
+        else:
+            groups = weights.of_sentence(options.source_n, options.first_O, options.last_O)
+        return PhraseMoves(self.model, self.weights_D, self.search, options, groups)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> PhraseMoves:
         """The moves with all pairs of the table that stand in the target, whatever the search's limit of options."""
-        return occurring(self.unlimited.space(words), target)
-
-    def _groups(self, options: PhraseOptions) -> GroupScores:
-        if self.group_weights is None:
-            return no_groups(self.model.orientations)
-        return self.group_weights.of_sentence(options.source_n, options.first_O, options.last_O)
+        return self.unlimited.space(words).occurring(target)
 
     def derivation(self, space: PhraseMoves, labels: Sequence[int]) -> Derivation[Step]:
-        """The derivation along the labels of a path, its features from their definitions."""
-        return score_steps(self.model, self.weights_D, space.options.words, self._steps(space, labels), self.sparse_F)
+        """The derivation along the labels of a path."""
+        words, steps = space.options.words, self._steps(space, labels)
+        features_D = self._features_D(words, steps)
+        return Derivation(words, steps, features_D, float(self.weights_D @ features_D))
 
-    @staticmethod
-    def _steps(moves: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
-        return tuple(moves.step(label) for label in labels if label != END_LABEL)
+    def _features_D(self, words: Sequence[str], steps: Sequence[Step]) -> Floats:
+        features_D: Floats = list_of_steps(self.model, self.weights_D, words, steps, self.sparse_F).features_ND[0]
+        return features_D
+
+    def _steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
+        return tuple(space.options.step(self.model, label) for label in labels if label != END_LABEL)
 
     def arc_features(self, space: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
         """Floats and sparse features of the arcs."""
         return phrase_arcs(space, found)
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
-        """The decoder of each sentence's number; see `SentenceTables`."""
-        from xlate.models.phrase.sentence_tables import SentenceTables
+        """The decoder of each sentence's number; see `sentence_models`."""
+        from xlate.models.phrase.sentence_tables import sentence_models
 
-        tables = SentenceTables(self.model, folder, sentences)
-        return lambda number: self.changed(model=tables.of(number))
+        model_of = sentence_models(self.model, folder, sentences)
+        return lambda number: self.changed(model=model_of(number))
 
     def step_features(self, derivation: Derivation[Step]) -> tuple[Ints, Ints32]:
         """Of each phrase."""
         if self.model.sparse is None or not derivation.steps:
             return super().step_features(derivation)
-        return sparse_ids(self.model, derivation.source, derivation.steps)
+        parts = list_of_steps(self.model, self.weights_D, derivation.source, derivation.steps).parts
+        return self.model.sparse.ids(parts.applications, parts.groups)
 
     def explain(self, source: Sequence[str], derivation: Derivation[Step]) -> str:
-        """Phrase by phrase, then feature by feature."""
-        return explain_phrases(self.model, self.weights_D, source, derivation)
+        """Phrase by phrase, then weight × value of every feature, strongest first, then the sum.
+
+        Example: `[0,2)  das haus -> the house  p(f|e) 0.6, lex 0.4, p(e|f) 0.8, lex 0.5  (N=12)`
+        """
+        shown = []
+        for step in derivation.steps:
+            start, end = step.source_span
+            words = f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(step.target_words)}"
+            shown.append(f"{words}  {unit_scores(self.model.table, step.unit)}")
+        return explained(shown, self.model.columns, self.weights_D, derivation)
 
     def shown_features(self, derivation: Derivation[Step]) -> Iterator[tuple[str, Sequence[float]]]:
-        """As Moses shows them."""
-        return shown_features(derivation, self.model)
+        """By Moses's names, without a reordering model that is not used and what Moses leaves out of n-best lists."""
+        model = self.model
+        left_out = {"UnknownWordPenalty0"}
+        if model.reordering is None or FIVE_WAY in model.slots:
+            left_out.add("LexicalReordering0")
+        for name, part in model.slots.items():
+            if name not in left_out:
+                yield name, derivation.features_D[part].tolist()
 
     def word_links(self, derivation: Derivation[Step]) -> list[Span]:
-        """What the phrase pairs align."""
-        return word_links(derivation, self.model)
+        """What the phrase pairs align, in target order of phrases; a copied word is linked."""
+        links = []
+        for step, (target_start, _) in zip(derivation.steps, derivation.target_spans, strict=True):
+            inside = [(0, 0)] if step.unit == COPIED else self.model.table.links(step.unit)
+            links += [(step.source_span[0] + s, target_start + t) for s, t in inside]
+        return links
 
     def orientations(self, derivation: Derivation[Step]) -> list[int]:
         """Of each phrase to the one before."""
-        found, before = [], None
-        for step in derivation.steps:
-            found.append((RIGHT, LEFT, NEUTRAL)[adjacent_orientation(before, step.source_span)])
-            before = step.source_span
-        return found
+        spans = [step.source_span for step in derivation.steps]
+        return [side_of(before, span) for before, span in zip([(0, 0), *spans], spans, strict=False)]
 
     def compiled_search(self, space: PhraseMoves, *, every_arc: bool) -> SearchGraph:
         """By the kernel of the algorithm."""
-        kernel = search_cubes if self.search.algorithm == "cube" else search_phrases
-        numbers = self._numbers(space, every_arc)
-        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, _sentence_arrays(space), numbers))
-
-    def _numbers(self, moves: PhraseMoves, every_arc: bool) -> PhraseNumbers:
-        search, model = self.search, self.model
-        reordering = WORD_BASED if model.reordering is not None else NO_REORDERING
-        if model.hierarchical:
-            reordering = HIERARCHICAL if model.orientations == 3 else FIVE_WAY
-        return PhraseNumbers(
-            lm_weight=float(self.weights_D[LM]),
-            distortion_weight=float(self.weights_D[DISTORTION]),
-            forward_FK=moves.options.forward_FK,
-            reordering=reordering,
-            groups=model.sparse is not None and model.sparse.has_groups,
-            bigrams=model.sparse is not None and model.sparse.has_bigrams,
-            begin_state=int(self.model.lm.begin_state),
-            end_word=END_ID,
-            limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
-            log_early_threshold=search.log_early_threshold,
-            distortion_limit=-1 if search.distortion_limit is None else search.distortion_limit,
-            distortion_future=search.distortion_future,
-            pop_limit=search.pop_limit,
-        )
-
-
-def _sentence_arrays(moves: PhraseMoves) -> PhraseSentence:
-    options = moves.options
-    return PhraseSentence(
-        words=len(options.words),
-        longest=options.longest,
-        cell_offsets_C1=options.cell_offsets_C1,
-        static_O=options.static_O,
-        alone_O=options.alone_O,
-        backward_OK=options.backward_OK,
-        forward_O=options.forward_O,
-        phrases=options.phrases,
-        place_OR=options.place_OR * moves.weights_D[moves.model.place_slot : moves.model.place_slot + 1].sum(),
-        future_nn=moves.future_nn,
-        groups=moves.groups,
-    )
+        search = self.search
+        limits = Limits(search.beam or 0, 0, search.log_threshold, every_arc)
+        kernel = search_cubes if search.algorithm == "cube" else search_phrases
+        found = kernel(self.model.lm.arrays, space.sentence, space.numbers._replace(limits=limits))
+        return SearchGraph.of_hypotheses(*found)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import gathered, offsets_of, places_of
 from xlate.features.phrase_sparse import Applications, Groups
+from xlate.kernels.lm.phrase_lm import PhrasesAlone
+from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import (
     Oriented,
     PathLayout,
     PathOptions,
     Paths,
+    last_features,
     number_parts,
     orient_paths,
     path_features,
@@ -33,8 +37,10 @@ from xlate.models.phrase.model import (
     PhraseModel,
 )
 from xlate.models.phrase.moves import PhraseMoves
-from xlate.models.phrase.options import PhraseOptions
+from xlate.models.phrase.options import PlacedPhrases
+from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY
+from xlate.search.lattice_graph import LatticeArcs
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
@@ -57,15 +63,19 @@ class PhraseList:
 
     Attributes:
         model: it was translated with.
-        moves: the search space; labels are numbers of its options.
-        paths: labels of the N derivations.
+        options: the phrases that they are made of.
+        paths: numbers of the phrases of the N derivations.
+        weights_D: of float features.
         sparse_F: weights of sparse features, None when all are 0.
+        one_path: whether it was made from the steps of one derivation.
     """
 
     model: PhraseModel
-    moves: PhraseMoves
+    options: PlacedPhrases
     paths: Paths
+    weights_D: Floats
     sparse_F: Floats | None
+    one_path: bool = False
 
     def __len__(self) -> int:
         """The number of derivations N."""
@@ -75,19 +85,25 @@ class PhraseList:
     def floats_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
         floats_ND = path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
-        if self.model.in_sentence is not None and len(floats_ND):
-            more_LE = self.moves.options.more_OE[self.paths.labels_L]
-            floats_ND[:, self.model.sentence_slots] = np.add.reduceat(more_LE, self.paths.offsets_N1[:-1], axis=0)
-        if self.model.placed is not None and len(floats_ND):
-            place_L = self.moves.options.place_OR[self.paths.labels_L, self.shift_L]
-            floats_ND[:, self.model.place_slot] = np.add.reduceat(place_L, self.paths.offsets_N1[:-1])
+        if self.model.in_sentence is not None and len(self.paths.labels_L):
+            more_LE = self.options.more_OE[self.paths.labels_L]
+            floats_ND[:, self.model.sentence_slots] = self._summed(more_LE)
+        if self.model.placed is not None and len(self.paths.labels_L):
+            place_L = self.options.place_OR[self.paths.labels_L, self.shift_L]
+            floats_ND[:, self.model.place_slot] = self._summed(place_L)
         return np.asarray(floats_ND)
+
+    def _summed(self, rows_L: Floats) -> Floats:
+        # The two ways round differently.
+        if self.one_path:
+            return np.asarray(rows_L.sum(axis=0, keepdims=True))
+        return np.asarray(np.add.reduceat(rows_L, self.paths.offsets_N1[:-1], axis=0))
 
     @property
     def shift_L(self) -> Ints:
         """Where each of the L steps is placed, as a column of `SentencePlaces.of`; (L,)."""
         assert self.model.placed is not None
-        options, labels_L = self.moves.options, self.paths.labels_L
+        options, labels_L = self.options, self.paths.labels_L
         length_L = (options.end_O - options.start_O)[labels_L]
         before_L = np.cumsum(length_L) - length_L
         lengths_N = np.diff(self.paths.offsets_N1)
@@ -100,10 +116,10 @@ class PhraseList:
     def features_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, shape (N, D)."""
         model, features_ND = self.model, self.floats_ND
-        if model.sparse is not None and self.sparse_F is not None:
+        if model.sparse is not None and self.sparse_F is not None and len(self.paths.labels_L):
             parts = self.parts
             sums_PK = model.sparse.sums(self.sparse_F, parts.applications, parts.groups)
-            sums_NK = np.add.reduceat(sums_PK[parts.part_L], self.paths.offsets_N1[:-1], axis=0)
+            sums_NK = self._summed(sums_PK[parts.part_L])
             features_ND[:, model.slots[SPARSE_REORDERING]] = sums_NK[:, :-1]
             features_ND[:, model.slots[SPARSE_PLAIN]] = sums_NK[:, -1:]
         return features_ND
@@ -116,12 +132,16 @@ class PhraseList:
 
     def told_apart(self, groups: bool = True, last_words: bool = True) -> Parts:
         """The different phrases, told apart by the group before them, or by the word before, if asked."""
-        options, oriented = self.moves.options, self.oriented
+        options, oriented = self.options, self.oriented
         part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
         option_P, source_n = self.paths.labels_L[first_P], options.source_n
         start_P, end_P = options.start_O[option_P], options.end_O[option_P]
         begin_P, stop_P = oriented.group_begin_L[first_P], oriented.group_end_L[first_P]
-        low_P, high_P = _between(start_P, end_P, begin_P, stop_P)
+        # The source words between phrases and the groups before them.
+        right = start_P > stop_P
+        low_P = np.where(right, stop_P, end_P).astype(np.int64)
+        high_P = np.maximum(np.where(right, start_P, np.maximum(begin_P, end_P)).astype(np.int64), low_P)
+        between = np.stack([low_P, high_P], axis=1).reshape(-1)
         none_P = begin_P < 0
         return Parts(
             part_L,
@@ -142,26 +162,31 @@ class PhraseList:
                 oriented.group_first_L[first_P],
                 oriented.last_L[first_P],
                 offsets_of(high_P - low_P),
-                source_n[places_of(_pairs(low_P, high_P), np.arange(len(low_P)) * 2)],
+                source_n[places_of(between, np.arange(len(low_P)) * 2)],
             ),
         )
 
     def derivations(self) -> list[Derivation[Step]]:
         """All of them."""
-        made: dict[int, Step] = {}
-        scores_N = self.features_ND @ self.moves.weights_D
-        steps = [made.get(label) or made.setdefault(label, self.moves.step(label)) for label in self._labels]
+        scores_N = self.features_ND @ self.weights_D
+        steps = [self.options.step(self.model, number) for number in self.paths.labels_L.tolist()]
         ends = self.paths.offsets_N1.tolist()
-        source = self.moves.options.words
         return [
-            Derivation(source, tuple(steps[a:b]), features_D, float(score))
+            Derivation(self.options.words, tuple(steps[a:b]), features_D, float(score))
             for a, b, features_D, score in zip(ends, ends[1:], self.features_ND, scores_N, strict=False)
         ]
 
-    @cached_property
-    def _labels(self) -> list[int]:
-        labels: list[int] = self.paths.labels_L.tolist()
-        return labels
+    @property
+    def last_floats_ND(self) -> Floats:
+        """Floats of the last phrase of each derivation, but for the language model and sums of sparse features."""
+        floats_ND = np.asarray(last_features(self.paths, self._options, self.oriented, self._layout))
+        kept = np.flatnonzero(np.diff(self.paths.offsets_N1))
+        last_K = self.paths.offsets_N1[kept + 1] - 1
+        numbers_K = self.paths.labels_L[last_K]
+        floats_ND[kept, self.model.sentence_slots] = self.options.more_OE[numbers_K]
+        if self.model.placed is not None:
+            floats_ND[kept, self.model.place_slot] = self.options.place_OR[numbers_K, self.shift_L[last_K]]
+        return floats_ND
 
     @cached_property
     def oriented(self) -> Oriented:
@@ -170,7 +195,7 @@ class PhraseList:
 
     @cached_property
     def _options(self) -> PathOptions:
-        options, model = self.moves.options, self.model
+        options, model = self.options, self.model
         pair_O = np.maximum(options.pair_O, 0)
         return PathOptions(
             len(options.words),
@@ -206,7 +231,7 @@ class PhraseList:
         )
 
 
-def target_ids(model: PhraseModel, options: PhraseOptions) -> Ints32:
+def target_ids(model: PhraseModel, options: PlacedPhrases) -> Ints32:
     """The target words of all options as `Numbering` numbers them, shape (W,), at `options.phrases.offsets_O1`."""
     offsets_O1 = options.phrases.offsets_O1
     return numbered_words(
@@ -214,14 +239,55 @@ def target_ids(model: PhraseModel, options: PhraseOptions) -> Ints32:
     )
 
 
-def _between(start_P: Ints32, end_P: Ints32, begin_P: Ints32, stop_P: Ints32) -> tuple[Ints, Ints]:
-    """The half-open span of source words between phrases and the groups before them."""
-    right = start_P > stop_P
-    low_P = np.where(right, stop_P, end_P).astype(np.int64)
-    high_P = np.where(right, start_P, np.maximum(begin_P, end_P)).astype(np.int64)
-    return low_P, np.maximum(high_P, low_P)
+def list_of_steps(
+    model: PhraseModel, weights_D: Floats, source: Sequence[str], steps: Sequence[Step], sparse_F: Floats | None = None
+) -> PhraseList:
+    """The list of one derivation that has the given steps."""
+    spans_S2 = np.array([step.source_span for step in steps], dtype=np.int32).reshape(-1, 2)
+    start_S, end_S = np.ascontiguousarray(spans_S2.T)
+    pair_S = np.array([step.unit for step in steps], dtype=np.int64)
+    words_W = model.lm.vocabulary.ids([word for step in steps for word in step.target_words])
+    # The state is never the same as without a history: the language model is asked word by word.
+    alone = np.full(len(words_W), -1, dtype=np.int32), np.zeros(len(words_W))
+    first_S, last_S = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
+    placed = SentencePhrases(source, start_S, end_S, pair_S)
+    phrases = PlacedPhrases(
+        tuple(source),
+        model.source_vocabulary.ids(source),
+        pair_S,
+        start_S,
+        end_S,
+        first_S,
+        last_S,
+        PhrasesAlone(offsets_of([len(step.target_words) for step in steps]), words_W, *alone),
+        model.sentence_floats(placed),
+        model.place_logs(placed),
+    )
+    paths = Paths(np.array([0, len(steps)], dtype=np.int64), np.arange(len(steps), dtype=np.int32))
+    return PhraseList(model, phrases, paths, weights_D, sparse_F, one_path=True)
 
 
-def _pairs(low_P: Ints, high_P: Ints) -> Ints:
-    """Both bounds of every span one after the other."""
-    return np.stack([low_P, high_P], axis=1).reshape(-1)
+def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
+    """The arcs with floats and sparse features, sums of the latter left at 0.
+
+    Whatever a feature looks at before a phrase is that of the best way to it. The decoder keeps apart what features
+    look at, but for orientations of the phrase before whose weights are 0.
+    """
+    model, phrases = moves.model, moves.options.phrases
+    prefixes = Paths(*arc_prefixes(found.graph, found.score_A, found.label_A))
+    listed = PhraseList(model, moves.options, prefixes, moves.weights_D, None)
+    dense_AD = np.zeros((len(found.label_A), model.size))
+    state, words = int(model.lm.begin_state), (phrases.words_W, phrases.offsets_O1)
+    costs_A2 = arc_language_costs(model.lm.arrays, state, END_ID, found.graph, found.label_A, *words)
+    dense_AD[:, LM] = -costs_A2.sum(axis=1)
+    arcs = np.flatnonzero(found.label_A >= 0)
+    dense_AD[arcs] += listed.last_floats_ND[arcs]
+    offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M
+    if model.sparse is not None:
+        parts = listed.parts
+        offsets_P1, ids_M = model.sparse.ids(parts.applications, parts.groups)
+        places, offsets_K1 = gathered(offsets_P1, parts.part_L[prefixes.offsets_N1[arcs + 1] - 1])
+        lengths_A = np.zeros(len(listed), dtype=np.int64)
+        lengths_A[arcs] = np.diff(offsets_K1)
+        offsets_A1, ids_M = offsets_of(lengths_A), ids_M[places]
+    return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_A1, sparse_ids_M=ids_M)

@@ -206,10 +206,6 @@ class PhraseModel(UnitModel[PhraseTable]):
         pair = first + int(np.searchsorted(self.table.target_B[first:last], q))
         return pair if pair < last and self.table.target_B[pair] == q else None
 
-    def translates(self, source: Sequence[str]) -> bool:
-        """Whether any pair has this source phrase."""
-        return _row(self.source_finder, self.source_vocabulary.ids(source)) >= 0
-
     @cached_property
     def _target_finder(self) -> PhraseFinder:
         return phrase_finder(self.table.target_phrases)

@@ -1,93 +1,191 @@
-"""The translations of a source sentence's spans, best first, with what they score wherever they stand."""
+"""The translations of a source sentence's spans under some weights, best first, with what they score anywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.features.phrase_sparse import Applications
+from xlate.features.phrase_sparse import Applications, SparseFeatures
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.memory.rows import distinct_rows
-from xlate.kernels.search.spans import span_futures, span_rows
-from xlate.models.derivation import COPIED
-from xlate.models.phrase.model import LM, PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel
-from xlate.models.phrase.ranking import RankedPairs, RankedPhrases, weighted
+from xlate.kernels.search.phrase_moves import GroupScores
+from xlate.kernels.search.spans import span_rows
+from xlate.models.derivation import COPIED, Step
+from xlate.models.phrase.model import (
+    LM,
+    PHRASE_PENALTY,
+    SPARSE_PLAIN,
+    SPARSE_REORDERING,
+    UNKNOWN,
+    WORD_PENALTY,
+    PhraseModel,
+)
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.ranking import best_of_groups, joined_rows, logprobs_alone, phrases_alone
+from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, logprobs_alone, phrases_alone
 from xlate.models.unit_model import UNKNOWN_PENALTY
-
-NO_FORWARD = 0
+from xlate.phrases.table import select_phrases
+from xlate.text.vocabulary import BEGIN_ID
 
 
 @dataclass(frozen=True)
-class PhraseOptions:
-    """O options of a sentence of n words, grouped by source span; see `RankedPairs` for the numbers of each.
+class RankedPairs(RankedRows):
+    """R phrase pairs, those of each source phrase together and best first; static is table scores and penalties.
 
-    `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of options.
-    What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
-    `more_OE` are the floats that options have in this sentence, if the model has any, `place_OR` those of each place
-    where they may be put; see `SentencePlaces`.
+    Attributes:
+        backward_RK: weighted scores of the K orientations with respect to the phrase before, local sparse features
+            added.
+        forward_RK: the same of the phrase after, without sparse features.
+        first_R, last_R: the numbers of the first and the last target word.
+        more_RE: the floats of pairs in their sentence, NaN where only the sentence says them.
+    """
 
-    A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
-    `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first. `pair_O` is `COPIED` where a word stands for itself.
+    backward_RK: Floats
+    forward_RK: Floats
+    first_R: Ints32
+    last_R: Ints32
+    more_RE: Floats
+
+
+class RankedPhrases(Ranking[RankedPairs]):
+    """The best `options` pairs of each source phrase asked for (Moses's table limit), under some weights.
+
+    Where phrases score in their sentence, too, all that may be among the best in some sentence: what is best there is
+    only known there, but of pairs that score alike everywhere.
+    """
+
+    def __init__(self, model: PhraseModel, weights_D: Floats, options: int, sparse_F: Floats | None) -> None:
+        self.model = model
+        self.weights_D = weights_D
+        self.options = options
+        self.sparse_F = sparse_F if sparse_F is not None and sparse_F.any() else None
+        super().__init__(len(model.table.source_phrases), RankedPairs)
+
+    def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
+        """Ranks whatever the spans of at most `longest` words of these sentences ask for."""
+        finder, seen_P = self.model.source_finder, np.zeros(self.sources, dtype=np.bool_)
+        for source_n in sentences:
+            if len(source_n):
+                row_C = span_rows(finder, source_n, max(1, min(longest, len(source_n))))
+                seen_P[row_C[row_C >= 0]] = True
+        self.rank(np.flatnonzero(seen_P))
+
+    def ranked(self, rows: Ints) -> tuple[RankedPairs, Ints]:
+        """The pairs of some source phrases, and how many each of them keeps."""
+        model, weights_D = self.model, self.weights_D
+        pair_B = places_of(model.unit_offsets_P1, rows)
+        size_S = model.unit_offsets_P1[rows + 1] - model.unit_offsets_P1[rows]
+        static_B, crossed_BK = model.static_scores(weights_D, pair_B), None
+        if model.sparse is not None and self.sparse_F is not None:
+            crossed_BK, plain_B = self.weighted(self.sparse_F, model.sparse.applications(pair_B))
+            static_B = static_B + plain_B
+        targets = model.target_phrases(pair_B)
+        words_T = model.lm_number_V[targets.ids_T]
+        alone_B = static_B + weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
+        kept, size_S, more_RE = self._kept(pair_B, alone_B, size_S)
+        logs_RK2, k = model.log_reordering(pair_B[kept]), model.orientations
+        backward_RK = weights_D[model.backward] * logs_RK2[:, :k]
+        if crossed_BK is not None:
+            backward_RK += crossed_BK[kept]
+        # No zero is negative: equal rows have equal bits.
+        forward_RK = weights_D[model.forward] * logs_RK2[:, k:] + 0.0
+        chosen = select_phrases(targets, kept)
+        first, last = chosen.ids_T[chosen.offsets_S1[:-1]], chosen.ids_T[chosen.offsets_S1[1:] - 1]
+        phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
+        scores = static_B[kept], alone_B[kept], phrases, backward_RK, forward_RK
+        return RankedPairs(pair_B[kept], *scores, first, last, more_RE), size_S
+
+    def weighted(self, sparse_F: Floats, applications: Applications) -> tuple[Floats, Floats]:
+        """What local sparse features of applications score in each orientation, (N, K), and in all, (N,)."""
+        assert self.model.sparse is not None
+        crossed_NK, plain_N = self.model.sparse.local_scores(sparse_F, applications)
+        weights_D, slots = self.weights_D, self.model.slots
+        return crossed_NK * weights_D[slots[SPARSE_REORDERING]], plain_N * float(weights_D[slots[SPARSE_PLAIN].start])
+
+    def _kept(self, pair_B: Ints, alone_B: Floats, size_S: Ints) -> tuple[Ints, Ints, Floats]:
+        """The places of pairs that may be options, best first, how many each source phrase has, and `more_RE`."""
+        if self.model.in_sentence is None:
+            kept = best_of_groups(alone_B, size_S, self.options)
+            return kept, np.minimum(size_S, self.options), np.zeros((len(kept), 0))
+        order = best_of_groups(alone_B, size_S, max(len(alone_B), 1))
+        more_RE = self.model.in_sentence.anywhere(pair_B[order])
+        score_R = alone_B[order] + (more_RE * self.weights_D[self.model.sentence_slots]).sum(axis=1)
+        source_R = np.repeat(np.arange(len(size_S)), size_S)
+        settled = np.flatnonzero((more_RE > -np.inf).all(axis=1))
+        size = np.bincount(source_R[settled], minlength=len(size_S))
+        kept_R = np.asarray(np.isnan(more_RE).any(axis=1))
+        kept_R[settled[best_of_groups(score_R[settled], size, self.options)]] = True
+        size_S = np.bincount(source_R[kept_R], minlength=len(size_S))
+        return order[kept_R], size_S, more_RE[kept_R]
+
+
+@dataclass(frozen=True)
+class PlacedPhrases:
+    """O phrases over spans of a sentence of n words, with the numbers that features look at.
+
+    `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of phrases.
+    `pair_O` is `COPIED` where a word stands for itself. `more_OE` are the floats that phrases have in this sentence, if
+    the model has any, `place_OR` those of each place where they may be put; see `SentencePlaces`.
     """
 
     words: tuple[str, ...]
     source_n: Ints32
-    longest: int
-    cell_offsets_C1: Ints
     pair_O: Ints
     start_O: Ints32
     end_O: Ints32
-    static_O: Floats
-    alone_O: Floats
-    backward_OK: Floats
-    forward_O: Ints32
-    forward_FK: Floats
     first_O: Ints32
     last_O: Ints32
     phrases: PhrasesAlone
     more_OE: Floats
     place_OR: Floats
 
-    def cell(self, start: int, end: int) -> range:
-        """The numbers of the options of one source span of at most J words."""
-        c = start * self.longest + end - start - 1
-        return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
+    @cached_property
+    def _steps(self) -> dict[int, Step]:
+        return {}
 
-    def phrase(self, option: int) -> Ints32:
-        """The target words of an option."""
-        offsets_O1 = self.phrases.offsets_O1
-        return self.phrases.words_W[offsets_O1[option] : offsets_O1[option + 1]]
-
-    def future_nn(self) -> Floats:
-        """The best sum of options without history over each span, shape (n + 1, n + 1), 0 for empty spans."""
-        scores: Floats = span_futures(len(self.words), self.longest, self.cell_offsets_C1, self.alone_O, False)
-        return scores
+    def step(self, model: PhraseModel, number: int) -> Step:
+        """One of the phrases as a step of a derivation."""
+        known = self._steps.get(number)
+        if known is None:
+            pair, start, end = int(self.pair_O[number]), int(self.start_O[number]), int(self.end_O[number])
+            words = self.words[start:end] if pair == COPIED else model.target_words(pair)
+            known = self._steps[number] = Step(pair, ((start, end),), words)
+        return known
 
     def __len__(self) -> int:
-        """The number of options O."""
+        """The number of phrases O."""
         return len(self.pair_O)
 
 
-def collect_phrase_options(
-    model: PhraseModel,
-    weights_D: Floats,
-    ranked: RankedPhrases,
-    longest: int,
-    words: Sequence[str],
-    sparse_F: Floats | None = None,
-) -> PhraseOptions:
+@dataclass(frozen=True)
+class PhraseOptions(PlacedPhrases):
+    """O options of a sentence, grouped by source span; see `RankedPairs` for what each scores.
+
+    What an option scores by the orientation of the phrase after is row `forward_O` of `forward_FK`, whose first is 0.
+    A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
+    `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, best first.
+    """
+
+    longest: int
+    cell_offsets_C1: Ints
+    static_O: Floats
+    alone_O: Floats
+    backward_OK: Floats
+    forward_O: Ints32
+    forward_FK: Floats
+
+
+def collect_phrase_options(ranked: RankedPhrases, longest: int, words: Sequence[str]) -> PhraseOptions:
     """The options of every span of at most `longest` words.
 
     A word that no pair translates by itself may stand for itself, at the penalty of unknown words (Moses's rule, which
     asks nothing about longer phrases that hold the word).
     """
-    longest = max(1, min(longest, len(words)))
+    model, longest = ranked.model, max(1, min(longest, len(words)))
     source_n = model.source_vocabulary.ids(words)
     row_C = span_rows(model.source_finder, source_n, longest)
     known_C = row_C >= 0
@@ -99,14 +197,14 @@ def collect_phrase_options(
     cell_O = np.repeat(np.arange(len(row_C)), size_C)
     copied_O = copied_C[cell_O]
     if model.in_sentence is not None:
-        placed = _in_sentence(model, weights_D, words, longest, ranked, (rows, cell_O[~copied_O]))
-        found, cell_O = _with_words_left(model, weights_D, words, longest, placed, sparse_F)
+        placed = _in_sentence(ranked, words, longest, rows, cell_O[~copied_O])
+        found, cell_O = _with_words_left(ranked, words, longest, placed)
         size_C = np.bincount(cell_O, minlength=len(row_C))
     else:
         found = ranked.units(rows)
         if copied_O.any():
             starts = cell_O[copied_O] // longest
-            copies = _copies(model, weights_D, [words[start] for start in starts.tolist()], sparse_F)
+            copies = _copies(ranked, [words[start] for start in starts.tolist()])
             found = joined_rows(found, copies, copied_O)
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     start_O = cell_O // longest
@@ -135,27 +233,20 @@ def collect_phrase_options(
 Placed = tuple[RankedPairs, Ints]
 
 
-def _in_sentence(
-    model: PhraseModel,
-    weights_D: Floats,
-    words: Sequence[str],
-    longest: int,
-    ranked: RankedPhrases,
-    asked: tuple[Ints32, Ints],
-) -> Placed:
+def _in_sentence(ranked: RankedPhrases, words: Sequence[str], longest: int, rows: Ints32, cell_O: Ints) -> Placed:
     """The best options of each cell with what they score in their sentence, best first; others are left out.
 
-    `asked` are the source phrases, and the cell of each of their pairs. Of most pairs only the number and the score are
-    looked at.
+    `rows` are the source phrases, `cell_O` the cell of each of their pairs. Of most pairs only the number and the score
+    are looked at.
     """
-    rows, cell_O = asked
+    model = ranked.model
     places, start_O = ranked.places(rows), cell_O // longest
     more_OE = ranked.column("more_RE", places)
     here = np.flatnonzero(np.isnan(more_OE).any(axis=1))
     start_H, last_H, pair_H = start_O[here], cell_O[here] % longest, ranked.column("unit_R", places[here])
     more_OE[here] = model.sentence_floats(SentencePhrases(words, start_H, start_H + last_H + 1, pair_H))
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
-    added_O = (more_OE[there] * weights_D[model.sentence_slots]).sum(axis=1)
+    added_O = (more_OE[there] * ranked.weights_D[model.sentence_slots]).sum(axis=1)
     alone_O = ranked.column("alone_R", places[there]) + added_O
     order = best_of_groups(alone_O, np.bincount(cell_O[there], minlength=1), ranked.options)
     kept, added_O = there[order], added_O[order]
@@ -164,9 +255,7 @@ def _in_sentence(
     return replace(chosen, static_R=static_O, alone_R=alone_O, more_RE=more_OE[kept]), cell_O[kept]
 
 
-def _with_words_left(
-    model: PhraseModel, weights_D: Floats, words: Sequence[str], longest: int, placed: Placed, sparse_F: Floats | None
-) -> Placed:
+def _with_words_left(ranked: RankedPhrases, words: Sequence[str], longest: int, placed: Placed) -> Placed:
     """The same with words that stand for themselves because none of their translations is an option there."""
     found, cell_O = placed
     empty_C = np.ones(len(words) * longest, np.bool_)
@@ -174,33 +263,29 @@ def _with_words_left(
     left = np.flatnonzero(empty_C[::longest]) * longest
     if not len(left):
         return placed
-    copies = _copies(model, weights_D, [words[c // longest] for c in left.tolist()], sparse_F)
+    copies = _copies(ranked, [words[c // longest] for c in left.tolist()])
     both = np.concatenate([cell_O, left])
     order = np.argsort(both, kind="stable")
     return joined_rows(found, copies, order >= len(cell_O)), both[order]
 
 
-def _copies(model: PhraseModel, weights_D: Floats, words: list[str], sparse_F: Floats | None) -> RankedPairs:
+def _copies(ranked: RankedPhrases, words: list[str]) -> RankedPairs:
     """Words that stand for themselves."""
+    model, weights_D = ranked.model, ranked.weights_D
+    source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
     penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
     static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
-    if model.sparse is not None and sparse_F is not None:
-        backward, plain = weighted(model, weights_D, sparse_F, copied_words(model, words))
+    if ranked.sparse_F is not None:
+        one = np.ones(len(words), dtype=np.int64)
+        copied = Applications(np.full(len(words), COPIED), source, source, target, target, one, one)
+        backward, plain = ranked.weighted(ranked.sparse_F, copied)
         static += plain
     text = np.arange(len(words) + 1), model.lm.vocabulary.ids(words)
-    target = model.target_vocabulary.ids(words)
     no_forward = np.zeros((len(words), model.orientations))
     alone = static + weights_D[LM] * logprobs_alone(model.lm, *text)
     scores = static, alone, phrases_alone(model.lm, *text), backward, no_forward
     more = np.zeros((len(words), model.sentence_slots.stop - model.sentence_slots.start))
     return RankedPairs(np.full(len(words), COPIED), *scores, target, target, more)
-
-
-def copied_words(model: PhraseModel, words: Sequence[str]) -> Applications:
-    """Words that stand for themselves as applications."""
-    source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
-    one = np.ones(len(words), dtype=np.int64)
-    return Applications(np.full(len(words), COPIED), source, source, target, target, one, one)
 
 
 def selected_options(options: PhraseOptions, kept: Ints) -> PhraseOptions:
@@ -223,3 +308,54 @@ def selected_options(options: PhraseOptions, kept: Ints) -> PhraseOptions:
         ),
         **chosen,
     )
+
+
+@dataclass(frozen=True)
+class GroupWeights:
+    """The scores of a group's words in K orientations, by position: V source and W target words.
+
+    `first_VK`, `last_VK`, `between_VK` are of source words, `target_first_WK` and `target_last_WK` of target words.
+    """
+
+    sparse: SparseFeatures
+    sparse_F: Floats
+    plain: float
+    first_VK: Floats
+    last_VK: Floats
+    between_VK: Floats
+    target_first_WK: Floats
+    target_last_WK: Floats
+
+    @classmethod
+    def of(cls, sparse: SparseFeatures, sparse_F: Floats, crossed_K: Floats, plain: float) -> GroupWeights:
+        """Sparse weights, each orientation times its float weight, plain features times theirs."""
+        positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
+        return cls(sparse, sparse_F, plain, *(sparse.word_scores(sparse_F, p) * crossed_K for p in positions))
+
+    def of_sentence(self, source_n: Ints32, first_O: Ints32, last_O: Ints32) -> GroupScores:
+        """The scores for a sentence's n source words and the first and last target words of its O options."""
+        kind_O = self.sparse.kind_V[np.concatenate([first_O, last_O])]
+        _, place, kind_O = np.unique(kind_O, return_index=True, return_inverse=True)
+        words_R = np.concatenate([[BEGIN_ID], np.concatenate([first_O, last_O])[place]])
+        kind_O = (kind_O.reshape(-1) + 1).astype(np.int32)
+        source_n1 = np.concatenate([source_n, np.array([BEGIN_ID], np.int32)])
+        between_nK = np.concatenate([np.zeros((1, self.between_VK.shape[1])), self.between_VK[source_n]]).cumsum(axis=0)
+        bigrams_RR = np.zeros((0, 0))
+        if self.sparse.has_bigrams:
+            bigrams_RR = self.sparse.bigram_scores(self.sparse_F, words_R, words_R) * self.plain
+        return GroupScores(
+            self.first_VK[source_n1],
+            self.last_VK[source_n1],
+            between_nK,
+            self.target_first_WK[words_R],
+            self.target_last_WK[words_R],
+            kind_O[: len(first_O)],
+            kind_O[len(first_O) :],
+            bigrams_RR,
+        )
+
+
+def no_groups(orientations: int) -> GroupScores:
+    """Scores that are never looked at."""
+    none_0K, kinds_0 = np.zeros((0, orientations)), np.zeros(0, np.int32)
+    return GroupScores(none_0K, none_0K, none_0K, none_0K, none_0K, kinds_0, kinds_0, np.zeros((0, 0)))

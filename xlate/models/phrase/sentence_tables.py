@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import AnyInts, Floats
 from xlate.errors import InputError
 from xlate.formats.moses_table import MosesTable
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.models.phrase.model import PhraseModel, Reordering
-from xlate.models.phrase.table_scores import TablePlaces, TableScores
+from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.unit_model import LOWEST_LOG
 
 
 @dataclass(frozen=True)
-class SentenceTables:
+class TableScores:
+    """The logs of some scores behind the four, of phrases (`SentenceScores`) or of each of their places.
+
+    Attributes:
+        names: of the floats.
+        reach: see `SentencePlaces`.
+        part: where the scores stand.
+        missing: what a pair has that the table lacks at a place.
+        folder, number, table: the table of a line.
+    """
+
+    names: tuple[str, ...]
+    reach: int
+    part: slice
+    missing: float
+    folder: TableFolder
+    number: int
+    table: SentenceTable
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    def of(self, phrases: SentencePhrases) -> Floats:
+        """The scores of phrases, (O, E); 0 of words that stand for themselves.
+
+        Raises:
+            InputError: the table was made for another sentence.
+        """
+        named = self.folder.names(self.number, phrases.words)
+        columns = (np.asarray(column).tolist() for column in phrases[1:])
+        logs_OE = np.zeros((len(phrases.pair_O), self.part.stop - self.part.start))
+        for o, (start, end, pair) in enumerate(zip(*columns, strict=True)):
+            if pair < 0:
+                continue
+            values = self.table.more.get((" ".join(named[start:end]), pair))
+            if values is None:
+                logs_OE[o] = self.missing
+                continue
+            with np.errstate(divide="ignore"):
+                logs_OE[o] = np.maximum(np.log(values[self.part]), LOWEST_LOG)
+        return logs_OE
+
+    def anywhere(self, pair_N: AnyInts) -> Floats:
+        """None of them: every table is of one sentence."""
+        return np.full((len(pair_N), len(self.names)), np.nan)
+
+
+def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callable[[int], PhraseModel]:
     """Models whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
 
     The tables stand in place of the model's; its language model stays. Floats that the model gives
@@ -26,55 +75,37 @@ class SentenceTables:
     Words are taken as they stand in the files, but for those of `TableFolder`.
 
     Raises:
-        InputError: a file is missing, or the model has sparse features, whose weights are those of its own table.
+        InputError: a file is missing, or the model has sparse features, whose weights are those of its own table; of
+            the function that is returned: whatever reading the table raises.
     """
+    if model.sparse is not None:
+        raise InputError(
+            "sparse features know the phrases of their own table only",
+            seen=f"tables={folder}",
+            expected="a run without sparse features",
+        )
+    tables = TableFolder.open(folder, sentences)
+    first = 0 if model.in_sentence is None else len(model.in_sentence.names)
+    floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)
+    inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
 
-    model: PhraseModel
-    folder: Path
-    sentences: int
-
-    def __post_init__(self) -> None:
-        """Looks for every file before the first sentence is translated."""
-        if self.model.sparse is not None:
-            raise InputError(
-                "sparse features know the phrases of their own table only",
-                seen=f"tables={self.folder}",
-                expected="a run without sparse features",
-            )
-        assert self._tables is not None
-
-    @cached_property
-    def _tables(self) -> TableFolder:
-        return TableFolder.open(self.folder, self.sentences)
-
-    def of(self, number: int) -> PhraseModel:
-        """The model of one sentence.
-
-        Raises:
-            InputError: whatever reading the table raises.
-        """
-        model = self.model
-        first = 0 if model.in_sentence is None else len(model.in_sentence.names)
-        floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)
-        inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
-        given = self._tables.read(number, (floats, *inside))
-        model = with_table(model, given.pairs, _reordering(model, given, floats))
+    def made(number: int) -> PhraseModel:
+        table = tables.read(number, (floats, *inside))
+        reordering = {pair: values[floats:] for (_, pair), values in table.more.items()}
+        probability_BK2 = None
+        if any(reordering.values()):
+            probability_BK2 = np.array([reordering[b] for b in range(len(table.pairs.table))])
+            probability_BK2 = probability_BK2.reshape(-1, 2 * model.orientations)
+        one, held = with_table(model, table.pairs, probability_BK2), (tables, number, table)
         if model.in_sentence is not None:
-            scores = TableScores(model.in_sentence.names, self._tables, number, given)
-            model = replace(model, in_sentence=scores)
+            scores = TableScores(model.in_sentence.names, 0, slice(0, first), -np.inf, *held)
+            one = replace(one, in_sentence=scores)
         if model.placed is not None:
-            name, reach = model.placed.name, model.placed.reach
-            model = replace(model, placed=TablePlaces(name, reach, first, self._tables, number, given))
-        return model
+            placed = model.placed
+            one = replace(one, placed=TableScores((placed.name,), placed.reach, slice(first, floats), 0.0, *held))
+        return one
 
-
-def _reordering(model: PhraseModel, given: SentenceTable, floats: int) -> Floats | None:
-    """The reordering scores that stand in the table itself, None when there are none."""
-    inside = {pair: values[floats:] for (_, pair), values in given.more.items()}
-    if not any(inside.values()):
-        return None
-    probability_BK2 = np.array([inside[b] for b in range(len(given.pairs.table))])
-    return probability_BK2.reshape(-1, 2 * model.orientations)
+    return made
 
 
 def with_table(model: PhraseModel, given: MosesTable, probability_BK2: Floats | None = None) -> PhraseModel:

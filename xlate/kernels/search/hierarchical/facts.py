@@ -2,8 +2,7 @@
 
 A rule holds pairs of linked words in the order of the target, target words without link, and pairs of neighbouring
 target words. Between a rule and the one before it in the target stand one pair of words and one pair of pairs; between
-a rule and the one it is in a gap of, all pairs of their linked source words.
-"""
+a rule and the one it is in a gap of, all pairs of their linked source words."""
 
 from __future__ import annotations
 
@@ -23,6 +22,8 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     fact_score,
 )
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
 
 NO_PAIR = -1
 
@@ -133,17 +134,17 @@ def path_facts(words: RuleWords, offsets_N1: Ints, at_L: Ints, gaps_L: Ints32, b
     waiting = np.empty(len(at_L) * 2 + 2, dtype=np.int64)
     for i in range(len(offsets_N1) - 1):
         before, depth = -1, 0
-        for step in range(offsets_N1[i], offsets_N1[i + 1]):
-            at, parent = at_L[step], -1
+        for place in range(offsets_N1[i], offsets_N1[i + 1]):
+            at, parent = at_L[place], -1
             if depth > 0:
                 depth -= 1
                 parent = waiting[depth]
-            for _ in range(gaps_L[step]):
+            for _ in range(gaps_L[place]):
                 waiting[depth] = at
                 depth += 1
             facts_A5, count = _step_facts(words, (facts_A5, count), at, before, parent, begin_word)
             before = at
-            fact_offsets_L1[step + 1] = count
+            fact_offsets_L1[place + 1] = count
     return fact_offsets_L1, facts_A5[:count].copy()
 
 
@@ -192,3 +193,33 @@ def _put(facts_A5: Ints32, count: int, family: int, words: tuple[int, int, int, 
     line = facts_A5[count]
     line[0], line[1], line[2], line[3], line[4] = family, words[0], words[1], words[2], words[3]
     return count + 1
+
+
+@loop
+def glued_steps(offsets_N1: Ints, gaps_L: Ints32) -> Bools:
+    """Whether each of L steps was glued on: no gap of a rule before it was open; shape (L,).
+
+    Step l leaves `gaps_L[l]` gaps open; path i has steps `offsets_N1[i]` to `offsets_N1[i + 1]`.
+    """
+    glued_L = np.zeros(len(gaps_L), dtype=np.bool_)
+    for i in range(len(offsets_N1) - 1):
+        waiting = 0
+        for at in range(offsets_N1[i], offsets_N1[i + 1]):
+            glued_L[at] = waiting == 0
+            waiting = max(waiting - 1, 0) + gaps_L[at]
+    return glued_L
+
+
+@loop
+def path_logprobs(
+    lm: NgramArrays, begin_state: int, end_word: int, offsets_N1: Ints, phrase_L: Ints, phrases: PhrasesAlone
+) -> Floats:
+    """The natural log probability of each path's words and of the end of the sentence, shape (N,)."""
+    total_N = np.zeros(len(offsets_N1) - 1)
+    for i in range(len(total_N)):
+        state = begin_state
+        for at in range(offsets_N1[i], offsets_N1[i + 1]):
+            logprob, state = phrase_logprob(lm, phrases, phrase_L[at], state)
+            total_N[i] += logprob
+        total_N[i] += step(lm, state, end_word)[0]
+    return total_N

@@ -14,9 +14,9 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import model_and_arpa
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
+from xlate.models.derivation import best_sums
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.pieces import best_sums
 from xlate.text.tokens import cut
 
 LONG = ["a", "b", "d", ".", "c", "a", ",", "b", "a", "b", "c", "d", "a", "a", "b", ".", "c"]
