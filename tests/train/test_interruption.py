@@ -115,7 +115,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(folder: Path) -> No
 def test_a_checkpoint_of_another_training_is_refused(folder: Path) -> None:
     training(folder).run(initial(), StopFlag())
     other = training(folder)
-    other.identity = "another"
+    other.checkpoint.identity = "another"
     with pytest.raises(InputError, match="a checkpoint of another training") as caught:
         other.run(initial(), StopFlag())
     assert (caught.value.seen, caught.value.expected) == (IDENTITY, "another")
