@@ -140,7 +140,7 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     one, two = (tmp_path / name / "weights.safetensors" for name in ("1", "2"))
     assert one.read_bytes() == two.read_bytes()
     online = OnlineTraining(config_of_run(tmp_path / "1"))
-    system, held = online.to_tune.system, WorkDirectory(work)
+    system, held = online.tuned.system, WorkDirectory(work)
     assert isinstance(system, TunedByFold)
     folds = Folds.of_events(held, 2)
     for words, references in zip(online.text.sources, online.text.references, strict=True):

@@ -125,7 +125,7 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(work: Path, tm
     assert figures["online_sentences"] == 12
     assert ("active_features" in figures) == (binary != "[]")
     online = OnlineTraining(config_of_run(tmp_path / "run"))
-    tuned, held = online.to_tune.system, WorkDirectory(work)
+    tuned, held = online.tuned.system, WorkDirectory(work)
     assert isinstance(tuned, TunedByFold)
     folds, whole = Folds.of_events(held, 2), held.blocks
     assert set(tuned.parts) == {0, 1}

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.kernels.search.lattices import all_paths
+from tests.kernels.search.lattices import all_paths, validated
 from tests.models.small_models import model_and_arpa, random_words
 from tests.search.lattice_paths import nbest, nbest_oracle
 from xlate.errors import InputError
@@ -115,10 +115,10 @@ def test_an_example_wants_all_derivations_of_its_oracles():
         assert example is not None
         words = {oracle.path.words for oracle in lattice_oracle(lattice, references, count=3) if oracle.bleu > 0}
         expected = [path.arcs.tolist() for path in nbest(lattice, distinct=False) if path.words in words]
-        target = example.validate().target
+        target = validated(example).target
         assert sorted(target.arc_B[path].tolist() for path in all_paths(target.graph)) == sorted(expected)
         small = oracle_example(lattice, references, count=3, margin=0.0)
         assert small is not None
-        assert len(all_paths(small.validate().target.graph)) == len(expected)
+        assert len(all_paths(validated(small).target.graph)) == len(expected)
         assert small.arcs.candidates <= example.arcs.candidates
     assert oracle_example(lattice, [["q"]]) is None
