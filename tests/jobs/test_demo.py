@@ -12,7 +12,8 @@ from rich.console import Console
 
 from xlate.config.load import load
 from xlate.config.schema import PrepareConfig, TrainConfig
-from xlate.jobs import demo, prepare
+from xlate.jobs import demo
+from xlate.jobs.prepare import prepare
 from xlate.jobs.train.train import check_training
 from xlate.metrics.score import evaluate
 from xlate.work.directory import WorkDirectory
