@@ -64,6 +64,13 @@ def log_of_sums(sums_I: Tensor) -> Tensor:
     return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf"))
 
 
+def picked(values_C: Tensor, places_I: Tensor) -> Tensor:
+    """The values at some places, 0 where the place is -1, differentiable; shape (I,)."""
+    if not len(values_C):
+        return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
+    return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)
+
+
 def segment_argmax(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
     """Where the largest value of each segment stands, the first of equals, -1 for an empty segment; shape (I,)."""
     top_I = segment_max(values_C, offsets_I1)
@@ -110,9 +117,7 @@ class FlatLists:
 
     def picked(self, values_C: Tensor, places_I: Tensor) -> Tensor:
         """The values at the places that `argmax` gives, 0 where there is none, differentiable, (I,)."""
-        if not len(values_C):
-            return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
-        return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)
+        return picked(values_C, places_I)
 
     def without(self, values_C: Tensor, places_I: Tensor) -> Tensor:
         """The values with -inf at the places that `argmax` gives, C."""
