@@ -14,7 +14,6 @@ from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.jobs.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of
-from xlate.jobs.systems.grammar import open_grammar
 from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.registry import is_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
@@ -94,6 +93,9 @@ class Translator:
                 used.
         """
         if is_grammar(Path(config.run)):
+            # Of no use to other models.
+            from xlate.jobs.systems.grammar import open_grammar
+
             system = open_grammar(Path(config.run), config.decoder, Asked(config.nbest, config.distinct))
             return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
         run = unpacked(Path(config.run))
