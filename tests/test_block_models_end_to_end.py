@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
-from tests.test_end_to_end import (
-    QUICK,
-    run,  # noqa: F401
-    work,  # noqa: F401
-)
+from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.cli.shell.arguments import read_words
 from xlate.cli.train import expand

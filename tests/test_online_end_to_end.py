@@ -9,16 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_end_to_end import (
-    run,  # noqa: F401
-    work,  # noqa: F401
-)
-from tests.test_phrase_system_end_to_end import (
-    PHRASE,
-    SEARCH,
-    phrase_run,  # noqa: F401
-    translated,
-)
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.kind import Asked

@@ -21,10 +21,7 @@ import torch
 
 from tests.align.parted_copies import parted_copies
 from tests.models.phrase.definition import sparse_ids
-from tests.test_end_to_end import (
-    run,  # noqa: F401
-    work,  # noqa: F401
-)
+from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
 from xlate.align.lexical import lexical_table
 from xlate.candidates import lists

@@ -10,11 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from tests.test_end_to_end import (
-    QUICK,
-    run,  # noqa: F401
-    work,  # noqa: F401
-)
+from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.systems.block_lists import block_stores
