@@ -14,8 +14,8 @@ from xlate.candidates.nbest import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_gains import column_values, gain_statistics, probabilities, utilities
 from xlate.errors import InputError
 from xlate.formats.nbest_list import FeatureParser, by_sentence, parse_hypothesis
-from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import Objective
+from xlate.metrics.score import measure_sentences
 
 WORD = st.sampled_from(["a", "b", "ab", "ba", "é", "a b", "the cat"])
 TEXT = st.lists(WORD, max_size=6).map(" ".join)

@@ -71,7 +71,7 @@ def test_tables_and_samples(work: WorkDirectory) -> None:
         for name, output, system in (("phrase", worse, demo.FIRST[0]), ("sparse", references, demo.FIRST[1]))
     }
     console = Console(width=demo.WIDTH, file=io.StringIO(), record=True)
-    console.print(demo._table("title", work, rows, demo.FIRST))
+    console.print(demo._table("title", rows, demo.FIRST))
     demo._print_samples(console, work, rows["phrase"], rows["sparse"])
     text = console.export_text()
     gain = rows["sparse"].evaluation.to_json()["bleu"] - rows["phrase"].evaluation.to_json()["bleu"]

@@ -1,4 +1,4 @@
-"""BLEU of many rows at once against sacrebleu, one row at a time."""
+"""BLEU of many rows at once, and the statistics of sentences, against sacrebleu."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.errors import InputError
-from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.bleu import ReferenceNgrams, bleu_scores, prior_bleu, sentence_bleu
+from xlate.text.encoded import EncodedText
 
 SACREBLEU = {"none": ("none", None), "floor": ("floor", 0.1), "exp": ("exp", None), "add-1": ("add-k", 1)}
 
@@ -38,12 +39,73 @@ def test_equals_sacrebleu(smooth: str, effective_order: bool, rows: list[list[in
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_a_value_by_hand() -> None:
-    row = [6, 8, 5, 3, 2, 1, 6, 5, 4, 3]
-    expected = 100 * np.exp(1 - 8 / 6) * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
-    assert bleu_scores(np.array([row]), smooth="none")[0] == pytest.approx(expected, rel=1e-14)
+WORDS = st.lists(st.integers(3, 7), max_size=9)
 
 
-def test_an_unknown_smoothing_is_named() -> None:
+def encoded(sentences: list[list[int]]) -> EncodedText:
+    return EncodedText.from_ids(np.array(words, dtype=np.int32) for words in sentences)
+
+
+def joined(words: list[int]) -> str:
+    return " ".join(map(str, words))
+
+
+@given(
+    streams=st.integers(1, 4).flatmap(
+        lambda sentences: st.lists(st.lists(WORDS, min_size=sentences, max_size=sentences), min_size=1, max_size=3)
+    ),
+    chosen=st.lists(st.tuples(WORDS, st.integers(0, 3)), max_size=8),
+)
+def test_statistics_equal_sacrebleus(streams: list[list[list[int]]], chosen: list[tuple[list[int], int]]) -> None:
+    sentences = len(streams[0])
+    owner_H = np.array([number % sentences for _, number in chosen], dtype=np.int64)
+    metric = BLEU(tokenize="none", force=True)
+    expected = [
+        metric._extract_corpus_statistics([joined(words)], [[joined(stream[s])] for stream in streams])[0]
+        for (words, _), s in zip(chosen, owner_H, strict=True)
+    ]
+    references = ReferenceNgrams([encoded(stream) for stream in streams])
+    stats_HK = references.statistics(encoded([words for words, _ in chosen]), owner_H)
+    assert stats_HK.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("smooth", "settings"),
+    [
+        ("add-1", {"smooth_method": "add-k"}),
+        ("exp", {"effective_order": True}),
+        ("floor", {"smooth_method": "floor"}),
+    ],
+)
+def test_sentence_bleu_equals_sacrebleu(smooth: str, settings: dict[str, object]) -> None:
+    metric = BLEU(tokenize="none", **settings)  # type: ignore[arg-type]
+    pairs = [("3 4 5", "3 4 6 5"), ("3", "3"), ("3 3 3 3 3", "3 4"), ("9", "3"), ("", "3"), ("3 4 5 6 7", "3 4 5 6 7")]
+    expected = [metric._aggregate_and_compute(metric._extract_corpus_statistics([h], [[r]])).score for h, r in pairs]
+    text = [encoded([[int(w) for w in pair[side].split()] for pair in pairs]) for side in (0, 1)]
+    scores_H = sentence_bleu(ReferenceNgrams([text[1]]).statistics(text[0]), smooth)
+    np.testing.assert_allclose(scores_H, expected, rtol=1e-12)
     with pytest.raises(InputError, match=r"(?s)unknown BLEU smoothing.*add-2.*none, floor, exp, add-1"):
-        bleu_scores(np.ones((1, 10)), smooth="add-2")
+        sentence_bleu(np.ones((1, 10)), "add-2")
+
+
+def test_counts_that_do_not_fit_are_refused() -> None:
+    one, two = encoded([[3]]), encoded([[3], [4]])
+    with pytest.raises(InputError, match=r"(?s)reference streams do not fit.*\[1, 2\]"):
+        ReferenceNgrams([one, two])
+    with pytest.raises(InputError, match="1 hypotheses with 1 sentence numbers and 2 sentences"):
+        ReferenceNgrams([two]).statistics(one)
+    with pytest.raises(InputError, match="hypotheses do not fit"):
+        ReferenceNgrams([two]).statistics(one, np.array([2]))
+
+
+def test_long_ngrams_are_drawn_to_what_shorter_ones_make_likely() -> None:
+    """By hand: 4 words for 5, 4 / 2 / 0 / 0 matches of 4 / 3 / 2 / 1 n-grams."""
+    p = [1.0, 2 / 3]
+    p.append((0 + 5 * p[1] ** 2 / p[0]) / (2 + 5))
+    p.append((0 + 5 * p[2] ** 2 / p[1]) / (1 + 5))
+    expected = 100 * np.prod(p) ** 0.25 * np.exp(1 - 5 / 4)
+    rows = np.array([[4, 5, 4, 2, 0, 0, 4, 3, 2, 1], [4, 5, 3, 0, 0, 0, 4, 3, 2, 1], [0, 5, 0, 0, 0, 0, 0, 0, 0, 0]])
+    assert prior_bleu(rows).tolist() == pytest.approx([expected, 0.0, 0.0])
+    assert sentence_bleu(rows, "gao").tolist() == prior_bleu(rows).tolist()
+    longer = np.array([[6, 5, 5, 4, 3, 2, 6, 5, 4, 3]])
+    assert prior_bleu(longer)[0] > bleu_scores(longer, smooth="none")[0]

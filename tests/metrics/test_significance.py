@@ -14,15 +14,30 @@ from sacrebleu.significance import PairedTest
 
 from xlate.errors import InputError
 from xlate.metrics.score import evaluate
-from xlate.metrics.scores import ter_scores
-from xlate.metrics.significance import Resampling, p_value, paired, paired_runs, swapped_differences
-from xlate.metrics.statistics import Stats
+from xlate.metrics.significance import (
+    DEFAULT,
+    PairedTests,
+    Resampling,
+    p_value,
+    paired_runs,
+    sentence_statistics,
+    swapped_differences,
+)
+from xlate.metrics.statistics import Stats, ter_scores
 from xlate.text.lines import read_lines
 
 
 def sacrebleu_p(kind: str, metrics: dict[str, Any], ours: list[str], other: list[str], references: list[str]) -> Any:
     _, scores = PairedTest([("other", other), ("ours", ours)], metrics, [references], test_type=kind)()
     return {name: scores[name][1].p_value for name in scores if name != "System"}
+
+
+def paired(
+    ours: list[str], other: list[str], references: list[list[str]], resampling: Resampling = DEFAULT, **settings: Any
+) -> PairedTests:
+    """The tests of two outputs."""
+    stats = [sentence_statistics(lines, references, **settings) for lines in (ours, other)]
+    return paired_runs(stats[:1], stats[1:], resampling)
 
 
 def lines_of(shared_data: Path, count: int | None) -> tuple[list[str], list[str], list[str]]:
@@ -45,20 +60,10 @@ def test_p_values_equal_sacrebleus_on_real_systems(shared_data: Path) -> None:
     for name, theirs in (("bleu", "BLEU"), ("chrf", "chrF2"), ("ter", "TER")):
         assert found[name].p_bootstrap == pytest.approx(bootstrap[theirs], rel=1e-9)
         # sacrebleu counts only differences larger than the real one; so few sentences have ties.
-        swapped_B = np.abs(swapped_differences(stats[name], against[name], 10_000, 12345))
+        swapped_B = np.abs(swapped_differences([(stats[name], against[name])], 10_000, 12345, together=True))
         larger = int((swapped_B > abs(found[name].difference) + 1e-9).sum())
         assert (larger + 1) / 10_001 == pytest.approx(randomisation[theirs], abs=2e-4 if name == "ter" else 1e-9)
         assert found[name].p_randomisation >= randomisation[theirs] - 2e-4
-
-
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_p_values_equal_sacrebleus_on_the_whole_set(shared_data: Path) -> None:
-    ours, other, references = lines_of(shared_data, None)
-    found = paired(ours, other, [references], tokenize="none", measures=["bleu"])
-    metrics = {"bleu": BLEU(tokenize="none", force=True)}
-    assert found["bleu"].p_bootstrap == sacrebleu_p("bs", metrics, ours, other, references)["BLEU"]
-    assert found["bleu"].p_randomisation == sacrebleu_p("ar", metrics, ours, other, references)["BLEU"]
 
 
 def test_p_values_equal_sacrebleus_on_made_up_systems() -> None:
@@ -80,7 +85,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
     lines = ["a b c d", "a c", "b d"]
     test = paired(lines, lines, [["a b c e", "a d c", "b d"]], resampling=Resampling(50, 50))["bleu"]
     assert test.difference == 0.0
-    assert test.p_bootstrap == test.p_randomisation == 1.0
+    assert test.p_bootstrap == test.p_randomisation == test.p_by_sentence == 1.0
 
 
 def test_a_clear_difference_is_found_and_has_its_sign() -> None:
@@ -93,29 +98,8 @@ def test_a_clear_difference_is_found_and_has_its_sign() -> None:
     assert tests.to_json()["ter"]["against"] == tests["ter"].against
 
 
-def test_p_is_uniform_when_systems_are_alike() -> None:
-    random = np.random.default_rng(11)
-    values = []
-    for _ in range(200):
-        rows = random.integers(0, 10, size=(2, 60, 1))
-        full = np.concatenate([rows, np.full((2, 60, 1), 10)], axis=2).astype(np.float64)
-        first, second = (Stats("ter", rows_SK, ter_scores) for rows_SK in full)
-        tests = paired_runs([{"ter": first}], [{"ter": second}], resampling=Resampling(1, 200))
-        values.append(tests["ter"].p_randomisation)
-    assert 0.05 < np.mean(np.array(values) <= 0.1) < 0.16
-    assert 0.4 < np.mean(np.array(values) <= 0.5) < 0.6
-
-
 def test_p_counts_the_real_difference_itself() -> None:
     assert p_value(np.array([0.1, 0.2, 0.3]), 0.2) == pytest.approx(3 / 4)
-
-
-def test_statistics_of_an_evaluation_can_be_compared() -> None:
-    references = [["a b c", "d e f"]]
-    ours, other = (evaluate(lines, references, bootstrap=0) for lines in (["a b c", "d f"], ["a b", "d e"]))
-    tests = paired_runs([ours.stats], [other.stats], resampling=Resampling(20, 20))
-    assert list(tests.tests) == ["bleu", "chrf", "ter", "nist", "lexacc"]
-    assert tests["lexacc"].score == pytest.approx(ours["lexacc"])
 
 
 def test_texts_of_different_length_are_refused() -> None:
@@ -139,6 +123,7 @@ def test_the_test_of_runs_is_the_naive_one() -> None:
     found = paired_runs(ours, theirs, Resampling(10, 300, seed=5))["ter"]
     real = np.mean([o["ter"].score() - t["ter"].score() for o, t in zip(ours, theirs, strict=True)])
     assert found.difference == pytest.approx(real)
+    assert found.score == pytest.approx(np.mean([run["ter"].score() for run in ours]))
     kept = np.random.default_rng(5).integers(2, size=(300, 150), dtype=bool)
     larger = 0
     for trial in range(300):
@@ -152,15 +137,6 @@ def test_the_test_of_runs_is_the_naive_one() -> None:
             differences.append(float(np.subtract(*ter_scores(totals))))
         larger += abs(np.mean(differences)) >= abs(real) - 1e-9
     assert found.p_randomisation == pytest.approx((larger + 1) / 301)
-
-
-def test_one_run_each_is_the_test_of_two_outputs() -> None:
-    random = np.random.default_rng(7)
-    ours, theirs = systems(random, 1, 0.2), systems(random, 1, 0.0)
-    one, other = paired_runs(ours, theirs)["ter"], paired_runs(ours[:1], theirs[:1])["ter"]
-    assert one == other
-    assert one.p_by_sentence == one.p_randomisation
-    assert "p_by_sentence" not in paired_runs(ours[:1], theirs[:1]).to_json()["ter"]
 
 
 def test_runs_that_are_all_the_same_are_no_more_evidence_by_sentence() -> None:
@@ -200,22 +176,3 @@ def test_runs_that_cannot_be_paired_are_refused() -> None:
         paired_runs(systems(random, 3, 0), systems(random, 2, 0))
     with pytest.raises(InputError, match="0 runs and 1 runs"):
         paired_runs([], systems(random, 1, 0))
-
-
-@pytest.mark.corpus
-def test_means_of_runs_on_real_systems(shared_data: Path) -> None:
-    folder = shared_data / "eval-wmt10"
-    references = [read_lines(folder / "ref.lc.tok.en.gz")]
-    runs = [
-        [
-            evaluate(read_lines(folder / f"hyps.{name}.opt{n}.gz"), references, tokenize="none", bootstrap=0,
-                     measures=["bleu"])
-            for n in range(3)
-        ]
-        for name in ("sys1", "baseline")
-    ]  # fmt: skip
-    tests = paired_runs(*([run.stats for run in system] for system in runs), Resampling(100, 1000))
-    assert tests["bleu"].score == pytest.approx(np.mean([run["bleu"] for run in runs[0]]))
-    assert tests["bleu"].against == pytest.approx(np.mean([run["bleu"] for run in runs[1]]))
-    assert tests.runs == 3
-    assert "by sentence" in tests.summary()

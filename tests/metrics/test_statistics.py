@@ -1,32 +1,28 @@
-"""Sentence statistics and their resampling."""
+"""Sentence statistics and their resampling; chrF, TER, NIST (against NLTK and a plain reading of mteval), LexAcc."""
 
 from __future__ import annotations
+
+import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sacrebleu.metrics.bleu import BLEU
+from nltk.translate.nist_score import corpus_nist
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from xlate.errors import InputError
 from xlate.metrics import statistics
-from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.scores import chrf_scores, ter_scores
-from xlate.metrics.statistics import Stats, bootstrap_counts, bootstrap_scores, interval, swap_masks
-
-
-def stats_of(rows: int, seed: int = 0) -> Stats:
-    random = np.random.default_rng(seed)
-    return Stats("ter", random.integers(1, 20, size=(rows, 2)).astype(np.float64), ter_scores)
-
-
-def test_the_score_is_that_of_the_summed_rows() -> None:
-    stats = stats_of(12)
-    summed = stats[:5].values_SK.sum(axis=0) + stats[5:].values_SK.sum(axis=0)
-    assert stats.score() == ter_scores(summed[None])[0]
-    assert len(stats[:5]) == 5
+from xlate.metrics.statistics import (
+    bootstrap_counts,
+    chrf_scores,
+    lexical_statistics,
+    nist_statistics,
+    swap_masks,
+    ter_scores,
+)
 
 
 @given(rows=st.lists(st.lists(st.integers(0, 9), min_size=18, max_size=18), min_size=1, max_size=6))
@@ -43,41 +39,99 @@ def test_ter_equals_sacrebleu(rows: list[tuple[int, float]]) -> None:
     np.testing.assert_allclose(ter_scores(np.array(rows)), expected, rtol=1e-14)
 
 
-def test_bootstrap_interval_equals_sacrebleu() -> None:
-    random = np.random.default_rng(3)
-    words = ["a", "b", "c", "d", "e", "f", "g"]
-    lines = [" ".join(random.choice(words, size=12)) for _ in range(60)]
-    references = [" ".join(random.choice(words, size=11)) for _ in range(60)]
-    metric = BLEU(tokenize="none")
-    expected = metric.corpus_score(lines, [references], n_bootstrap=200)
-    rows = metric._extract_corpus_statistics(lines, [references])
-    stats = Stats("bleu", np.array(rows, dtype=np.float64), bleu_scores)
-    found = interval(bootstrap_scores(stats, 200, 12345))
-    assert found.mean == pytest.approx(expected._mean, rel=1e-6)
-    assert found.half_width == pytest.approx(expected._ci, rel=1e-6)
-
-
-def test_samples_draw_every_sentence_alike() -> None:
-    counts_BS = np.concatenate(list(bootstrap_counts(7, 4000, 1)))
-    assert counts_BS.shape == (4000, 7)
-    assert (counts_BS.sum(axis=1) == 7).all()
-    np.testing.assert_allclose(counts_BS.mean(axis=0), 1.0, atol=0.06)
-
-
 def test_pieces_hold_as_many_rows_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "PIECE", 30)
     pieces = list(bootstrap_counts(7, 11, 1))
     assert [len(piece) for piece in pieces] == [4, 4, 3]
     assert all((piece.sum(axis=1) == 7).all() for piece in pieces)
     assert [len(piece) for piece in swap_masks(50, 2, 1)] == [1, 1]
-
-
-def test_coins_fall_both_ways() -> None:
-    kept_BS = next(swap_masks(5, 4000, 1))
-    assert set(np.unique(kept_BS)) == {0.0, 1.0}
-    np.testing.assert_allclose(kept_BS.mean(axis=0), 0.5, atol=0.05)
-
-
-def test_no_samples_are_refused() -> None:
     with pytest.raises(InputError, match="too few samples"):
-        bootstrap_scores(stats_of(3), 0, 1)
+        next(bootstrap_counts(3, 0, 1))
+
+
+SENTENCE = st.lists(st.sampled_from("abcde"), min_size=1, max_size=9)
+LONG = st.lists(st.sampled_from("abcde"), min_size=5, max_size=9)
+
+
+@given(pairs=st.lists(st.tuples(LONG, SENTENCE), min_size=1, max_size=5))
+def test_nist_equals_nltks_with_one_reference(pairs: list[tuple[list[str], list[str]]]) -> None:
+    hypotheses = [hypothesis for hypothesis, _ in pairs]
+    references = [[reference] for _, reference in pairs]
+    expected = corpus_nist(references, hypotheses, n=5)
+    assert nist_statistics(hypotheses, references).score() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def naive_nist(hypotheses: list[list[str]], references: list[list[list[str]]]) -> float:
+    """NIST as the script mteval computes it, written order by order."""
+
+    def counts(words: list[str], n: int) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+    every = [words for given in references for words in given]
+    score = 0.0
+    for n in range(1, 6):
+        whole = sum((counts(words, n) for words in every), Counter())
+        begun = sum((counts(words, n - 1) for words in every), Counter()) if n > 1 else Counter()
+        gain, total = 0.0, 0
+        for hypothesis, given_ in zip(hypotheses, references, strict=True):
+            for ngram, count in counts(hypothesis, n).items():
+                total += count
+                clipped = min(count, max(counts(words, n)[ngram] for words in given_))
+                if clipped:
+                    before = begun[ngram[:-1]] if n > 1 else sum(map(len, every))
+                    gain += clipped * math.log2(before / whole[ngram])
+        score += gain / max(1, total)
+    words = sum(map(len, hypotheses))
+    expected = sum(sum(map(len, given_)) / len(given_) for given_ in references)
+    ratio = words / expected if expected else 1.0
+    if ratio >= 1:
+        return score
+    return score * math.exp(math.log(0.5) * (math.log(ratio) / math.log(2 / 3)) ** 2) if ratio > 0 else 0.0
+
+
+@given(
+    texts=st.lists(
+        st.tuples(st.lists(st.sampled_from("abc"), max_size=7), st.lists(SENTENCE, min_size=1, max_size=3)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_nist_equals_mtevals_with_any_number_of_references(texts: list[tuple[list[str], list[list[str]]]]) -> None:
+    hypotheses = [hypothesis for hypothesis, _ in texts]
+    references = [given_ for _, given_ in texts]
+    expected = naive_nist(hypotheses, references)
+    assert nist_statistics(hypotheses, references).score() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_two_thirds_of_the_length_halves_the_score() -> None:
+    reference = list("abcdef")
+    stats = nist_statistics([list("abcd")], [[reference]])
+    gain = sum(k * math.log2(6) / k if n == 1 else 0.0 for n, k in zip(range(1, 6), [4, 3, 2, 1, 1], strict=True))
+    assert stats.score() == pytest.approx(gain / 2)
+
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=8)
+
+
+def test_lexical_accuracy_by_hand() -> None:
+    stats = lexical_statistics([["a", "b", "b"]], [[["b", "a", "c", "d"]]])
+    assert stats.values_SK.tolist() == [[2, 3, 4]]
+    assert stats.score() == pytest.approx(100 * 4 / 7)
+    # Sentences are summed, not averaged.
+    stats = lexical_statistics([["a"], list("bbbb")], [[["a"]], [list("cccc")]])
+    assert stats.score() == pytest.approx(100 * 2 / 10)
+
+
+@given(hypothesis=WORDS, reference=WORDS)
+def test_order_of_words_does_not_matter(hypothesis: list[str], reference: list[str]) -> None:
+    score = lexical_statistics([hypothesis], [[reference]]).score()
+    assert score == lexical_statistics([hypothesis[::-1]], [[sorted(reference)]]).score()
+    assert (score == 100.0) == (Counter(hypothesis) == Counter(reference))
+
+
+@given(hypothesis=WORDS, references=st.lists(WORDS, min_size=1, max_size=3))
+def test_the_best_reference_counts(hypothesis: list[str], references: list[list[str]]) -> None:
+    if not hypothesis:
+        return
+    alone = [lexical_statistics([hypothesis], [[reference]]).score() for reference in references]
+    assert lexical_statistics([hypothesis], [references]).score() == max(alone)

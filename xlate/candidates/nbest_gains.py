@@ -18,9 +18,9 @@ from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, r
 from xlate.errors import InputError
 from xlate.kernels.counting.ngram_statistics import list_overlap, list_statistics
 from xlate.metrics.bleu import ORDER, bleu_scores
-from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import COLUMN, COLUMNS, Objective
-from xlate.metrics.scores import chrf_scores
+from xlate.metrics.score import measure_sentences
+from xlate.metrics.statistics import chrf_scores
 from xlate.text.encoded import EncodedText
 
 CHARACTER_ORDER = 6

@@ -17,8 +17,7 @@ from xlate.config.schema import CompareConfig
 from xlate.errors import InputError
 from xlate.jobs.score import read_output, references_for, work_of
 from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
-from xlate.metrics.measures import tokenizer
-from xlate.metrics.score import digits_of
+from xlate.metrics.score import digits_of, tokenizer
 from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
 from xlate.report.html_page import bracketed, lines_html, marked, page, said, table_html
 from xlate.report.tables import Column, Table

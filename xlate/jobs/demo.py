@@ -27,7 +27,7 @@ from xlate.jobs.prepare import prepare
 from xlate.jobs.report import report
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
-from xlate.metrics.significance import paired, sentence_statistics
+from xlate.metrics.significance import paired_runs
 from xlate.text.json_files import write_json
 from xlate.text.lines import read_lines
 from xlate.work.corpus_stage import side_by_side
@@ -196,12 +196,12 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
 def _print(work: WorkDirectory, rows: Mapping[str, Row]) -> None:
     console = Console(width=None if Console().is_terminal else WIDTH)
     title = f"The built-in corpus, {len(work.source_lines('test')):,} test sentences"
-    console.print(_table(title, work, rows, FIRST))
+    console.print(_table(title, rows, FIRST))
     _print_samples(console, work, rows["phrase"], rows["sparse"])
-    console.print(_table("Other systems on the same sentences", work, rows, OTHERS))
+    console.print(_table("Other systems on the same sentences", rows, OTHERS))
 
 
-def _table(title: str, work: WorkDirectory, rows: Mapping[str, Row], systems: tuple[System, ...]) -> Table:
+def _table(title: str, rows: Mapping[str, Row], systems: tuple[System, ...]) -> Table:
     table = Table(title=title, title_justify="left")
     for column in ("system", "BLEU", "gain", "p", "features", "seconds"):
         table.add_column(column, justify="left" if column == "system" else "right")
@@ -210,30 +210,26 @@ def _table(title: str, work: WorkDirectory, rows: Mapping[str, Row], systems: tu
         table.add_row(
             row.system.title,
             f"{figures['bleu']:.2f} ± {figures['bleu_interval']:.2f}",
-            *_against(work, row, rows.get(row.system.against)),
+            *_against(row, rows.get(row.system.against)),
             f"{row.summary.get('active_features', 0):,}",
             f"{row.summary['seconds']:.0f}",
         )
     return table
 
 
-def _against(work: WorkDirectory, row: Row, other: Row | None) -> tuple[str, str]:
+def _against(row: Row, other: Row | None) -> tuple[str, str]:
     """How much better a system is than another, and how likely chance alone would have it so."""
     if other is None:
         return "", ""
-    references = work.references("test")
-    test = paired(row.output, other.output, references, lowercase=work.lowercased, measures=["bleu"])["bleu"]
+    ours, theirs = ({"bleu": one.evaluation.stats["bleu"]} for one in (row, other))
+    test = paired_runs([ours], [theirs])["bleu"]
     return f"{test.difference:+.2f}", f"{test.p_randomisation:.4f}"
 
 
 def _print_samples(console: Console, work: WorkDirectory, before: Row, after: Row) -> None:
     """The sentences that got better by most, and the one that got worse by most, by chrF."""
     source, references = work.source_lines("test"), work.references("test")
-    scores = [
-        stats["chrf"].scores(stats["chrf"].values_SK)
-        for row in (before, after)
-        if (stats := sentence_statistics(row.output, references, measures=["chrf"]))
-    ]
+    scores = [stats.scores(stats.values_SK) for stats in (row.evaluation.stats["chrf"] for row in (before, after))]
     order = np.argsort(scores[0] - scores[1], kind="stable").tolist()
     for words, numbers in (("better", order[:BETTER]), ("worse", order[-WORSE:])):
         for number in numbers:

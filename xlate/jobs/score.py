@@ -10,7 +10,7 @@ from typing import Any
 from xlate.config.schema import ScoreConfig
 from xlate.errors import InputError
 from xlate.jobs.run_places import located_config
-from xlate.metrics.score import SystemEvaluation, evaluate, with_column
+from xlate.metrics.score import Evaluation, evaluate, system_figures, with_column
 from xlate.metrics.significance import Resampling, paired_runs
 from xlate.report.run_directory import MARK, RunDirectory
 from xlate.text.lines import read_lines, read_references
@@ -145,18 +145,19 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
             remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
         )
     found = _evaluated(config, ours, references, config.columns, "columns")
-    figures, words = found.to_json(), found.summary()
+    figures, words = system_figures(found)
     if theirs:
         other = _evaluated(config, theirs, references, config.against_columns, "against_columns")
-        if found.stats_R[0].keys().isdisjoint(other.stats_R[0]):
+        others = system_figures(other)[0]
+        if found[0].figures.keys().isdisjoint(other[0].figures):
             raise InputError(
                 "nothing to compare",
                 seen=f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
                 expected="a measure, or a column of the same name for both systems",
                 remedy="against_columns=[NAME=FILE,…] with the names of columns, or leave measures=[] out",
             )
-        tests = paired_runs(found.stats_R, other.stats_R, Resampling(seed=config.seed))
-        figures |= {"against": other.to_json(), "paired": tests.to_json()}
+        tests = paired_runs([run.stats for run in found], [run.stats for run in other], Resampling(seed=config.seed))
+        figures |= {"against": others, "paired": tests.to_json()}
         words = f"{words}\n{tests.summary()}"
     elif config.against_columns:
         raise InputError("columns of no output", seen="against_columns without against", expected="against=[OUT,…]")
@@ -165,7 +166,7 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
 
 def _evaluated(
     config: ScoreConfig, outputs: Sequence[Output], references: list[list[str]], columns: Sequence[str], key: str
-) -> SystemEvaluation:
+) -> list[Evaluation]:
     # The files of each name, one for each output.
     named: dict[str, list[str]] = {}
     for pair in columns:
@@ -191,4 +192,4 @@ def _evaluated(
         for name, files in named.items():
             run = with_column(run, name, files[number], config.bootstrap, config.seed)
         runs.append(run)
-    return SystemEvaluation(runs)
+    return runs

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.metrics.statistics import Stats
+from xlate.metrics.statistics import Ngram, Stats, ngram_counts
 
 # The least length and the least frequency of each bucket.
 LENGTHS = (1, 6, 11, 16, 21, 31, 41, 61)
@@ -101,7 +101,7 @@ class NgramChange:
         wanted: how often it stands in the references (of several, the most in one of a sentence).
     """
 
-    ngram: tuple[str, ...]
+    ngram: Ngram
     ours: int
     theirs: int
     wanted: int
@@ -126,32 +126,26 @@ def ngram_changes(
     Returns:
         At most `top` of each kind, those of the largest differences first, longer ones first among equals.
     """
-    ours, theirs, wanted = Counter[tuple[str, ...]](), Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    ours, theirs, wanted = Counter[Ngram](), Counter[Ngram](), Counter[Ngram]()
     for one, other, references in zip(ours_S, theirs_S, references_S, strict=True):
-        most = Counter[tuple[str, ...]]()
+        most = Counter[Ngram]()
         for reference in references:
-            most |= _ngrams(reference)
+            most |= ngram_counts(reference, ORDER)
         wanted.update(most)
-        ours.update(_ngrams(one) & most)
-        theirs.update(_ngrams(other) & most)
+        ours.update(ngram_counts(one, ORDER) & most)
+        theirs.update(ngram_counts(other, ORDER) & most)
     found = {
         ngram: NgramChange(ngram, ours[ngram], theirs[ngram], wanted[ngram])
         for ngram in ours.keys() | theirs.keys()
         if ours[ngram] != theirs[ngram]
     }
-    kept = sorted(_unexplained(found), key=lambda change: (-abs(change.difference), -len(change.ngram), change.ngram))
+    explained = {
+        shorter
+        for ngram, change in found.items()
+        for shorter in (ngram[1:], ngram[:-1])
+        if shorter in found and found[shorter].difference == change.difference
+    }
+    kept = [change for ngram, change in found.items() if ngram not in explained]
+    kept.sort(key=lambda change: (-abs(change.difference), -len(change.ngram), change.ngram))
     gained = [change for change in kept if change.difference > 0][:top]
     return gained, [change for change in kept if change.difference < 0][:top]
-
-
-def _unexplained(found: dict[tuple[str, ...], NgramChange]) -> list[NgramChange]:
-    explained = set()
-    for ngram, change in found.items():
-        for shorter in (ngram[1:], ngram[:-1]):
-            if shorter in found and found[shorter].difference == change.difference:
-                explained.add(shorter)
-    return [change for ngram, change in found.items() if ngram not in explained]
-
-
-def _ngrams(words: Sequence[str]) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(words[i : i + n]) for n in range(1, ORDER + 1) for i in range(len(words) - n + 1))

@@ -11,14 +11,14 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
 from xlate.metrics.bleu import ORDER, SENTENCE_SMOOTHING, bleu_scores, sentence_bleu
-from xlate.metrics.scores import chrf_scores, ter_scores
+from xlate.metrics.statistics import chrf_scores, ter_scores
 
 # The number of columns of each measure, in their order; the columns of BLEU are always there.
 # `column` is a number that each sentence has, from 0 to 1, with how many there are.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2, "column": 2}
 COLUMN = "column"
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "(100 - TER)", COLUMN: "column"}
-_PART = re.compile(r"(bleu|chrf|ter|column)(?::([0-9.]+))?")
+_PART = re.compile(r"(bleu|chrf|ter|column)(?::([0-9]+\.?[0-9]*|\.[0-9]+))?")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Objective:
         found: dict[str, float] = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())
-            weight = _weight(match[2]) if match else 0.0
+            weight = float(match[2] or 1.0) if match else 0.0
             if match is None or match[1] in found or not weight > 0.0 or (match[1] == COLUMN and not column):
                 more = ", column" if column else ""
                 expected = f"bleu, chrf, ter{more}, or a mixture like bleu:1,chrf:2"
@@ -102,24 +102,12 @@ class Objective:
         return total_B
 
 
-def _means(rows_BK: AnyArray) -> Floats:
-    """100 times the mean of a column of numbers, whose sum and count are given."""
-    means_B: Floats = 100.0 * np.asarray(rows_BK[:, 0], np.float64) / np.maximum(rows_BK[:, 1], 1.0)
-    return means_B
-
-
 _MORE: Mapping[str, Callable[[AnyArray], Floats]] = {
     "chrf": chrf_scores,
     "ter": lambda rows_BK: 100.0 - ter_scores(rows_BK),
-    COLUMN: _means,
+    # 100 times the mean of numbers whose sum and count are given.
+    COLUMN: lambda rows_BK: 100.0 * np.asarray(rows_BK[:, 0], np.float64) / np.maximum(rows_BK[:, 1], 1.0),
 }
-
-
-def _weight(text: str | None) -> float:
-    try:
-        return 1.0 if text is None else float(text)
-    except ValueError:
-        return 0.0
 
 
 BLEU = Objective({"bleu": 1.0})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,29 +11,200 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
-from xlate.errors import InputError
-from xlate.metrics.measures import MEASURES, TEXT_ENDINGS, checked_references, measure_sentences
-from xlate.metrics.statistics import Interval, Stats, bootstrap_scores, interval
+import xlate
+from xlate.errors import InputError, check_choice
+from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.statistics import (
+    Interval,
+    Stats,
+    bootstrap_scores,
+    chrf_scores,
+    interval,
+    lexical_statistics,
+    nist_statistics,
+    ter_scores,
+)
+from xlate.progress import track
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float
 
+MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
+# Those of sacrebleu, with our functions from the same statistics to scores.
+_SACREBLEU = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
+# The time of TER grows with the third power of the words of a line, and its memory with the second.
+MOST_WORDS_OF_TER = 2000
+TEXT_ENDINGS = (" .", " !", " ?")
 TOKENIZED_ENDINGS = 100
+
+Streams = Sequence[Sequence[str | None]]
+
+logging.getLogger("sacrebleu").addHandler(logging.NullHandler())
+
+
+def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    """The reference streams, each as long as the hypotheses, with missing references as None.
+
+    A blank line in a stream stands for a missing reference, for which sacrebleu has None: the sentence is scored
+    against its other references. Where all streams are blank, the first reference is the empty sentence, so that every
+    word of a hypothesis there counts as wrong.
+
+    Raises:
+        InputError: there are no sentences or no streams, or a stream has another length (both counts are named).
+    """
+    if isinstance(hypotheses, str) or any(isinstance(stream, str) for stream in references):
+        raise InputError(
+            "sentences must come as lists",
+            "a single string",
+            "hypotheses as a list of strings, references as a list of such lists, one a stream",
+        )
+    if not hypotheses:
+        raise InputError("nothing to score", "0 hypotheses", "one sentence or more")
+    if not references:
+        raise InputError("nothing to score against", "0 reference streams", "one or more")
+    for number, stream in enumerate(references):
+        if len(stream) != len(hypotheses):
+            raise InputError(
+                f"reference stream {number} does not fit the hypotheses",
+                f"{len(hypotheses)} hypotheses and {len(stream)} references",
+                "as many of the one as of the other",
+                "check that both belong to the same source and that no line was lost",
+            )
+    streams: list[list[str | None]] = [[line if line.strip() else None for line in stream] for stream in references]
+    for sentence in range(len(hypotheses)):
+        if all(stream[sentence] is None for stream in streams):
+            streams[0][sentence] = ""
+    return streams
+
+
+def by_sentence(streams: Sequence[Sequence[str | None]]) -> list[list[str]]:
+    """The references of each sentence, without missing ones."""
+    return [[line for line in lines if line is not None] for lines in zip(*streams, strict=True)]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A score with its signature and interval.
+    """A score with what it was computed from.
 
     Attributes:
         score: BLEU, chrF, TER and LexAcc from 0 to 100, NIST in bits; TER is better when lower.
         signature: every setting the number depends on.
+        stats: the statistics of each sentence.
         interval: mean and half width of the 95 % bootstrap interval, None when not asked for.
     """
 
     score: float
     signature: str
+    stats: Stats
     interval: Interval | None = None
+
+
+def measure_sentences(
+    measure: str,
+    hypotheses: Sequence[str],
+    streams: Streams,
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+    bootstrap: int = 0,
+    seed: int = 12345,
+) -> Figure:
+    """Measures S hypotheses against reference streams that `checked_references` returned.
+
+    Raises:
+        InputError: an unknown measure, a tokeniser that is unknown or not installed, or a line too long for TER.
+    """
+    check_choice("unknown measure", measure, MEASURES)
+    if measure in _SACREBLEU:
+        metric: Any = CHRF(lowercase=lowercase) if measure == "chrf" else TER()
+        if measure == "bleu":
+            metric = _bleu(tokenize, lowercase)
+        if bootstrap:
+            metric.n_bootstrap, metric.seed = bootstrap, seed
+        # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
+        extracted = _edits if measure == "ter" else type(metric)._extract_corpus_statistics
+        rows = extracted(metric, hypotheses, streams)
+        stats = Stats(measure, np.asarray(rows, np.float64), _SACREBLEU[measure])
+        score, signature = float(metric._aggregate_and_compute(rows).score), str(metric.get_signature())
+    else:
+        words, given = tokenizer(tokenize, lowercase), by_sentence(streams)
+        of_measure = nist_statistics if measure == "nist" else lexical_statistics
+        stats = of_measure([words(line) for line in hypotheses], [[words(line) for line in lines] for lines in given])
+        score, signature = stats.score(), _signature(measure, given, lowercase, tokenize, bootstrap, seed)
+    return Figure(score, signature, stats, _interval(stats, bootstrap, seed))
+
+
+def _signature(
+    measure: str, given: Sequence[Sequence[str]], lowercase: bool, tokenize: str, bootstrap: int, seed: int
+) -> str:
+    """What a figure of our own measures depends on, as sacrebleu writes it."""
+    counts = {len(lines) for lines in given}
+    parts = [
+        f"nrefs:{counts.pop() if len(counts) == 1 else 'var'}",
+        *([f"bs:{bootstrap}", f"seed:{seed}"] if bootstrap else []),
+        f"case:{'lc' if lowercase else 'mixed'}",
+        f"tok:{_bleu(tokenize, lowercase).tokenizer_signature}",
+        *(["order:5"] if measure == "nist" else ["bag:F1"]),
+        f"version:xlate-{xlate.__version__}",
+    ]
+    return "|".join(parts)
+
+
+def _interval(stats: Stats, bootstrap: int, seed: int) -> Interval | None:
+    return interval(bootstrap_scores(stats, bootstrap, seed)) if bootstrap else None
+
+
+def tokenizer(tokenize: str, lowercase: bool) -> Any:
+    """The function that turns a line into the words that BLEU compares.
+
+    Raises:
+        InputError: the tokeniser is unknown or not installed.
+    """
+    metric = _bleu(tokenize, lowercase)
+    return lambda line: metric._preprocess_segment(line).split()
+
+
+def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
+    given = by_sentence(streams)
+    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), 1):
+        words = max(len(text.split()) for text in (line, *lines))
+        if words > MOST_WORDS_OF_TER:
+            raise InputError(
+                "a line has too many words for TER",
+                f"{words:,} words in line {number}",
+                f"at most {MOST_WORDS_OF_TER:,}",
+                "cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
+            )
+    counts = {len(lines) for lines in given}
+    metric.num_refs = counts.pop() if len(counts) == 1 else -1
+    pairs = track(list(zip(hypotheses, given, strict=True)), "TER")
+    return [list(_edits_of_sentence(line, tuple(lines))) for line, lines in pairs]
+
+
+# A sentence takes about 20 ms, and systems that are compared are scored more than once.
+@functools.lru_cache(maxsize=1 << 15)
+def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[float, float]:
+    metric = TER()
+    known = metric._extract_reference_info([metric._preprocess_segment(line) for line in references])
+    edits, length = metric._compute_segment_statistics(metric._preprocess_segment(hypothesis), known)
+    return float(edits), float(length)
+
+
+def _bleu(tokenize: str, lowercase: bool) -> Any:
+    check_choice("unknown tokeniser", tokenize, BLEU.TOKENIZERS)
+    try:
+        # `force` keeps sacrebleu from logging about tokenised text, which our own notes point out.
+        return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
+    except (ImportError, RuntimeError) as error:
+        raise InputError(
+            "a tokeniser that is not installed",
+            f"{tokenize}: {error}",
+            "13a, intl, zh, char or none, which need nothing more",
+            "install what sacrebleu asks for",
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -40,19 +213,22 @@ class Evaluation:
 
     Attributes:
         figures: the figure of each measure, in the order asked for.
-        stats: for each measure, the statistics of each sentence.
         sentences: how many there are. references: how many streams there are.
         notes: what looks odd about the input, in words.
     """
 
     figures: Mapping[str, Figure]
-    stats: Mapping[str, Stats]
     sentences: int
     references: int
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, measure: str) -> float:
         return self.figures[measure].score
+
+    @property
+    def stats(self) -> dict[str, Stats]:
+        """For each measure, the statistics of each sentence."""
+        return {measure: figure.stats for measure, figure in self.figures.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: `sentences`, `references`, and `bleu`, `bleu_interval`, `bleu_mean`, `bleu_signature`, …
@@ -72,11 +248,10 @@ class Evaluation:
 
     def summary(self) -> str:
         """One short line for each figure, for people; what the figures depend on is in `to_json`."""
-        lines = []
-        for measure, figure in self.figures.items():
-            digits = digits_of(measure)
-            around = "" if figure.interval is None else f" ± {figure.interval.half_width:.{digits}f}"
-            lines.append(f"{measure:<7}{figure.score:7.{digits}f}{around}")
+        lines = [
+            _line(measure, figure.score, None if figure.interval is None else figure.interval.half_width)
+            for measure, figure in self.figures.items()
+        ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -92,7 +267,7 @@ def evaluate(
 ) -> Evaluation:
     """Scores detokenised hypotheses (S sentences) against one reference stream or more.
 
-    A blank reference line counts as missing, see `references.checked_references`.
+    A blank reference line counts as missing, see `checked_references`.
 
     Args:
         hypotheses: S sentences.
@@ -112,15 +287,8 @@ def evaluate(
     streams = checked_references(hypotheses, references) if measures else []
     if bootstrap < 0:
         raise InputError("too few bootstrap samples", bootstrap, "0 for none, or 1 and more")
-    figures: dict[str, Figure] = {}
-    stats: dict[str, Stats] = {}
-    for measure in measures:
-        measured = measure_sentences(
-            measure, hypotheses, streams, lowercase=lowercase, tokenize=tokenize, bootstrap=bootstrap, seed=seed
-        )
-        stats[measure] = measured.stats
-        held = interval(bootstrap_scores(measured.stats, bootstrap, seed)) if bootstrap else None
-        figures[measure] = Figure(measured.score, measured.signature, held)
+    settings: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize, "bootstrap": bootstrap, "seed": seed}
+    figures = {measure: measure_sentences(measure, hypotheses, streams, **settings) for measure in measures}
     notes: list[str] = []
     tokenized = sum(line.endswith(TEXT_ENDINGS) for line in hypotheses)
     if tokenize != "none" and tokenized >= TOKENIZED_ENDINGS:
@@ -131,12 +299,17 @@ def evaluate(
     empty = sum(not line.strip() for line in hypotheses)
     if empty:
         notes.append(f"{empty} hypotheses are empty")
-    return Evaluation(figures, stats, len(hypotheses), len(streams), tuple(notes))
+    return Evaluation(figures, len(hypotheses), len(streams), tuple(notes))
 
 
 def digits_of(measure: str) -> int:
     """The digits shown behind the point: those of columns made elsewhere are often below 1."""
     return 2 if measure in MEASURES else 4
+
+
+def _line(measure: str, score: float, around: float | None) -> str:
+    digits = digits_of(measure)
+    return f"{measure:<7}{score:7.{digits}f}" + ("" if around is None else f" ± {around:.{digits}f}")
 
 
 def read_column(path: str | Path) -> list[float]:
@@ -177,73 +350,34 @@ def with_column(
         )
     # Rows (value, 1), whose score is the mean.
     stats = Stats(name, np.column_stack([values, np.ones(len(values))]), lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
-    held = interval(bootstrap_scores(stats, bootstrap, seed)) if bootstrap else None
-    figure = Figure(stats.score(), f"mean of {Path(path).name}", held)
-    return replace(evaluation, figures={**evaluation.figures, name: figure}, stats={**evaluation.stats, name: stats})
+    figure = Figure(stats.score(), f"mean of {Path(path).name}", stats, _interval(stats, bootstrap, seed))
+    return replace(evaluation, figures={**evaluation.figures, name: figure})
 
 
-@dataclass(frozen=True)
-class SystemEvaluation:
-    """The figures of R runs of one system on the same sentences.
+def system_figures(runs_R: Sequence[Evaluation]) -> tuple[dict[str, Any], str]:
+    """The figures of R runs of one system on the same sentences as plain values, and a line for each for people.
 
-    Attributes:
-        runs_R: the figures of each run; at least one, all with the same measures.
+    Of one run they are `Evaluation.to_json` and `summary`. Of several the values are `runs`, and for each measure its
+    mean under its name, `_deviation`, `_runs` (the figure of each) and `_signature`; a line is mean ± deviation (n),
+    where the deviation is that of a sample (n - 1).
+
+    Raises:
+        InputError: there is no run.
     """
-
-    runs_R: Sequence[Evaluation]
-
-    def __post_init__(self) -> None:
-        if not self.runs_R:
-            raise InputError("nothing to score", "no output", "one file or run, or more")
-
-    def __getitem__(self, measure: str) -> float:
-        """The mean of a measure over the runs."""
-        return statistics.fmean(self.values(measure))
-
-    @property
-    def stats_R(self) -> list[Mapping[str, Stats]]:
-        """The statistics of each run, for `significance.paired_runs`."""
-        return [run.stats for run in self.runs_R]
-
-    def values(self, measure: str) -> list[float]:
-        """A measure of each run."""
-        return [run[measure] for run in self.runs_R]
-
-    def deviation(self, measure: str) -> float | None:
-        """The standard deviation over runs, that of a sample (n - 1); None of one run."""
-        return statistics.stdev(self.values(measure)) if len(self.runs_R) > 1 else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values: of one run what `Evaluation.to_json` gives.
-
-        Of several `runs`, and for each measure its mean under its name, `_deviation`, `_runs` (the figure of each) and
-        `_signature`.
-        """
-        first = self.runs_R[0]
-        if len(self.runs_R) == 1:
-            return first.to_json()
-        plain: dict[str, Any] = {
-            "runs": len(self.runs_R), "sentences": first.sentences, "references": first.references
-        }  # fmt: skip
-        for measure, figure in first.figures.items():
-            plain[measure] = self[measure]
-            plain[f"{measure}_deviation"] = self.deviation(measure)
-            plain[f"{measure}_runs"] = self.values(measure)
-            plain[f"{measure}_signature"] = figure.signature
-        notes = self._notes()
-        return {**plain, "notes": notes} if notes else plain
-
-    def summary(self) -> str:
-        """One line for each figure, for people: of several runs mean ± deviation (n)."""
-        first = self.runs_R[0]
-        if len(self.runs_R) == 1:
-            return first.summary()
-        lines = [
-            f"{measure:<7}{self[measure]:7.{digits_of(measure)}f}"
-            f" ± {self.deviation(measure):.{digits_of(measure)}f} ({len(self.runs_R)})"
-            for measure in first.figures
-        ]
-        return "\n".join([*lines, *(f"note: {note}" for note in self._notes())])
-
-    def _notes(self) -> list[str]:
-        return [f"run {number}: {note}" for number, run in enumerate(self.runs_R, 1) for note in run.notes]
+    if not runs_R:
+        raise InputError("nothing to score", "no output", "one file or run, or more")
+    first, runs = runs_R[0], len(runs_R)
+    if runs == 1:
+        return first.to_json(), first.summary()
+    plain: dict[str, Any] = {"runs": runs, "sentences": first.sentences, "references": first.references}
+    lines = []
+    for measure, figure in first.figures.items():
+        values = [run[measure] for run in runs_R]
+        mean, deviation = statistics.fmean(values), statistics.stdev(values)
+        plain |= {measure: mean, f"{measure}_deviation": deviation, f"{measure}_runs": values}
+        plain[f"{measure}_signature"] = figure.signature
+        lines.append(f"{_line(measure, mean, deviation)} ({runs})")
+    notes = [f"run {number}: {note}" for number, run in enumerate(runs_R, 1) for note in run.notes]
+    if notes:
+        plain["notes"] = notes
+    return plain, "\n".join([*lines, *(f"note: {note}" for note in notes)])

@@ -5,7 +5,7 @@ Letters of shapes: B resamplings, S sentences, K statistics of a sentence, R run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -14,49 +14,35 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.metrics.measures import checked_references, measure_sentences
-from xlate.metrics.score import digits_of
+from xlate.metrics.score import checked_references, digits_of, measure_sentences
 from xlate.metrics.statistics import Interval, Stats, bootstrap_counts, interval, swap_masks
 
+Pairs = Sequence[tuple[Stats, Stats]]
 
-def bootstrap_differences(stats: Stats, against: Stats, samples: int, seed: int) -> Floats:
-    """Differences of score on texts drawn with replacement, the same for both systems, (samples,) (Koehn 2004)."""
+
+def bootstrap_differences(pairs_R: Pairs, samples: int, seed: int) -> Floats:
+    """The mean difference of score over R pairs of runs on texts drawn with replacement, the same for all, (samples,).
+
+    See Koehn 2004.
+    """
     pieces = [
-        stats.scores(counts_BS @ stats.values_SK) - against.scores(counts_BS @ against.values_SK)
-        for counts_BS in bootstrap_counts(len(stats), samples, seed)
+        np.mean([o.scores(counts_BS @ o.values_SK) - t.scores(counts_BS @ t.values_SK) for o, t in pairs_R], axis=0)
+        for counts_BS in bootstrap_counts(len(pairs_R[0][0]), samples, seed)
     ]
     return np.concatenate(pieces)
 
 
-def swapped_differences(stats: Stats, against: Stats, trials: int, seed: int) -> Floats:
-    """Differences of score after a coin has decided, for each sentence, whether the two outputs are swapped, (trials,).
+def swapped_differences(pairs_R: Pairs, trials: int, seed: int, *, together: bool) -> Floats:
+    """The mean difference of score over R pairs of runs after coins have decided which outputs are swapped, (trials,).
 
-    See Riezler & Maxwell 2005. The coins are those of sacrebleu with the same seed.
+    There is a coin for each sentence, which swaps the outputs of all its pairs `together` (Riezler & Maxwell 2005), or
+    one for each sentence of each pair (Clark, Dyer, Lavie & Smith 2011). The coins are those of sacrebleu with the same
+    seed.
     """
-    masks = swap_masks(len(stats), trials, seed)
-    return np.concatenate([_swapped(stats, against, kept_BS) for kept_BS in masks])
-
-
-def mean_differences(
-    differences: Callable[[Stats, Stats, int, int], Floats],
-    pairs_R: Sequence[tuple[Stats, Stats]],
-    times: int,
-    seed: int,
-) -> Floats:
-    """The mean of `differences` over pairs of runs, which all see the same draws or coins, (times,)."""
-    differences_RB = np.stack([differences(ours, theirs, times, seed) for ours, theirs in pairs_R])
-    return np.asarray(differences_RB.mean(axis=0))
-
-
-def apart_differences(pairs_R: Sequence[tuple[Stats, Stats]], trials: int, seed: int) -> Floats:
-    """The mean difference over pairs of runs after swaps by coins, of which each pair has its own, (trials,).
-
-    See Clark, Dyer, Lavie & Smith 2011: strata are the sentences of each pair of runs.
-    """
-    sentences = len(pairs_R[0][0])
+    strata = 1 if together else len(pairs_R)
     pieces = []
-    for kept_BS in swap_masks(len(pairs_R) * sentences, trials, seed):
-        parts = np.split(kept_BS, len(pairs_R), axis=1)
+    for kept_BS in swap_masks(strata * len(pairs_R[0][0]), trials, seed):
+        parts = np.split(kept_BS, strata, axis=1) * (len(pairs_R) // strata)
         pieces.append(np.mean([_swapped(*pair, part) for pair, part in zip(pairs_R, parts, strict=True)], axis=0))
     return np.concatenate(pieces)
 
@@ -152,33 +138,6 @@ class PairedTests:
         return "\n".join(lines)
 
 
-def paired(
-    hypotheses: Sequence[str],
-    against: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    lowercase: bool = False,
-    tokenize: str = "13a",
-    measures: Sequence[str] = MEASURES,
-    resampling: Resampling = DEFAULT,
-) -> PairedTests:
-    """Compares two systems on the same references.
-
-    Args:
-        hypotheses, against: the S sentences of each system.
-        references: one list of S sentences for each stream; see `score.evaluate` for this and the settings.
-        resampling: samples of the bootstrap and trials of the randomisation.
-
-    Raises:
-        InputError: counts differ, a measure or tokeniser is unknown, or no samples are asked for.
-    """
-    ours, theirs = (
-        sentence_statistics(lines, references, lowercase=lowercase, tokenize=tokenize, measures=measures)
-        for lines in (hypotheses, against)
-    )
-    return paired_runs([ours], [theirs], resampling)
-
-
 def sentence_statistics(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
@@ -233,7 +192,7 @@ def paired_runs(
     return PairedTests({name: _tested(pairs[name], resampling) for name in names}, resampling, len(ours_R))
 
 
-def _tested(pairs_R: Sequence[tuple[Stats, Stats]], resampling: Resampling) -> PairedTest:
+def _tested(pairs_R: Pairs, resampling: Resampling) -> PairedTest:
     lengths = list(dict.fromkeys(len(stats) for pair in pairs_R for stats in pair))
     if len(lengths) > 1:
         seen = f"{lengths[0]} and {lengths[1]} sentences"
@@ -241,9 +200,10 @@ def _tested(pairs_R: Sequence[tuple[Stats, Stats]], resampling: Resampling) -> P
     score = fmean(ours.score() for ours, _ in pairs_R)
     against = fmean(theirs.score() for _, theirs in pairs_R)
     real = abs(score - against)
-    sampled_B = mean_differences(bootstrap_differences, pairs_R, resampling.samples, resampling.seed)
-    together_B = mean_differences(swapped_differences, pairs_R, resampling.trials, resampling.seed)
-    apart_B = together_B if len(pairs_R) == 1 else apart_differences(pairs_R, resampling.trials, resampling.seed)
+    trials, seed = resampling.trials, resampling.seed
+    sampled_B = bootstrap_differences(pairs_R, resampling.samples, seed)
+    together_B = swapped_differences(pairs_R, trials, seed, together=True)
+    apart_B = together_B if len(pairs_R) == 1 else swapped_differences(pairs_R, trials, seed, together=False)
     return PairedTest(
         score=score,
         against=against,

@@ -37,7 +37,7 @@ def _devices() -> list[str]:
 
 
 def _measures() -> list[str]:
-    from xlate.metrics.measures import MEASURES
+    from xlate.metrics.score import MEASURES
 
     return list(MEASURES)
 

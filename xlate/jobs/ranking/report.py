@@ -12,9 +12,8 @@ from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest import NbestArrays, bleu_statistics
 from xlate.candidates.nbest_gains import chrf_statistics, ter_statistics, utilities
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.scores import chrf_scores, ter_scores
 from xlate.metrics.significance import PairedTest, PairedTests, paired_runs
-from xlate.metrics.statistics import Stats
+from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
 from xlate.search.nbest_oracle import best_of_each, first_best, oracle
 
 FIRST, RERANKED, ORACLE, RANDOM, MBR = "first", "reranked", "oracle", "random", "mbr"

@@ -22,7 +22,7 @@ from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.translate import Translator
-from xlate.metrics.measures import checked_references, measure_sentences
+from xlate.metrics.score import checked_references, measure_sentences
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.train.learner import PhaseSettings

@@ -38,8 +38,8 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.sparse_models import sparse_settings
 from xlate.jobs.train.tuning import TunedTraining, optimiser, tuning_settings
 from xlate.losses.loss import Needs, losses
-from xlate.metrics.measures import MEASURES
 from xlate.metrics.objective import Objective
+from xlate.metrics.score import MEASURES
 from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.scoring.device import device_of

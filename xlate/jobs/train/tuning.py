@@ -38,8 +38,8 @@ from xlate.jobs.train.recipe import (
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
-from xlate.metrics.measures import measure_sentences
 from xlate.metrics.objective import BLEU, Objective
+from xlate.metrics.score import measure_sentences
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights
