@@ -13,7 +13,7 @@ from xlate.candidates import nbest_gains
 from xlate.candidates.nbest import NbestArrays, nbest_arrays
 from xlate.candidates.nbest_gains import column_values, gain_statistics, probabilities, utilities
 from xlate.errors import InputError
-from xlate.formats.nbest_list import FeatureParser, by_sentence, parse_hypothesis
+from xlate.formats.nbest_list import Style, by_sentence
 from xlate.metrics.objective import Objective
 from xlate.metrics.score import measure_sentences
 
@@ -24,7 +24,7 @@ LISTS = st.lists(st.lists(TEXT, min_size=1, max_size=4), min_size=1, max_size=3)
 
 def arrays_of(lists: list[list[str]]) -> NbestArrays:
     lines = [f"{i} ||| {text} ||| x= {k / 4} ||| {-k}" for i, texts in enumerate(lists) for k, text in enumerate(texts)]
-    return nbest_arrays(by_sentence([parse_hypothesis(line, n, FeatureParser()) for n, line in enumerate(lines)], "l"))
+    return nbest_arrays(by_sentence([Style().line(line, n) for n, line in enumerate(lines)], "l"))
 
 
 @given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 6, 1000]))

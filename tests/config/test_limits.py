@@ -37,8 +37,7 @@ def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> 
 
 
 def test_the_limits_are_those_of_the_library() -> None:
-    from xlate.formats.nbest_file import DROP, KEEP
-    from xlate.formats.nbest_styles import STYLES
+    from xlate.formats.nbest_file import DROP, KEEP, STYLES
     from xlate.jobs.systems.phrase import REORDERINGS
     from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW

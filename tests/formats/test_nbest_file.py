@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
-from xlate.formats.nbest_list import Hypothesis, write_nbest
+from xlate.formats.nbest_list import write_nbest
 from xlate.text.lines import LONGEST_LINE
 
 FAIRSEQ = """\
@@ -29,6 +27,7 @@ H-1\t-0.125\tit is
 P-1\t-0.125
 Generate test with beam=5: BLEU4 = 1
 """
+WITHOUT_LOG = FAIRSEQ.partition("\n")[2]
 JSONL = """\
 {"id": 7, "src": "das Haus", "hyp": "the  house", "scores": {"lm": -1.5, "qe": 0.5}, "score": -2}
 {"id": 7, "src": "das Haus", "hyp": "", "scores": {"lm": -2, "qe": 1}, "score": -3}
@@ -42,231 +41,226 @@ MARIAN = """\
 """
 
 
-def written(folder: Path, text: str, name: str = "list") -> Path:
-    (folder / name).write_text(text, encoding="utf-8")
-    return folder / name
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="list"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return write
 
 
-def shapes(nbest: NbestFile) -> list[list[str]]:
-    return [[hypothesis.text for hypothesis in group] for group in nbest.lists()]
+def shown(nbest):
+    """Sentence, text, total and features of each hypothesis."""
+    return [[(h.sentence, h.text, h.total, named(h)) for h in group] for group in nbest.lists()]
 
 
-def named(hypothesis: Hypothesis) -> dict[str, float]:
+def named(hypothesis):
     return dict(zip((name for name, _ in hypothesis.layout), hypothesis.values, strict=True))
 
 
-def test_marian_with_alignments_and_word_scores_before_the_features(tmp_path: Path) -> None:
-    read = [h for group in NbestFile(written(tmp_path, MARIAN)).lists() for h in group]
-    assert [(h.text, named(h), h.total) for h in read] == [
-        ("a b", {"F0": -2.2}, -1.1),
-        ("a", {"F0": -2.5}, -1.25),
-        ("c", {"F0": -3, "F1": 3}, -1.5),
-        ("d", {"F0": -3.5}, -1.75),
+def test_marian_with_alignments_and_word_scores_before_the_features(written):
+    nbest = NbestFile(written(MARIAN))
+    assert shown(nbest) == [
+        [(0, "a b", -1.1, {"F0": -2.2}), (0, "a", -1.25, {"F0": -2.5})],
+        [(1, "c", -1.5, {"F0": -3, "F1": 3})],
+        [(2, "d", -1.75, {"F0": -3.5})],
     ]
-    assert read[0].with_value("x", 2.0).with_total(1.0).fields[2:] == (
-        "0-0 1-1",
-        "WordScores= -0.1 -0.2 -0.3",
-        "F0=-2.2 x= 2",
-        "1",
+    changed = next(nbest.hypotheses()).with_value("x", 2.0).with_total(1.0)
+    assert changed.fields[2:] == ("0-0 1-1", "WordScores= -0.1 -0.2 -0.3", "F0=-2.2 x= 2", "1")
+
+
+@pytest.mark.parametrize(("form", "text"), [("fairseq", FAIRSEQ), ("auto", WITHOUT_LOG)])
+def test_fairseq(written, form, text):
+    nbest = NbestFile(written(text), form)
+    pieces = {"score": -0.5, "log_prob": -1.5, "least_log_prob": -0.75, "pieces": 3}
+    (first, second), (third,) = shown(nbest)
+    assert (first, second[:3], third[:3]) == (
+        (3, "the house", -0.5, pieces),
+        (3, "a house", -1.5),
+        (1, "it is", -0.125),
     )
+    assert [group[0].source for group in nbest.lists()] == ["das Haus", "es ist"]
+    report = check_nbest(nbest)
+    assert (report.errors, report.to_json()["hypotheses"], report.oddities["duplicates"]) == ([], 3, 0)
 
 
-def test_fairseq(tmp_path: Path) -> None:
-    for form, text in (("fairseq", FAIRSEQ), ("auto", FAIRSEQ.partition("\n")[2])):
-        read = list(NbestFile(written(tmp_path, text), form).lists())
-        assert [[(h.sentence, h.text, h.total) for h in group] for group in read] == [
-            [(3, "the house", -0.5), (3, "a house", -1.5)],
-            [(1, "it is", -0.125)],
-        ]
-        assert named(read[0][0]) == {"score": -0.5, "log_prob": -1.5, "least_log_prob": -0.75, "pieces": 3}
-        assert [group[0].source for group in read] == ["das Haus", "es ist"]
-    with pytest.raises(InputError, match="D-2 without its H-2"):
-        list(NbestFile(written(tmp_path, "H-1\t-1\ta\nD-2\t-1\tb\n")).lists())
-    with pytest.raises(InputError, match="list:2: "):
-        list(NbestFile(written(tmp_path, "S-1\ta\nH-1\t-inf\ta\n")).lists())
-
-
-def test_plain_text_of_a_fixed_number(tmp_path: Path) -> None:
-    path = written(tmp_path, "a b\n\nc\nd\n")
-    read = list(NbestFile(path, size=2).lists())
-    assert [[(h.sentence, h.text, h.total, h.layout) for h in group] for group in read] == [
-        [(0, "a b", None, ()), (0, "", None, ())],
-        [(1, "c", None, ()), (1, "d", None, ())],
-    ]
-    with pytest.raises(InputError, match="4 lines are no multiple of 3"):
-        list(NbestFile(path, size=3).lists())
+def test_plain_text_of_a_fixed_number(written):
+    path = written("a b\n\nc\nd\n")
+    first, second = [(0, "a b", None, {}), (0, "", None, {})], [(1, "c", None, {}), (1, "d", None, {})]
+    assert shown(NbestFile(path, size=2)) == [first, second]
     with pytest.raises(InputError, match="does not say where a list ends"):
         NbestFile(path, "plain")
+    with pytest.raises(InputError, match="no such form of lists: xml"):
+        NbestFile(path, "xml")
 
 
-def test_json_lines_are_written_as_fields_with_bars(tmp_path: Path) -> None:
-    nbest = NbestFile(written(tmp_path, JSONL))
-    read = list(nbest.lists())
-    assert [(group[0].sentence, group[0].source, len(group)) for group in read] == [(7, "das Haus", 2), (9, "es", 1)]
+def test_json_lines_are_written_as_fields_with_bars(written, tmp_path):
+    nbest = NbestFile(written(JSONL))
+    assert [(group[0].source, len(group)) for group in nbest.lists()] == [("das Haus", 2), ("es", 1)]
     write_nbest(tmp_path / "out", nbest.hypotheses())
-    again = [h for group in NbestFile(tmp_path / "out").lists() for h in group]
-    before = [h for group in read for h in group]
-    assert [(h.text, h.layout, h.values, h.total) for h in again] == [
-        (h.text, h.layout, h.values, h.total) for h in before
-    ]
+    assert shown(NbestFile(tmp_path / "out")) == shown(nbest)
 
 
-def test_json_lines_may_hold_documents(tmp_path: Path) -> None:
+def test_json_lines_may_hold_documents(written):
     document = " ".join(["word"] * (LONGEST_LINE // 4))
-    read = list(NbestFile(written(tmp_path, f'{{"id": 0, "hyp": "{document}"}}\n')).lists())
-    assert [h.text for group in read for h in group] == [document]
+    ((read,),) = NbestFile(written(f'{{"id": 0, "hyp": "{document}"}}\n')).lists()
+    assert read.text == document
+
+
+FIRST = JSONL.partition("\n")[0] + "\n"
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("text", "size", "line", "words"),
     [
-        ('{"id": 0, "hyp": "a"', "JSON|delimiter|Expecting"),
-        ('{"id": "0", "hyp": "a"}', "id is no whole number"),
-        ('{"id": 0, "hyp": ["a"]}', "hyp is no text"),
-        ('{"id": 0, "hyp": "a", "src": 1}', "src is no text"),
-        ('{"id": 0, "hyp": "a", "scores": {"x": NaN}}', "no finite number"),
-        *((f'{{"id": 0, "hyp": "a", "scores": {scores}}}', "scores are no object") for scores in ("0", "false", "[]")),
-        ('{"id": 0, "hyp": "a", "qe": Infinity}', "qe is no finite number"),
-        ('{"id": 0, "hyp": "a", "scores": {"qe": 1}, "qe": 1}', "a feature stands twice"),
-        ('{"id": 7, "hyp": "a", "src": "der Hund"}', "two sources of one sentence: das Haus and der Hund"),
-        ('{"id": 0, "hyp": "a", "scores": {"x y": 1}}', "name with a blank"),
-        ('{"id": 0, "hyp": "a\\nb"}', "line end"),
-        ('{"id": 0, "hyp": "a ||| b"}', "inside the text"),
-        ('{"id": 0, "hyp": "\\ud800"}', "surrogates"),
-        ("[]", "no JSON object"),
+        *(
+            (FIRST + line, None, 2, words)
+            for line, words in {
+                '{"id": 0, "hyp": "a"': "JSON|delimiter|Expecting",
+                '{"id": "0", "hyp": "a"}': "id is no whole number",
+                '{"id": 0, "hyp": ["a"]}': "hyp is no text",
+                '{"id": 0, "hyp": "a", "src": 1}': "src is no text",
+                '{"id": 0, "hyp": "a", "scores": {"x": NaN}}': "no finite number",
+                '{"id": 0, "hyp": "a", "scores": 0}': "scores are no object",
+                '{"id": 0, "hyp": "a", "scores": false}': "scores are no object",
+                '{"id": 0, "hyp": "a", "qe": Infinity}': "qe is no finite number",
+                '{"id": 0, "hyp": "a", "scores": {"qe": 1}, "qe": 1}': "a feature stands twice",
+                '{"id": 7, "hyp": "a", "src": "der Hund"}': "two sources of one sentence: das Haus and der Hund",
+                '{"id": 0, "hyp": "a", "scores": {"x y": 1}}': "name with a blank",
+                '{"id": 0, "hyp": "a\\nb"}': "line end",
+                '{"id": 0, "hyp": "a ||| b"}': "inside the text",
+                '{"id": 0, "hyp": "\\ud800"}': "surrogates",
+                "[]": "no JSON object",
+            }.items()
+        ),
+        ("H-1\t-1\ta\nD-2\t-1\tb\n", None, 2, "D-2 without its H-2"),
+        ("S-1\ta\nH-1\t-inf\ta\n", None, 2, "finite"),
+        ("S-0\ta\nH-0\t-1\ta\nS-0\tb\n", None, 3, "two sources of one sentence: a and b"),
+        ("a\nb\nc\nd\n", 3, 4, "4 lines are no multiple of 3"),
     ],
 )
-def test_json_lines_that_are_refused_are_named(tmp_path: Path, line: str, words: str) -> None:
-    path = written(tmp_path, JSONL.partition("\n")[0] + "\n" + line + "\n")
+def test_lines_of_other_forms_that_are_refused_are_named(written, text, size, line, words):
+    nbest = NbestFile(written(text), size=size)
     with pytest.raises(InputError, match=words) as raised:
-        list(NbestFile(path).lists())
-    assert raised.value.line == 2
-    assert len(check_nbest(path).errors) == 1
+        list(nbest.lists())
+    assert raised.value.line == line
+    assert len(check_nbest(nbest).errors) == 1
 
 
-def test_numbers_beside_the_words_are_features(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_numbers_beside_the_words_are_features(written, caplog):
     caplog.set_level("INFO")
     line = '{"qe": 0.5, "id": 0, "hyp": "a", "scores": {"lm": -1}, "n": 3, "score": -2, "list": [1], "text": "0.5"}\n'
-    ((read,),) = NbestFile(written(tmp_path, line)).lists()
-    assert (named(read), read.total) == ({"lm": -1, "qe": 0.5, "n": 3}, -2)
+    assert shown(NbestFile(written(line))) == [[(0, "a", -2, {"lm": -1, "qe": 0.5, "n": 3})]]
     for name in ("list", "text"):
         assert f"the field '{name}' of JSON lines is no number" in caplog.text
 
 
-@pytest.mark.parametrize("text", [JSONL, MARIAN, FAIRSEQ.partition("\n")[2]])
-def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path, text: str) -> None:
-    marked, plain = NbestFile(written(tmp_path, "\ufeff" + text, "marked")), NbestFile(written(tmp_path, text))
+@pytest.mark.parametrize("text", [JSONL, MARIAN, WITHOUT_LOG])
+def test_a_byte_order_mark_is_no_part_of_a_list(written, text):
+    marked, plain = NbestFile(written("\ufeff" + text, "marked")), NbestFile(written(text))
     assert list(marked.lists()) == list(plain.lists())
     assert check_nbest(marked).errors == []
 
 
-def test_sources_of_one_sentence_may_differ_in_how_they_are_written(tmp_path: Path) -> None:
+def test_sources_of_one_sentence_may_differ_in_how_they_are_written(written):
     sources = ["Das ist's, Köln!", "das ist &apos;s , kö@@ ln !", "<unk> ist's"]
     lines = [f'{{"id": 0, "src": "{source}", "hyp": "h{place}"}}\n' for place, source in enumerate(sources)]
-    ((first, *_),) = NbestFile(written(tmp_path, "".join(lines))).lists()
+    ((first, *_),) = NbestFile(written("".join(lines))).lists()
     assert first.source == sources[0]
 
 
-def test_fairseq_lists_of_one_hypothesis_keep_their_sources(tmp_path: Path) -> None:
-    lines = "S-0\tein Haus\nH-0\t-1\ta house\nS-1\tes\nH-1\t-1\tit\n"
-    assert [h.source for (h,) in NbestFile(written(tmp_path, lines)).lists()] == ["ein Haus", "es"]
-    with pytest.raises(InputError, match=r"list:3: two sources of one sentence: ein Haus and es"):
-        list(NbestFile(written(tmp_path, lines.replace("S-1", "S-0"))).lists())
-
-
-def test_columns_made_elsewhere(tmp_path: Path) -> None:
-    path, comet = written(tmp_path, JSONL), written(tmp_path, "0.5\n-1e-2\n3\n", "comet")
-    arrays = nbest_arrays(NbestFile(path, added=(f"comet={comet}",)).lists())
+def test_columns_made_elsewhere(written, tmp_path):
+    path, comet = written(JSONL), written("0.5\n-1e-2\n3\n", "comet")
+    nbest = NbestFile(path, added=(f"comet={comet}",))
+    arrays = nbest_arrays(nbest.lists())
     assert arrays.names == ("lm", "qe", "comet")
     assert arrays.values_V.reshape(3, 3)[:, 2].tolist() == [0.5, -0.01, 3]
+    assert check_nbest(nbest).errors == []
     for text, line, words in (
         ("1\n2\n", 3, "2 lines"),
         ("1\n2\n3\n4\n", 4, "more than 3 lines"),
         ("1\nnan\n3\n", 2, "nan"),
     ):
         with pytest.raises(InputError, match=words) as raised:
-            list(NbestFile(path, added=(f"x={written(tmp_path, text, 'other')}",)).lists())
+            list(NbestFile(path, added=(f"x={written(text, 'other')}",)).lists())
         assert (raised.value.file, raised.value.line) == (str(tmp_path / "other"), line)
     with pytest.raises(InputError, match="has already"):
         list(NbestFile(path, added=(f"lm={comet}",)).lists())
     for wrong in ("comet", f"a b={comet}", f"={comet}"):
         with pytest.raises(InputError, match="names a feature and its file"):
             NbestFile(path, added=(wrong,))
-    assert check_nbest(NbestFile(path, added=(f"x={comet}",))).errors == []
 
 
-def test_columns_belong_to_the_list_with_its_duplicates(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(tmp_path, "a\nb\na\nc\nc\nc\n")
-    column = written(tmp_path, "1\n2\n3\n4\n5\n6\n", "x")
+def test_columns_belong_to_the_list_with_its_duplicates(written, caplog):
+    path, column = written("a\nb\na\nc\nc\nc\n"), written("1\n2\n3\n4\n5\n6\n", "x")
     caplog.set_level("INFO")
     file = NbestFile(path, size=3, duplicates="drop", added=(f"x={column}",))
-    read, again = list(file.lists()), list(file.lists())
-    assert read == again
-    assert [[(h.text, h.values) for h in group] for group in read] == [[("a", [1]), ("b", [2])], [("c", [4])]]
+    for _ in range(2):
+        assert [[(h.text, h.values) for h in group] for group in file.lists()] == [
+            [("a", [1]), ("b", [2])],
+            [("c", [4])],
+        ]
     assert caplog.text.count("3 hypotheses of the same words dropped") == 1
-    assert len(shapes(NbestFile(path, size=3))[1]) == 3
+    assert [len(group) for group in NbestFile(path, size=3).lists()] == [3, 3]
 
 
-def test_lists_of_several_systems(tmp_path: Path) -> None:
-    first = written(tmp_path, "0 ||| a ||| lm= -1 tm= 1 2 ||| -1\n0 ||| b ||| lm= -3 tm= 0 4 rare= 1 ||| -2\n")
-    other = written(tmp_path, '{"id": 0, "src": "s", "hyp": "b", "scores": {"p": -5}}\n{"id": 0, "hyp": "c"}\n', "o")
-    ((a, b, c),) = NbestFile(first, others=(f"o={other}",)).lists()
-    assert [h.text for h in (a, b, c)] == ["a", "b", "c"]
+def test_lists_of_several_systems(written):
+    first = written("0 ||| a ||| lm= -1 tm= 1 2 ||| -1\n0 ||| b ||| lm= -3 tm= 0 4 rare= 1 ||| -2\n")
+    other = written('{"id": 0, "src": "s", "hyp": "b", "scores": {"p": -5}}\n{"id": 0, "hyp": "c"}\n', "o")
+    (group,) = NbestFile(first, others=(f"o={other}",)).lists()
+    a, b, c = (dict(zip(nbest_arrays([[h]]).names, h.values, strict=True)) for h in group)
     # Lines are of the first list: what it lacks stands where the sentence begins there.
-    assert [h.line for h in (a, b, c)] == [1, 2, 1]
-    assert dict(zip(nbest_arrays([[a]]).names, a.values, strict=True)) == {
+    assert [(h.text, h.line, h.total, h.source) for h in group] == [
+        ("a", 1, None, "s"), ("b", 2, None, "s"), ("c", 1, None, "s")
+    ]  # fmt: skip
+    assert a == {
         "lm": -1, "tm_0": 1, "tm_1": 2, "total": -1, "has": 1, "o.has": 0, "systems": 1, "reciprocal_ranks": 1,
     }  # fmt: skip
-    assert dict(zip(nbest_arrays([[b]]).names, b.values, strict=True)) == {
+    assert b == {
         "lm": -3, "tm_0": 0, "tm_1": 4, "rare": 1, "total": -2, "has": 1, "o.p": -5, "o.has": 1, "systems": 2,
         "reciprocal_ranks": 1.5,
     }  # fmt: skip
-    lowest = dict(zip(nbest_arrays([[c]]).names, c.values, strict=True))
-    assert (lowest["lm"], lowest["tm_0"], lowest["tm_1"], lowest["total"], lowest["has"]) == (-3, 0, 2, -2, 0)
-    assert (a.total, c.source) == (None, "s")
-    more = written(tmp_path, first.read_text() + "1 ||| a ||| lm= -1 tm= 1 2 ||| -1\n", "more")
-    with pytest.raises(InputError, match="sentence 1, which o lacks"):
-        list(NbestFile(more, others=(f"o={other}",)).lists())
-    with pytest.raises(InputError, match=rf"more:3: a sentence that the first list lacks\n.*sentence 1, which {first}"):
-        list(NbestFile(first, others=(f"o={more}",)).lists())
-    another = written(tmp_path, '{"id": 0, "src": "t", "hyp": "b"}\n', "another")
-    with pytest.raises(InputError, match="another:1: another source than in the lists before"):
-        list(NbestFile(first, others=(f"o={other}", f"p={another}")).lists())
+    assert (c["lm"], c["tm_0"], c["tm_1"], c["total"], c["has"]) == (-3, 0, 2, -2, 0)
+    more = written(first.read_text() + "1 ||| a ||| lm= -1 tm= 1 2 ||| -1\n", "more")
+    another = written('{"id": 0, "src": "t", "hyp": "b"}\n', "another")
+    for nbest, words in (
+        (NbestFile(more, others=(f"o={other}",)), "sentence 1, which o lacks"),
+        (
+            NbestFile(first, others=(f"o={more}",)),
+            rf"more:3: a sentence that the first list lacks\n.*sentence 1, which {first}",
+        ),
+        (
+            NbestFile(first, others=(f"o={other}", f"p={another}")),
+            "another:1: another source than in the lists before",
+        ),
+    ):
+        with pytest.raises(InputError, match=words):
+            list(nbest.lists())
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), min_size=1, max_size=4))
-def test_what_is_kept_are_the_first_of_each_text(lists: list[list[str]]) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        lines = [f"{i} ||| {text} ||| p= {k}" for i, texts in enumerate(lists) for k, text in enumerate(texts)]
-        path = written(Path(folder), "\n".join(lines) + "\n")
-        read = list(NbestFile(path, duplicates="drop").lists())
-    for texts, group in zip(lists, read, strict=True):
-        assert [h.text for h in group] == list(dict.fromkeys(texts))
-        assert [texts.index(h.text) for h in group] == [int(h.values[0]) for h in group]
-
-
-def test_a_list_that_cannot_be_read_to_its_end_is_checked(tmp_path: Path) -> None:
-    report = check_nbest(NbestFile(written(tmp_path, "a\nb\nc\n"), size=2))
-    assert [error.message for error in report.errors] == ["3 lines are no multiple of 2"]
-    fairseq = check_nbest(NbestFile(written(tmp_path, FAIRSEQ), "fairseq"))
-    assert (fairseq.errors, fairseq.to_json()["hypotheses"], fairseq.oddities["duplicates"]) == ([], 3, 0)
+def test_what_is_kept_are_the_first_of_each_text(written, lists):
+    lines = [f"{i} ||| {text} ||| p= {k}\n" for i, texts in enumerate(lists) for k, text in enumerate(texts)]
+    kept = NbestFile(written("".join(lines)), duplicates="drop").lists()
+    for texts, group in zip(lists, kept, strict=True):
+        assert [(h.text, h.values) for h in group] == [(t, [texts.index(t)]) for t in dict.fromkeys(texts)]
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [(FAIRSEQ, False), ("a b\nc d\n", False), ("0 ||| a ||| ||| 1\nb\n", True), ('{"id": 0, "hyp": "a"}\nb\n', True)],
 )
-def test_where_the_first_line_does_not_tell_the_form_the_keys_are_named(tmp_path: Path, text: str, told: bool) -> None:
-    path = written(tmp_path, text)
+def test_where_the_first_line_does_not_tell_the_form_the_keys_are_named(written, text, told):
+    path = written(text)
     with pytest.raises(InputError) as caught:
         list(NbestFile(path).lists())
     assert caught.value.remedy == check_nbest(path).errors[0].remedy
     assert [key in str(caught.value.remedy) for key in ("nbest_format=fairseq", "nbest_size=N")] == [not told] * 2
 
 
-def test_json_lines_of_a_sentence_apart(tmp_path: Path) -> None:
+def test_json_lines_of_a_sentence_apart(written):
     rows = [f'{{"id": {number}, "hyp": "a"}}\n' for number in (0, 1, 0)]
     with pytest.raises(InputError, match=r"list:3: a sentence that came before[\s\S]*jq -cs 'sort_by\(\.id\)\[\]'"):
-        list(NbestFile(written(tmp_path, "".join(rows))).lists())
+        list(NbestFile(written("".join(rows))).lists())

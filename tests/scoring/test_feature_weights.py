@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.features.index import NamedFeatures
-from xlate.formats.nbest_list import FeatureParser, by_sentence, format_hypothesis, iterate_hypotheses, parse_hypothesis
+from xlate.formats.nbest_list import Style, by_sentence, iterate_hypotheses
 from xlate.scoring.feature_weights import load_feature_weights, rescored, unweighted, write_feature_weights
 from xlate.scoring.weights import Weights, save_weights
 
@@ -22,7 +22,7 @@ LINES = [
     "0 ||| c ||| lm: -1 tm: 2 2",
     "4 ||| d ||| lm: 2 tm: 0 0 ||| 1",
 ]
-READ = [parse_hypothesis(line, number, FeatureParser()) for number, line in enumerate(LINES, start=1)]
+READ = [Style().line(line, number) for number, line in enumerate(LINES, start=1)]
 
 
 def test_a_configuration_with_a_sparse_file(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_rescored_lists_are_best_first_and_else_the_same() -> None:
     arrays = nbest_arrays(by_sentence(READ, "list"))
     score_C = arrays.scores({"lm": 2, "tm_0": 1, "tm_1": 0.5, "s=1": -7})
     assert score_C.tolist() == [-7, -4, 1, 4]
-    lines = [format_hypothesis(hypothesis) for hypothesis in rescored(by_sentence(READ, "list"), score_C)]
+    lines = [" ||| ".join(hypothesis.fields) for hypothesis in rescored(by_sentence(READ, "list"), score_C)]
     assert lines == [
         "0 ||| c ||| lm: -1 tm: 2 2 ||| 1",
         "0 ||| b ||| lm: -3 tm: 1 2 ||| -4",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
 from xlate.errors import InputError
 from xlate.formats.nbest_file import DROP, NbestFile
-from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, check_order, iterate_hypotheses
+from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, NbestFaults, check_order
 from xlate.text.tokens import split_tokens
 
 ROUNDS = 8
@@ -49,19 +51,21 @@ def check_totals(arrays: NbestArrays, weights: Mapping[str, float] | None = None
         None when nothing can be compared: a total is missing, or there are no weights and too many features to fit
         them.
     """
-    if not np.isfinite(arrays.total_C).all() or not arrays.names:
+    candidates, columns = len(arrays.total_C), len(arrays.names)
+    if not columns or not np.isfinite(arrays.total_C).all():
         return None
-    features_CM = None
+    fitted = weights is None
     if weights is None:
-        features_CM = _dense(arrays)
-        if features_CM is None:
+        if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
             return None
+        features_CM = np.zeros((candidates, columns))
+        features_CM[row_numbers(arrays.value_offsets_C1), arrays.columns_V] = arrays.values_V
         weights = dict(zip(arrays.names, _fitted(arrays, features_CM).tolist(), strict=True))
     difference_C = arrays.total_C - arrays.scores(weights)
     common_I = _medians(difference_C, arrays.candidate_offsets_I1)
     difference_C = difference_C - np.repeat(common_I, np.diff(arrays.candidate_offsets_I1))
-    off = np.flatnonzero(np.abs(difference_C) > _tolerance(arrays, weights, features_CM is not None))
-    return TotalsCheck(off, difference_C, float(np.abs(common_I).max(initial=0.0)), features_CM is not None)
+    off = np.flatnonzero(np.abs(difference_C) > _tolerance(arrays, weights, fitted))
+    return TotalsCheck(off, difference_C, float(np.abs(common_I).max(initial=0.0)), fitted)
 
 
 def printed_error(values: Floats) -> Floats:
@@ -72,41 +76,29 @@ def printed_error(values: Floats) -> Floats:
 
     Example: -103.644 among numbers of six digits: 0.0005
     """
-    decimals = next((d for d in range(16) if np.allclose(np.round(values, d), values, rtol=1e-13, atol=1e-300)), 16)
+    decimals = next((d for d in range(16) if _close(np.round(values, d), values)), 16)
     if decimals == 0:
         return np.zeros_like(values)
     size = np.floor(np.log10(np.maximum(np.abs(values), 1e-300)))
-    digits = next((s for s in range(1, 17) if _has_digits(values, size + 1 - s)), 17)
-    return np.asarray(0.5 * np.maximum(10.0**-decimals, np.where(values == 0, 0.0, 10.0 ** (size + 1 - digits))))
+    units = (10.0 ** (size + 1 - s) for s in range(1, 17))
+    unit = next((unit for unit in units if _close(np.round(values / unit) * unit, values)), 10.0 ** (size - 16))
+    return np.asarray(0.5 * np.maximum(10.0**-decimals, np.where(values == 0, 0.0, unit)))
 
 
-def _has_digits(values: Floats, exponent: Floats) -> bool:
-    scale = 10.0**exponent
-    return np.allclose(np.round(values / scale) * scale, values, rtol=1e-13, atol=1e-300)
+def _close(one: Floats, other: Floats) -> bool:
+    return np.allclose(one, other, rtol=1e-13, atol=1e-300)
 
 
 def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) -> Floats:
     """Twice what printing may have changed, since the sums were rounded too; more where weights were fitted."""
     error_V = np.zeros(len(arrays.values_V))
-    for column, name in enumerate(arrays.names):
-        places = np.flatnonzero(arrays.columns_V == column) if len(arrays.names) <= MOST_COLUMNS else None
-        if places is None:
-            break
-        error_V[places] = abs(weights.get(name, 0.0)) * printed_error(arrays.values_V[places])
+    if len(arrays.names) <= MOST_COLUMNS:
+        for column, name in enumerate(arrays.names):
+            places = np.flatnonzero(arrays.columns_V == column)
+            error_V[places] = abs(weights.get(name, 0.0)) * printed_error(arrays.values_V[places])
     candidate_V = row_numbers(arrays.value_offsets_C1)
     error_C = np.bincount(candidate_V, error_V, minlength=len(arrays.total_C)) + printed_error(arrays.total_C)
     return np.asarray((4.0 if fitted else 2.0) * error_C + 1e-5 * np.maximum(1.0, np.abs(arrays.total_C)))
-
-
-def _dense(arrays: NbestArrays) -> Floats | None:
-    """The values as a matrix, (C, M); None when there are too many columns, or too few hypotheses to fit weights to."""
-    candidates, columns = len(arrays.total_C), len(arrays.names)
-    if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
-        return None
-    features_CM = np.zeros((candidates, columns))
-    candidate_V = row_numbers(arrays.value_offsets_C1)
-    features_CM[candidate_V, arrays.columns_V] = arrays.values_V
-    return features_CM
 
 
 def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
@@ -139,19 +131,15 @@ def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
 
 
 @dataclass
-class NbestReport:
-    """What the check of an n-best list found.
+class NbestReport(NbestFaults):
+    """What the check of an n-best list found; its errors tell why the list cannot be used, in the order of the file.
 
     Attributes:
-        lines: the number of lines. arrays: the lists without the lines that cannot be used, None when they do not fit
-            together.
-        errors: why the list cannot be used, in the order of the file.
+        arrays: the lists without the lines that cannot be used, None when they do not fit together.
         oddities: how often each was found. examples: the first of each in words, with its line.
     """
 
-    lines: int = 0
     arrays: NbestArrays | None = None
-    errors: list[InputError] = field(default_factory=list)
     oddities: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
 
@@ -207,10 +195,9 @@ def check_nbest(
         InputError: the file cannot be read as text.
     """
     file = nbest if isinstance(nbest, NbestFile) else NbestFile(nbest)
-    checker = _Checker(file)
-    report = checker.report
+    report, usable = NbestReport(), list[int]()
     try:
-        report.arrays = nbest_arrays(checker.lists(), file.path)
+        report.arrays = nbest_arrays(_lists(file, report, usable), file.path)
         if references:
             lengths, first = list(references.values()), next(iter(references))
             reference_rows(report.arrays.sentence_I, lengths, first_sentence, file=first)
@@ -218,90 +205,75 @@ def check_nbest(
         # A list is not called empty too when none of its lines can be read; where some cannot, numbers beside it are
         # not those of its hypotheses.
         counted = bool(file.added) and bool(report.errors)
-        if (checker.usable and not counted) or not report.errors:
+        if (usable and not counted) or not report.errors:
             report.errors.append(error)
-    report.lines = checker.style.lines
     if report.arrays is not None and report.arrays.names:
-        _check_columns(report, checker.usable)
-        _check_totals(report, report.arrays, checker.usable, weights)
+        _check_columns(report, report.arrays, usable)
+        _check_totals(report, report.arrays, usable, weights)
     return report
 
 
-class _Checker:
-    """Goes through the lines and notes what is odd; `usable` are the numbers of the lines that can be used."""
-
-    def __init__(self, file: NbestFile) -> None:
-        self.file = file
-        self.path = file.path
-        self.report = NbestReport()
-        self.usable: list[int] = []
-        self.style = file.style()
-
-    def lists(self) -> Iterator[list[Hypothesis]]:
-        """Yields the usable hypotheses of each sentence in turn."""
-        done: set[int] = set()
-        group: list[Hypothesis] = []
-        texts: dict[str, int] = {}
-        for hypothesis in self.file.with_columns(iterate_hypotheses(self.path, self.style, self.report.errors)):
-            before = group[-1] if group else None
-            if not self._in_order(hypothesis, done, before):
-                continue
-            if before is not None and before.sentence != hypothesis.sentence:
-                yield group
-                group, texts = [], {}
-            done.add(hypothesis.sentence)
-            self._note_numbers(hypothesis, before)
-            self._note_phrases(hypothesis)
-            first = texts.setdefault(hypothesis.text, hypothesis.line)
+def _lists(file: NbestFile, report: NbestReport, usable: list[int]) -> Iterator[list[Hypothesis]]:
+    """Yields the usable hypotheses of each sentence in turn and notes what is odd; adds the numbers of their lines."""
+    for sentence, group in groupby(_in_order(file, report), attrgetter("sentence")):
+        kept: list[Hypothesis] = []
+        lines: dict[str, int] = {}
+        for hypothesis in group:
+            _note_phrases(report, hypothesis)
+            first = lines.setdefault(hypothesis.text, hypothesis.line)
             if not hypothesis.text:
-                self.report.note("empty hypotheses", hypothesis.line, f"sentence {hypothesis.sentence}")
+                report.note("empty hypotheses", hypothesis.line, f"sentence {sentence}")
             if first != hypothesis.line:
-                self.report.note("duplicates", hypothesis.line, f"as line {first}")
+                report.note("duplicates", hypothesis.line, f"as line {first}")
             if hypothesis.total is None:
-                self.report.note("no total", hypothesis.line, hypothesis.text)
-            if first != hypothesis.line and self.file.duplicates == DROP:
-                continue
-            group.append(hypothesis)
-            self.usable.append(hypothesis.line)
-        if group:
-            yield group
+                report.note("no total", hypothesis.line, hypothesis.text)
+            if first == hypothesis.line or file.duplicates != DROP:
+                kept.append(hypothesis)
+                usable.append(hypothesis.line)
+        yield kept
 
-    def _in_order(self, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> bool:
-        if hypothesis.sentence == UNNUMBERED:
-            self.report.note("no sentence number: cannot be imported", hypothesis.line, hypothesis.fields[0])
-            return before is None or before.sentence == UNNUMBERED
-        try:
-            check_order(self.path, hypothesis, done, before)
-        except InputError as error:
-            self.report.errors.append(error)
-            return False
-        return True
 
-    def _note_numbers(self, hypothesis: Hypothesis, before: Hypothesis | None) -> None:
+def _in_order(file: NbestFile, report: NbestReport) -> Iterator[Hypothesis]:
+    done: set[int] = set()
+    before: Hypothesis | None = None
+    for hypothesis in file.hypotheses(report):
         number = hypothesis.sentence
+        if number == UNNUMBERED:
+            report.note("no sentence number: cannot be imported", hypothesis.line, hypothesis.fields[0])
+            if before is not None and before.sentence != UNNUMBERED:
+                continue
+        else:
+            try:
+                check_order(file.path, hypothesis, done, before)
+            except InputError as error:
+                report.errors.append(error)
+                continue
         if before is None and number > 0:
-            self.report.note("numbers do not begin with 0", hypothesis.line, number)
+            report.note("numbers do not begin with 0", hypothesis.line, number)
         elif before is not None and number not in (before.sentence, before.sentence + 1):
-            self.report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
-
-    def _note_phrases(self, hypothesis: Hypothesis) -> None:
-        if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:
-            return
-        words = len(split_tokens(hypothesis.text))
-        spans, links = hypothesis.spans(), hypothesis.links()
-        if spans is not None:
-            ends = [0, *(span.target[1] for span in spans)]
-            if [span.target[0] for span in spans] != ends[:-1] or ends[-1] != words:
-                self.report.note("segmentations that do not tile the words", hypothesis.line, f"{words} words")
-        outside = next((link for link in links or [] if link[1] >= words), None)
-        if outside is not None:
-            self.report.note("links outside the words", hypothesis.line, f"{outside[0]}-{outside[1]}, {words} words")
+            report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
+        done.add(number)
+        before = hypothesis
+        yield hypothesis
 
 
-def _check_columns(report: NbestReport, lines: list[int]) -> None:
+def _note_phrases(report: NbestReport, hypothesis: Hypothesis) -> None:
+    if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:
+        return
+    words = len(split_tokens(hypothesis.text))
+    spans, links = hypothesis.spans(), hypothesis.links()
+    if spans is not None:
+        ends = [0, *(span.target[1] for span in spans)]
+        if [span.target[0] for span in spans] != ends[:-1] or ends[-1] != words:
+            report.note("segmentations that do not tile the words", hypothesis.line, f"{words} words")
+    outside = next((link for link in links or [] if link[1] >= words), None)
+    if outside is not None:
+        report.note("links outside the words", hypothesis.line, f"{outside[0]}-{outside[1]}, {words} words")
+
+
+def _check_columns(report: NbestReport, arrays: NbestArrays, lines: list[int]) -> None:
     """Notes lines that lack a dense feature; a feature on most lines counts as one."""
-    assert report.arrays is not None
-    arrays, hypotheses = report.arrays, len(report.arrays.total_C)
+    hypotheses = len(arrays.total_C)
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
     candidate_V = row_numbers(arrays.value_offsets_C1)
     for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):

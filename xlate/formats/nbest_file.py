@@ -1,22 +1,198 @@
 """A given n-best list with all that says how it is read: its form, duplicates, columns made elsewhere, and the lists of
 other systems that are merged with it.
+
+Lists in forms other than fields with bars (fairseq's, plain text, JSON lines) become the same `Hypothesis`, whose
+fields are those that it will be written with.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from xlate.errors import InputError
-from xlate.formats.nbest_list import LARGEST, Hypothesis, Style, by_sentence, iterate_hypotheses, one_source
-from xlate.formats.nbest_styles import AUTO, STYLES, style_of
+from xlate.formats.nbest_list import (
+    BAR,
+    LARGEST,
+    MEND,
+    Hypothesis,
+    NbestFaults,
+    Style,
+    by_sentence,
+    iterate_hypotheses,
+    one_source,
+)
 from xlate.text.lines import iterate_lines
-from xlate.text.numbers import parse_float
+from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
 from xlate.text.opening import plain_file
+from xlate.text.tokens import same_letters
+
+AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
+STYLES = (AUTO, BARS, FAIRSEQ, PLAIN, JSONL)
+SAY_FORM = (
+    "nbest_format=fairseq where log lines come before those of fairseq, nbest_size=N for plain text of N hypotheses a "
+    "sentence"
+)
+_RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
+_NAME = re.compile(r"[^\s=:|]+")
+log = logging.getLogger(__name__)
+
+
+class _OtherStyle(Style):
+    """A style whose lists may say the source of each sentence."""
+
+    def __init__(self) -> None:
+        self._source: dict[int, str] = {}
+
+    def _say_source(self, sentence: int, source: str) -> None:
+        before = self._source.get(sentence, source)
+        if not same_letters(before, source):
+            raise ValueError(f"two sources of one sentence: {shown(before)} and {shown(source)}")
+        self._source = {sentence: source}
+
+
+class FairseqStyle(_OtherStyle):
+    """What fairseq-generate prints: lines `S-0`, `H-0`, `D-0`, `P-0`, each with a tab and what it is.
+
+    `H` begins a hypothesis, with its score and words; `D`, where there is one, has the words that are taken in their
+    place. Of the scores `P` of its pieces the features are their sum, the least of them and how many there are. Sources
+    are kept, what else is printed between is passed over.
+    """
+
+    expected = "H-0 TAB score TAB words, D-0 and P-0 behind it"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: tuple[int, int, float, str] | None = None
+        self._values: list[float] = []
+
+    def line(self, text: str, number: int) -> Hypothesis | None:
+        record = _RECORD.fullmatch(text)
+        if record is None:
+            return None
+        kind, sentence, held = record[1], parse_int(record[2]), record[3]
+        score, tab, words = held.partition("\t")
+        # A source or another hypothesis completes the hypothesis before.
+        done = self.end() if kind in "SH" else None
+        if kind in "DP" and (self._open is None or self._open[1] != sentence):
+            raise ValueError(f"{kind}-{sentence} without its H-{sentence}")
+        if kind in "HD" and not tab:
+            raise ValueError("no tab between score and words")
+        if kind == "S":
+            self._say_source(sentence, held)
+        elif kind == "H":
+            self._open = (number, sentence, parse_float(score, LARGEST), words)
+        elif kind == "D" and self._open is not None:
+            self._open = (*self._open[:3], words)
+        elif kind == "P":
+            values = parse_floats(held.split(), LARGEST)
+            if values is None:
+                raise ValueError(f"scores that are no finite numbers: {shown(held)}")
+            self._values = values
+        return done
+
+    def end(self) -> Hypothesis | None:
+        if self._open is None:
+            return None
+        line, sentence, score, words = self._open
+        named, values = {"score": score}, self._values
+        if values:
+            named |= {"log_prob": sum(values), "least_log_prob": min(values), "pieces": float(len(values))}
+        self._open, self._values = None, []
+        return _made(line, sentence, words, named, score, self._source.get(sentence))
+
+
+class PlainStyle(Style):
+    """One hypothesis per line, a fixed number of them for each sentence."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.lines = size, 0
+        self.expected = f"{size} hypotheses of each sentence, one a line"
+
+    def line(self, text: str, number: int) -> Hypothesis:
+        self.lines = number
+        return _made(number, (number - 1) // self.size, text, {}, None, None)
+
+    def end(self) -> None:
+        if self.lines % self.size:
+            raise ValueError(f"{self.lines} lines are no multiple of {self.size}")
+
+
+class JsonStyle(_OtherStyle):
+    """A JSON object a line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
+
+    `id` and `hyp` must be there. `scores` are features, and so are other fields that are numbers; `score` is the total.
+    What else an object has is passed over, which is said once.
+    """
+
+    expected = '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}, hypotheses of a sentence together'
+
+    def line(self, text: str, number: int) -> Hypothesis:
+        try:
+            held = json.loads(text)
+        except RecursionError:
+            raise ValueError("JSON of too many levels") from None
+        if not isinstance(held, dict):
+            raise ValueError("no JSON object")
+        sentence, words, source, scores, total = (
+            held.pop(key, None) for key in ("id", "hyp", "src", "scores", "score")
+        )
+        if not isinstance(sentence, int) or isinstance(sentence, bool):
+            raise ValueError("id is no whole number")
+        if not isinstance(words, str) or not isinstance(source, str | None):
+            raise ValueError("hyp is no text" if not isinstance(words, str) else "src is no text")
+        if not isinstance(scores, dict | None):
+            raise ValueError("scores are no object")
+        if source is not None:
+            self._say_source(sentence, source)
+        named = {name: _number(name, value) for name, value in (scores or {}).items()}
+        for name, value in held.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                _say_passed_over(name)
+            elif name in named:
+                raise ValueError(f"a feature stands twice, beside scores and among them: {shown(name)}")
+            else:
+                named[name] = _number(name, value)
+        given = None if total is None else _number("score", total)
+        return _made(number, parse_int(str(sentence)), words, named, given, source)
+
+
+@cache
+def _say_passed_over(name: str) -> None:
+    log.info("the field %s of JSON lines is no number: it is passed over", shown(repr(name)))
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"{shown(name)} is no finite number: {shown(str(value))}")
+    return float(value)
+
+
+def _made(
+    line: int, sentence: int, text: str, named: Mapping[str, float], total: float | None, source: str | None
+) -> Hypothesis:
+    if "\n" in text or "\r" in text or BAR in text:
+        raise ValueError(f"a line end or {BAR} inside the text")
+    strange = next((name for name in named if not _NAME.fullmatch(name)), None)
+    if strange is not None:
+        raise ValueError(f"a feature's name with a blank, =, : or |: {shown(strange)}")
+    # A lone surrogate, which JSON can say, is no text: it raises a ValueError.
+    "".join((text, source or "", *named)).encode("utf-8")
+    if any(abs(value) > LARGEST for value in named.values()):
+        raise ValueError("a score out of range")
+    words = " ".join(filter(None, text.replace("\t", " ").split(" ")))
+    written = " ".join(f"{name}= {value:.9g}" for name, value in named.items())
+    fields = (str(sentence), words, written, "" if total is None else f"{total:.9g}")
+    layout = tuple((name, 1) for name in named)
+    return Hypothesis(line, sentence, words, layout, list(named.values()), total, fields, 2, source)
+
 
 # How many systems have the hypothesis, and how early: the sum of 1/rank.
 AGREEMENT, RANKS = "systems", "reciprocal_ranks"
@@ -42,34 +218,31 @@ def merged(
     Raises:
         InputError: a sentence that another list or the first one lacks, or that has two sources.
     """
+
+    def lacks(which: str, name: str | Path, hypothesis: Hypothesis, file: str | Path, where: str) -> InputError:
+        return InputError(
+            f"a sentence that {which} lacks",
+            f"sentence {hypothesis.sentence}, which {name} lacks",
+            "lists of the same sentences, with the same numbers",
+            f"remove its lines here, or add its hypotheses {where}",
+            file=file,
+            line=hypothesis.line,
+        )
+
     rest = {name: {group[0].sentence: group for group in lists} for name, lists in others.items()}
     for group in first:
-        sentence = group[0].sentence
-        lacking = next((name for name, lists in rest.items() if sentence not in lists), None)
-        if lacking is not None:
-            raise InputError(
-                "a sentence that another list lacks",
-                f"sentence {sentence}, which {lacking} lacks",
-                "lists of the same sentences, with the same numbers",
-                "remove its lines here, or add its hypotheses there",
-                file=files[""],
-                line=group[0].line,
-            )
-        found = {"": group, **{name: lists.pop(sentence) for name, lists in rest.items()}}
+        found = {"": group}
+        for name, lists in rest.items():
+            if group[0].sentence not in lists:
+                raise lacks("another list", name, group[0], files[""], "there")
+            found[name] = lists.pop(group[0].sentence)
         source = None
         for name, said in found.items():
             source = one_source(said, source, files[name], "the lists before")
         yield _joined(found, source)
     for name, lists in rest.items():
         for left in lists.values():
-            raise InputError(
-                "a sentence that the first list lacks",
-                f"sentence {left[0].sentence}, which {files['']} lacks",
-                "lists of the same sentences, with the same numbers",
-                "remove its lines here, or add its hypotheses to the first list",
-                file=files[name],
-                line=left[0].line,
-            )
+            raise lacks("the first list", files[""], left[0], files[name], "to the first list")
 
 
 def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> list[Hypothesis]:
@@ -82,44 +255,38 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
     agreed, ranks = dict.fromkeys(texts, 0.0), dict.fromkeys(texts, 0.0)
     for system, group in groups.items():
         prefix = f"{system}." if system else ""
-        rows: dict[str, tuple[int, Hypothesis]] = {}
-        for place, hypothesis in enumerate(group):
-            rows.setdefault(hypothesis.text, (place, hypothesis))
-        values = {text: _columns(hypothesis) for text, (_, hypothesis) in rows.items()}
+        values: dict[str, _Named] = {}
+        for rank, hypothesis in enumerate(group, 1):
+            if hypothesis.text not in values:
+                values[hypothesis.text] = _columns(hypothesis)
+                agreed[hypothesis.text] += 1.0
+                ranks[hypothesis.text] += 1.0 / rank
         # The lowest value of each feature that all rows have; a sparse one is 0 where it is not.
         each = list(values.values())
         shared = [key for key in each[0] if all(key in row for row in each)]
         lowest = {key: [min(column) for column in zip(*(row[key] for row in each), strict=True)] for key in shared}
-        for text in texts:
-            held = values.get(text, lowest)
-            named[text] |= {(prefix + name, count): row for (name, count), row in held.items()}
-            named[text][f"{prefix}has", 1] = [float(text in rows)]
-            if text in rows:
-                agreed[text] += 1.0
-                ranks[text] += 1.0 / (1 + rows[text][0])
+        for text, row in named.items():
+            row |= {(prefix + name, count): held for (name, count), held in values.get(text, lowest).items()}
+            row[f"{prefix}has", 1] = [float(text in values)]
     made: list[Hypothesis] = []
     for text, first in texts.items():
         row = {**named[text], (AGREEMENT, 1): [agreed[text]], (RANKS, 1): [ranks[text]]}
-        values_of_row = [value for column in row.values() for value in column]
+        flat = [value for column in row.values() for value in column]
         written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in column)}" for (name, _), column in row.items())
         fields = (str(first.sentence), first.fields[1], written, "")
-        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), values_of_row, None, fields, 2, source))
+        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), flat, None, fields, 2, source))
     return made
 
 
 def _columns(hypothesis: Hypothesis) -> _Named:
-    found: _Named = {}
-    at = 0
-    for name, count in hypothesis.layout:
-        found[name, count] = hypothesis.values[at : at + count]
-        at += count
+    values = iter(hypothesis.values)
+    found = {(name, count): [next(values) for _ in range(count)] for name, count in hypothesis.layout}
     if hypothesis.total is not None:
         found[TOTAL, 1] = [hypothesis.total]
     return found
 
 
 KEEP, DROP = "keep", "drop"
-log = logging.getLogger(__name__)
 # What was said of dropped hypotheses: a job that reads a list several times says it once.
 _DROPPED: set[tuple[str, int]] = set()
 
@@ -147,47 +314,67 @@ class NbestFile:
     others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Checks the settings; see the class."""
-        self.style()
-        self._named(self.added, "add_scores")
-        self._named(self.others, "merge")
-
-    def style(self) -> Style:
-        """What goes through the lines of the file.
-
-        Raises:
-            InputError: there is none of this name, or plain text without a size.
-        """
-        try:
-            return style_of(self.form, self.size)
-        except ValueError as error:
+        fault = f"no such form of lists: {self.form}" if self.form not in STYLES else ""
+        if self.form == PLAIN and self.size is None:
+            fault = "plain text does not say where a list ends"
+        if fault:
             raise InputError(
-                str(error),
+                fault,
                 f"nbest_format={self.form} nbest_size={self.size}",
                 ", ".join(STYLES),
                 "nbest_size=N for plain text of N hypotheses a sentence",
                 file=self.path,
-            ) from error
+            )
+        _ = self.files
+
+    def style(self, first: str) -> Style:
+        """What goes through the lines of the file, of which this is the first."""
+        form = self.form
+        if form == AUTO:
+            looks = JSONL if first.startswith("{") else FAIRSEQ if _RECORD.fullmatch(first) else BARS
+            form = looks if looks != BARS or BAR in first or self.size is None else PLAIN
+        if form == PLAIN:
+            return PlainStyle(self.size or 1)
+        style = Style() if form == BARS else FairseqStyle() if form == FAIRSEQ else JsonStyle()
+        if self.form == AUTO and form == BARS and BAR not in first:
+            style.remedy = f"{MEND}; {SAY_FORM}"
+        return style
 
     @property
     def files(self) -> list[str]:
-        """Every file that is read."""
-        named = {**self._named(self.added, "add_scores"), **self._named(self.others, "merge")}
+        """The list and the files that are read with it."""
+        named = {**_named(self.added, "add_scores"), **_named(self.others, "merge")}
         return [str(self.path), *named.values()]
 
     def check_read_again(self) -> NbestFile:
-        """Returns itself if its files can be read twice; raises what `text.opening.plain_file` does."""
+        """Returns itself; raises InputError when one of the files can be read only once."""
         for file in self.files:
             plain_file(file)
         return self
 
-    def hypotheses(self) -> Iterator[Hypothesis]:
+    def hypotheses(self, faults: NbestFaults | None = None) -> Iterator[Hypothesis]:
         """The hypotheses with the added features, duplicates among them; other lists are left out.
+
+        With `faults`, ill-formed lines are left out and collected there.
 
         Raises:
             InputError: as `iterate_hypotheses`; a column with too few or too many numbers, or something else there.
         """
-        return self.with_columns(iterate_hypotheses(self.path, self.style()))
+        columns = _named(self.added, "add_scores")
+        with ExitStack() as opened:
+            # Generators are closed, so that their files are.
+            streams = {name: iterate_lines(file) for name, file in columns.items()}
+            for stream in streams.values():
+                opened.enter_context(closing(cast(Any, stream)))
+            number = 0
+            for number, given in enumerate(iterate_hypotheses(self.path, self.style, faults), 1):
+                hypothesis = given
+                for name, stream in streams.items():
+                    hypothesis = self._with_column(hypothesis, name, next(stream, None), columns[name], number)
+                yield hypothesis
+            for name, stream in streams.items():
+                if next(stream, None) is not None:
+                    raise self._miscounted(columns[name], number + 1, f"more than {number} lines")
 
     def lists(self) -> Iterator[list[Hypothesis]]:
         """The hypotheses of each sentence in turn, merged with those of other lists, without what is dropped.
@@ -196,74 +383,51 @@ class NbestFile:
             InputError: as `hypotheses` and `by_sentence`; lists that do not fit together.
         """
         lists: Iterable[list[Hypothesis]] = by_sentence(self.hypotheses(), self.path)
-        others = self._named(self.others, "merge")
+        others = _named(self.others, "merge")
         if others:
             # Numbers of hypotheses belong to the list they were computed for.
             read = {name: replace(self, path=file, added=(), others=()).lists() for name, file in others.items()}
             lists = merged(lists, read, {"": self.path, **others})
-        return iter(lists) if self.duplicates == KEEP else self._without_duplicates(lists)
-
-    def with_columns(self, hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
-        """The hypotheses with the added features; raises InputError when counts differ."""
-        columns = self._named(self.added, "add_scores")
-        with ExitStack() as opened:
-            # Generators are closed, so that their files are.
-            streams = {name: iterate_lines(file) for name, file in columns.items()}
-            for stream in streams.values():
-                opened.enter_context(closing(cast(Any, stream)))
-            number = 0
-            for number, given in enumerate(hypotheses, 1):
-                hypothesis = given
-                for name, stream in streams.items():
-                    hypothesis = _with_column(hypothesis, name, next(stream, None), columns[name], number, self.path)
-                yield hypothesis
-            for name, stream in streams.items():
-                more = next(stream, None)
-                if more is not None:
-                    raise _miscounted(columns[name], number + 1, f"more than {number} lines", self.path)
-
-    def _without_duplicates(self, lists: Iterable[list[Hypothesis]]) -> Iterator[list[Hypothesis]]:
         dropped = 0
         for group in lists:
             first: dict[str, Hypothesis] = {}
-            for hypothesis in group:
-                first.setdefault(hypothesis.text, hypothesis)
-            dropped += len(group) - len(first)
-            yield list(first.values())
+            if self.duplicates == DROP:
+                for hypothesis in group:
+                    first.setdefault(hypothesis.text, hypothesis)
+                dropped += len(group) - len(first)
+            yield list(first.values()) or group
         if dropped and (told := (str(self.path), dropped)) not in _DROPPED:
             _DROPPED.add(told)
             log.info("%s: %d hypotheses of the same words dropped", *told)
 
-    def _named(self, pairs: Sequence[str], key: str) -> Mapping[str, str]:
-        found: dict[str, str] = {}
-        for pair in pairs:
-            name, sign, file = pair.partition("=")
-            if not (name and sign and file) or name in found or set(name) & set(" :|\t"):
-                raise InputError(f"{key} names a feature and its file", pair, f"{key}=[NAME=FILE,…]")
-            found[name] = file
-        return found
+    def _with_column(self, hypothesis: Hypothesis, name: str, text: str | None, file: str, number: int) -> Hypothesis:
+        if text is None:
+            raise self._miscounted(file, number, f"{number - 1} lines")
+        if any(name == known for known, _ in hypothesis.layout):
+            message = "a feature that the list has already"
+            raise InputError(message, name, "another name", file=self.path, line=hypothesis.line)
+        try:
+            return hypothesis.with_value(name, parse_float(text.strip(" \t\r"), LARGEST))
+        except ValueError as error:
+            expected = "one number a line, of the hypothesis of that place in the list"
+            raise InputError(str(error), text, expected, file=file, line=number) from error
+
+    def _miscounted(self, file: str, line: int, seen: str) -> InputError:
+        return InputError(
+            "not as many numbers as hypotheses",
+            seen,
+            f"one for each hypothesis of {self.path}, in its order",
+            "compute them from this very list",
+            file=file,
+            line=line,
+        )
 
 
-def _with_column(
-    hypothesis: Hypothesis, name: str, text: str | None, file: str, number: int, nbest: str | Path
-) -> Hypothesis:
-    if text is None:
-        raise _miscounted(file, number, f"{number - 1} lines", nbest)
-    if any(name == known for known, _ in hypothesis.layout):
-        raise InputError("a feature that the list has already", name, "another name", file=nbest, line=hypothesis.line)
-    try:
-        return hypothesis.with_value(name, parse_float(text.strip(" \t\r"), LARGEST))
-    except ValueError as error:
-        expected = "one number a line, of the hypothesis of that place in the list"
-        raise InputError(str(error), text, expected, file=file, line=number) from error
-
-
-def _miscounted(file: str, line: int, seen: str, nbest: str | Path) -> InputError:
-    return InputError(
-        "not as many numbers as hypotheses",
-        seen,
-        f"one for each hypothesis of {nbest}, in its order",
-        "compute them from this very list",
-        file=file,
-        line=line,
-    )
+def _named(pairs: Sequence[str], key: str) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, file = pair.partition("=")
+        if not (name and sign and file) or name in found or set(name) & set(" :|\t"):
+            raise InputError(f"{key} names a feature and its file", pair, f"{key}=[NAME=FILE,…]")
+        found[name] = file
+    return found

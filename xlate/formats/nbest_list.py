@@ -2,14 +2,16 @@
 
 A line is `id ||| text ||| features ||| total`. The total and the fields behind it (segmentation, word links) may be
 missing. Marian's alignments and word scores may stand before the features, and marks such as `|0-1|` between the words.
-Lists in other forms are read into the same hypotheses by `nbest_styles.py`.
+Lists in other forms are read into the same hypotheses by `nbest_file.py`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -31,27 +33,6 @@ class Span(NamedTuple):
 
     source: tuple[int, int]
     target: tuple[int, int]
-
-
-def without_marks(text: str) -> str:
-    """The words without the marks `|0-1|` that Moses and Joshua write behind each phrase.
-
-    Example:
-        >>> without_marks("taming |0-1| politicians |2-3|")
-        'taming politicians'
-    """
-    return _MARK.sub("", text).strip(" ") if "|" in text else text
-
-
-def marked_spans(text: str) -> list[Span]:
-    """The phrases of a text with `|0-1|` marks, in target order; none when there are no marks."""
-    spans: list[Span] = []
-    start = at = 0
-    for mark in _MARK.finditer(text):
-        end = start + len(split_tokens(text[at : mark.start()]))
-        spans.append(Span((int(mark[1]), int(mark[2]) + 1), (start, end)))
-        start, at = end, mark.end()
-    return spans
 
 
 Layout = tuple[tuple[str, int], ...]
@@ -108,30 +89,24 @@ class FeatureParser:
         if not places or places[0] > 0 or "=" in "".join(numbers):
             layout, numbers = _glued(tokens)
         else:
-            layout = self._spaced(tokens, places)
+            singles = self._singles
+            layout = tuple(
+                [
+                    singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
+                    for place, after in pairwise([*places, len(tokens)])
+                ]
+            )
         values = parse_floats(numbers, LARGEST)
         if values is None or len(dict(layout)) < len(layout) or not all(map(_COUNT, layout)):
             raise _fault(layout, numbers)
         if len(places) > 1 and layout == self._before:
-            self._remember(tokens, layout, places)
+            known = set(places)
+            self._length, self._layout = len(tokens), layout
+            self._label_places = itemgetter(*places)
+            self._value_places = itemgetter(*(place for place in range(len(tokens)) if place not in known))
+            self._labels = self._label_places(tokens)
         self._before = layout
         return layout, values
-
-    def _spaced(self, tokens: list[str], places: list[int]) -> Layout:
-        singles = self._singles
-        return tuple(
-            [
-                singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
-                for place, after in pairwise([*places, len(tokens)])
-            ]
-        )
-
-    def _remember(self, tokens: list[str], layout: Layout, places: list[int]) -> None:
-        known = set(places)
-        self._length, self._layout = len(tokens), layout
-        self._label_places = itemgetter(*places)
-        self._value_places = itemgetter(*(place for place in range(len(tokens)) if place not in known))
-        self._labels = self._label_places(tokens)
 
 
 class _Singles(dict[str, tuple[str, int]]):
@@ -217,7 +192,13 @@ class Hypothesis(NamedTuple):
 
     def spans(self) -> list[Span] | None:
         """The phrase segmentation in target order, None when the line has none."""
-        marked = marked_spans("".join(self.fields[1:2]))
+        text = "".join(self.fields[1:2])
+        marked: list[Span] = []
+        start = at = 0
+        for mark in _MARK.finditer(text):
+            end = start + len(split_tokens(text[at : mark.start()]))
+            marked.append(Span((int(mark[1]), int(mark[2]) + 1), (start, end)))
+            start, at = end, mark.end()
         pieces = None if marked else self._behind(_PIECE)
         if pieces is None:
             return marked or None
@@ -231,8 +212,8 @@ class Hypothesis(NamedTuple):
 
     def _behind(self, form: re.Pattern[str]) -> list[re.Match[str]] | None:
         """The pieces of the first field behind the total that holds nothing else than some of this form."""
-        for field in self.fields[self.features + 2 :]:
-            tokens = field.split()
+        for text in self.fields[self.features + 2 :]:
+            tokens = text.split()
             found = [match for match in map(form.fullmatch, tokens) if match is not None]
             if tokens and len(found) == len(tokens):
                 return found
@@ -255,10 +236,10 @@ class Hypothesis(NamedTuple):
 class Style:
     """How a list is written: fields with bars between them, or as derived classes say. An object goes through one file.
 
-    `expected` is what a line should look like, `remedy` what to do about one that does not. `lines` counts those read.
+    `expected` is what a line should look like, `remedy` what to do about one that does not.
     """
 
-    expected, remedy, lines = _EXPECTED, MEND, 0
+    expected, remedy = _EXPECTED, MEND
 
     def __init__(self) -> None:
         self._parser = FeatureParser()
@@ -269,7 +250,26 @@ class Style:
         Raises:
             ValueError: the line is ill-formed; the message says how.
         """
-        return parse_hypothesis(text, number, self._parser)
+        fields = tuple([field.strip(" ") for field in text.rstrip("\r").split(BAR)])
+        if len(fields) < 3:
+            # Joshua's lists of `"score text"` have no sentence numbers.
+            quoted = _QUOTED.fullmatch(text) if len(fields) == 1 else None
+            if quoted is None:
+                raise ValueError("too few fields")
+            return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_float(quoted[1], LARGEST), fields, 0)
+        try:
+            sentence = parse_int(fields[0])
+        except ValueError:
+            fault = "out of range" if fields[0].isdigit() else "no number"
+            raise ValueError(f"the sentence number is {fault}: {shown(fields[0])}") from None
+        place, layout, values = self._features(fields)
+        behind = fields[place + 1 :]
+        try:
+            total = parse_float(behind[0], LARGEST) if behind and behind[0] else None
+        except ValueError as error:
+            raise _bars_or(error, behind) from None
+        words = _MARK.sub("", fields[1]).strip(" ") if "|" in fields[1] else fields[1]
+        return Hypothesis(number, sentence, words, layout, values, total, fields, place)
 
     def end(self) -> Hypothesis | None:
         """The hypothesis that is complete at the end of the file, if any.
@@ -279,60 +279,87 @@ class Style:
         """
         return None
 
+    def _features(self, fields: tuple[str, ...]) -> tuple[int, Layout, list[float]]:
+        """The field of the features, its layout and values: the third field, or the first behind it where Marian's
+        alignments and word scores stand before the features.
+        """
+        place = _behind_word_scores(fields, 2)
+        try:
+            return place, *self._parser.parse(fields[place])
+        except ValueError as error:
+            if place > 2 or len(fields) <= 4 or not _SOFT.fullmatch(fields[2]):
+                raise _bars_or(error, fields[place + 1 :]) from None
+        place = _behind_word_scores(fields, 3)
+        return place, *self._parser.parse(fields[place])
+
+
+def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
+    """The next field that holds neither word scores nor, of a hypothesis without links, an empty alignment."""
+    while len(fields) > place + 1 and (
+        fields[place].startswith(WORD_SCORES) or (not fields[place] and "=" in fields[place + 1])
+    ):
+        place += 1
+    return place
+
+
+def _bars_or(error: ValueError, behind: Sequence[str]) -> ValueError:
+    """Why a field cannot be read: where features stand in a later field, bars in the text have moved them."""
+    for text in behind:
+        with suppress(ValueError):
+            FeatureParser().parse(text)
+            if "=" in text or ":" in text:
+                return ValueError(f"{BAR} inside the text")
+    return error
+
+
+@dataclass
+class NbestFaults:
+    """What was found while a list was read: how many lines it has, and what is wrong with each ill-formed one."""
+
+    lines: int = 0
+    errors: list[InputError] = field(default_factory=list)
+
 
 def iterate_hypotheses(
-    path: str | Path, style: Style | None = None, errors: list[InputError] | None = None
+    path: str | Path, style: Callable[[str], Style] = lambda _: Style(), faults: NbestFaults | None = None
 ) -> Iterator[Hypothesis]:
-    """Reads an n-best list, plain or gzip, one line at a time; `style` is how it is written, with bars by default.
+    """Reads an n-best list, plain or gzip, one line at a time; `style` says by the first line how it is written.
 
-    With `errors`, ill-formed lines are left out and what is wrong with each is added there.
+    With `faults`, ill-formed lines are left out and what is wrong with each is added there.
 
     Raises:
         InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
             number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
-    style, number = style or Style(), 0
+    form, number = None, 0
 
-    def refuse(seen: str, error: ValueError) -> None:
-        refusal = InputError(str(error), seen, style.expected, style.remedy, file=path, line=number)
-        if errors is None:
+    def refuse(seen: str, error: ValueError, form: Style) -> None:
+        refusal = InputError(str(error), seen, form.expected, form.remedy, file=path, line=number)
+        if faults is None:
             raise refusal from error
-        errors.append(refusal)
+        faults.errors.append(refusal)
 
     for number, raw in enumerate(iterate_lines(path, LONGEST_RECORD), 1):
         line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
-        style.lines = number
+        form = form or style(line)
+        if faults is not None:
+            faults.lines = number
         try:
-            found = style.line(line, number)
+            found = form.line(line, number)
         except ValueError as error:
-            refuse(line, error)
+            refuse(line, error, form)
             continue
         if found is not None:
             yield found
+    if form is None:
+        return
     try:
-        found = style.end()
+        found = form.end()
     except ValueError as error:
-        return refuse("the end of the file", error)
-    if found is not None:
-        yield found
-
-
-def parse_hypothesis(line: str, number: int, parser: FeatureParser) -> Hypothesis:
-    """One line.
-
-    Raises:
-        ValueError: the line is ill-formed; the message says how.
-    """
-    fields = tuple([field.strip(" ") for field in line.rstrip("\r").split(BAR)])
-    if len(fields) < 3:
-        return _quoted(line, number, fields)
-    sentence = _sentence(fields[0])
-    place, layout, values = _features(fields, parser)
-    try:
-        total = parse_float(fields[place + 1], LARGEST) if len(fields) > place + 1 and fields[place + 1] else None
-    except ValueError as error:
-        raise _bars_or(error, fields[place + 1 :]) from None
-    return Hypothesis(number, sentence, without_marks(fields[1]), layout, values, total, fields, place)
+        refuse("the end of the file", error, form)
+    else:
+        if found is not None:
+            yield found
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -398,65 +425,8 @@ def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path,
 
 
 def write_nbest(path: str | Path, hypotheses: Iterable[Hypothesis]) -> None:
-    """Writes hypotheses with their fields as they are; compressed with gzip when the name ends in .gz."""
-    write_lines(path, (format_hypothesis(hypothesis) for hypothesis in track(hypotheses, "writing n-best list")))
-
-
-def format_hypothesis(hypothesis: Hypothesis) -> str:
-    """The line of a hypothesis: its fields with ` ||| ` between them.
+    """Writes hypotheses with ` ||| ` between their fields; compressed with gzip when the name ends in .gz.
 
     Example: `0 ||| this is it ||| d: 0 lm: -4.5 ||| -14.6`
     """
-    return f" {BAR} ".join(hypothesis.fields)
-
-
-def _sentence(field: str) -> int:
-    try:
-        return parse_int(field)
-    except ValueError:
-        fault = "out of range" if field.isdigit() else "no number"
-        raise ValueError(f"the sentence number is {fault}: {shown(field)}") from None
-
-
-def _features(fields: tuple[str, ...], parser: FeatureParser) -> tuple[int, Layout, list[float]]:
-    """The field of the features, its layout and values: the third field, or the first behind it where Marian's
-    alignments and word scores stand before the features.
-    """
-    place = _behind_word_scores(fields, 2)
-    try:
-        return place, *parser.parse(fields[place])
-    except ValueError as error:
-        if place > 2 or len(fields) <= 4 or not _SOFT.fullmatch(fields[2]):
-            raise _bars_or(error, fields[place + 1 :]) from None
-    place = _behind_word_scores(fields, 3)
-    return place, *parser.parse(fields[place])
-
-
-def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
-    """The next field that holds neither word scores nor, of a hypothesis without links, an empty alignment."""
-    while len(fields) > place + 1 and (
-        fields[place].startswith(WORD_SCORES) or (not fields[place] and "=" in fields[place + 1])
-    ):
-        place += 1
-    return place
-
-
-def _bars_or(error: ValueError, behind: Sequence[str]) -> ValueError:
-    """Why a field cannot be read: where features stand in a later field, bars in the text have moved them."""
-    return ValueError(f"{BAR} inside the text") if any(map(_labelled, behind)) else error
-
-
-def _labelled(field: str) -> bool:
-    try:
-        FeatureParser().parse(field)
-    except ValueError:
-        return False
-    return "=" in field or ":" in field
-
-
-def _quoted(line: str, number: int, fields: tuple[str, ...]) -> Hypothesis:
-    """Reads Joshua's `"score text"`, which has no sentence numbers."""
-    quoted = _QUOTED.fullmatch(line) if len(fields) == 1 else None
-    if quoted is None:
-        raise ValueError("too few fields")
-    return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_float(quoted[1], LARGEST), fields, 0)
+    write_lines(path, (f" {BAR} ".join(hypothesis.fields) for hypothesis in track(hypotheses, "writing n-best list")))
