@@ -25,7 +25,7 @@ from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample
-from xlate.candidates.lists import DecodedList, chosen, listed, spread_within_lists, under_templates
+from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
 from xlate.candidates.nbest import nbest_arrays, nbest_candidates, write_nbest_store
 from xlate.candidates.store import CandidateStore
 from xlate.config.tune_schema import TUNERS as CONFIGS
@@ -273,12 +273,10 @@ def start_of(lists: CandidateBatch) -> Weights:
     return Weights(dense_D / spread_D, np.zeros(sparse_size(lists)), names)
 
 
-def with_references(found: Sequence[DecodedList]) -> CandidateBatch:
+def with_references(found: Sequence[CandidateBatch]) -> CandidateBatch:
     """Lists whose references are drawn from themselves."""
-    rng, rows = np.random.default_rng(4), []
-    for one in found:
-        c = int(rng.integers(0, len(one.dense_CD)))
-        rows.append(one.words_T[one.word_offsets_C1[c] : one.word_offsets_C1[c + 1]])
+    rng = np.random.default_rng(4)
+    rows = [one.words[int(rng.integers(0, len(one.dense_CD)))] for one in found]
     return listed(found, EncodedText.from_ids(rows), np.arange(len(found) + 1), words=True)
 
 
@@ -287,17 +285,17 @@ def sentences() -> list[list[str]]:
     return [random_words(rng, LENGTH) for _ in range(SENTENCES)]
 
 
-def block_hypotheses(decoder: AnySystem) -> list[DecodedList]:
+def block_hypotheses(decoder: AnySystem) -> list[CandidateBatch]:
     made, used = [], [name != "partition" for name in decoder.feature_names]
     for words in sentences():
         found, numbering = decoder.translate(words), Numbering(TARGET, words)
         rows = np.array([one.features_D[used] for one in found])
-        made.append(DecodedList.of_words([numbering.ids(one.words) for one in found], rows))
+        made.append(decoded(rows, EncodedText.from_ids(numbering.ids(one.words) for one in found)))
     return made
 
 
 @cache
-def blocks() -> list[DecodedList]:
+def blocks() -> list[CandidateBatch]:
     model, _ = model_and_arpa(11, others=False)
     return block_hypotheses(BlockDecoder(model, BlockSearch(beam=30, threshold=0.0, nbest=NBEST)))
 

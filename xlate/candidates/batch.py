@@ -21,6 +21,7 @@ from xlate.arrays.stored import StoredArrays
 from xlate.errors import InputError
 from xlate.features.index import NamedFeatures
 from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids, no_contexts
+from xlate.text.encoded import EncodedText
 
 FeatureDicts = Sequence[Sequence[Mapping[str, float]]]
 Gains = Sequence[Sequence[float | Sequence[float]]]
@@ -293,6 +294,17 @@ class CandidateBatch:
     def candidates(self) -> int:
         """The number of candidates C."""
         return len(self.dense_CD)
+
+    @property
+    def words(self) -> EncodedText:
+        """The target words of the candidates.
+
+        Raises:
+            ValueError: they were not kept.
+        """
+        if self.words_T is None or self.word_offsets_C1 is None:
+            raise ValueError("candidates without words cannot be told apart by them")
+        return EncodedText(self.words_T, self.word_offsets_C1)
 
     def __len__(self) -> int:
         """The number of instances I."""

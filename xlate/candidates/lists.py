@@ -14,13 +14,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Floats32, Ints, Ints32, Uints
-from xlate.arrays.ragged import joined_offsets, offsets_of, places_of, row_numbers
+from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
+from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex
@@ -44,52 +44,76 @@ class Draw:
         return (zlib.crc32(" ".join(words).encode()) + self.seed) % 2**31
 
 
-class DecodedList(NamedTuple):
-    """C translations of one sentence, best first or as they were drawn; sent from process to process.
+def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:
+    """C translations of one sentence with D floats, best first or as they were drawn: one instance without gains.
 
-    `dense_CD` are float features; `words_T` at `word_offsets_C1` the target words as `text.Numbering` numbers them.
-    What follows is None where there is nothing of the kind: the steps of the translations as parts, numbered within
-    the sentence, `parts_K` at `part_offsets_C1`; for each part the ids of its sparse features, or the unit it is; and
-    how often each translation was drawn (see `CandidateBatch`).
+    Words are numbered as `text.Numbering` numbers them.
     """
+    none_C1 = np.zeros(len(words) + 1, np.int64)
+    return CandidateBatch(
+        np.array([0, len(words)]),
+        np.asarray(features_CD, dtype=np.float32),
+        np.zeros((len(words), 0), np.float32),
+        none_C1,
+        np.zeros(0, np.int32),
+        word_offsets_C1=words.offsets_S1,
+        words_T=words.ids_T,
+    )
 
-    dense_CD: Floats32
-    word_offsets_C1: Ints
-    words_T: Ints32
-    part_offsets_C1: Ints | None = None
-    parts_K: Ints32 | None = None
-    id_offsets_P1: Ints | None = None
-    ids_N: Ints32 | None = None
-    unit_PU: Ints32 | None = None
-    between_offsets_P1: Ints | None = None
-    between_T: Ints32 | None = None
-    draws_C: Ints32 | None = None
 
-    @property
-    def parts(self) -> int:
-        """The number of parts P, 0 without."""
-        offsets_P1 = self.id_offsets_P1 if self.between_offsets_P1 is None else self.between_offsets_P1
-        return 0 if offsets_P1 is None else len(offsets_P1) - 1
+def of_no_words(columns: int) -> CandidateBatch:
+    """The one translation of a sentence without words, all its floats 0."""
+    return decoded(np.zeros((1, columns)), EncodedText.from_ids([np.zeros(0, np.int32)]))
 
-    @classmethod
-    def of_words(cls, words: Sequence[Ints32], features_CD: AnyFloats) -> DecodedList:
-        """Translations of which only words and float features are known."""
-        text = EncodedText.from_ids(words)
-        return cls(np.asarray(features_CD, dtype=np.float32), text.offsets_S1, text.ids_T)
+
+def with_steps(
+    found: CandidateBatch,
+    offsets_C1: Ints,
+    steps_K: Ints32,
+    *,
+    ids: tuple[Ints, Ints32] | None = None,
+    units: Ints32 | None = None,
+    between: tuple[Ints, Ints32] | None = None,
+) -> CandidateBatch:
+    """Translations of one sentence with their steps as parts, numbered within the sentence.
+
+    Args:
+        found: the C translations.
+        offsets_C1, steps_K: the steps of each.
+        ids: the sparse features of each of P parts, as offsets and ids; none without.
+        units: the unit that each part is, (P, U), where there are no ids yet.
+        between: more of each unit, as offsets and numbers; none without.
+    """
+    rows_P = units if ids is None else ids[0][1:]
+    assert rows_P is not None
+    nothing = np.zeros(len(rows_P) + 1, np.int64), np.zeros(0, np.int32)
+    id_offsets_P1, ids_N = nothing if ids is None else ids
+    between_offsets_P1, between_T = (None, None) if units is None else between or nothing
+    return replace(
+        found,
+        part_offsets_I1=np.array([0, len(rows_P)]),
+        candidate_part_offsets_C1=offsets_C1,
+        candidate_parts_K=steps_K,
+        part_id_offsets_P1=id_offsets_P1,
+        part_ids_N=ids_N,
+        unit_PU=units,
+        between_offsets_P1=between_offsets_P1,
+        between_T=between_T,
+    )
 
 
 def listed(
-    found: Sequence[DecodedList],
+    found: Sequence[CandidateBatch],
     references: EncodedText,
     reference_offsets_I1: Ints,
     sentence_I: Ints | None = None,
     *,
     words: bool = False,
 ) -> CandidateBatch:
-    """The lists of a text, with BLEU statistics as gains; plain when translations have no parts.
+    """The lists of a text, with BLEU statistics as gains.
 
     Args:
-        found: of I sentences.
+        found: the translations of each of I sentences; see `decoded`.
         references: numbered sentence by sentence as the translations are.
         reference_offsets_I1: which of them belong to each sentence.
         sentence_I: numbers of the sentences, when they are to be kept.
@@ -100,40 +124,18 @@ def listed(
     """
     if not found:
         raise InputError("no sentences", expected="one or more")
-    candidate_offsets_I1 = offsets_of([len(one.dense_CD) for one in found])
+    joined = CandidateBatch.joined(found)
     statistics_CK = list_statistics(
-        _joined(found, "words_T"),
-        _joined(found, "word_offsets_C1"),
-        candidate_offsets_I1,
+        joined.words.ids_T,
+        joined.words.offsets_S1,
+        joined.candidate_offsets_I1,
         references.ids_T,
         references.offsets_S1,
         reference_offsets_I1,
         ORDER,
     )
-    parts = offsets_of([one.parts for one in found])
-    two_level = found[0].part_offsets_C1 is not None
-    count = int(parts[-1]) if two_level else int(candidate_offsets_I1[-1])
-    joined = {name: _joined(found, name) for name in DecodedList._fields}
-    return CandidateBatch(
-        candidate_offsets_I1,
-        joined["dense_CD"],
-        statistics_CK.astype(np.float32),
-        np.zeros(count + 1, np.int64) if joined["id_offsets_P1"] is None else joined["id_offsets_P1"],
-        np.zeros(0, np.int32) if joined["ids_N"] is None else joined["ids_N"],
-        parts if two_level else None,
-        joined["part_offsets_C1"],
-        joined["parts_K"],
-        sentence_I=sentence_I,
-        **{name: joined[name] for name in ("draws_C", *UNITS, *(WORDS if words else ()))},
-    )
-
-
-def _joined(found: Sequence[DecodedList], name: str) -> Any:
-    """An array of all sentences, None where there is none."""
-    given = [getattr(one, name) for one in found]
-    if given[0] is None:
-        return None
-    return joined_offsets(given) if "offsets" in name else np.concatenate(given)
+    left_out: dict[str, Any] = {} if words else dict.fromkeys(WORDS)
+    return replace(joined, gain_CG=statistics_CK.astype(np.float32), sentence_I=sentence_I, **left_out)
 
 
 Hashes = Uints
@@ -223,13 +225,11 @@ def _keys(batch: CandidateBatch) -> NDArray[np.void]:
 
 def _word_hashes(batch: CandidateBatch) -> Hashes:
     """A hash of each candidate's target words."""
-    if batch.words_T is None or batch.word_offsets_C1 is None:
-        raise ValueError("candidates without words cannot be told apart by them")
-    lengths_C = np.diff(batch.word_offsets_C1)
-    place_T = _places_in_rows(batch.word_offsets_C1)
+    words = batch.words
+    place_T = _places_in_rows(words.offsets_S1)
     powers = _powers(1 + int(place_T.max(initial=0)))
-    terms_T = (batch.words_T.astype(np.uint64) + np.uint64(2)) * powers[place_T]
-    return _mixed(_sums(terms_T, batch.word_offsets_C1) + lengths_C.astype(np.uint64))
+    terms_T = (words.ids_T.astype(np.uint64) + np.uint64(2)) * powers[place_T]
+    return _mixed(_sums(terms_T, words.offsets_S1) + np.diff(words.offsets_S1).astype(np.uint64))
 
 
 def _part_hashes(batch: CandidateBatch) -> Hashes:
@@ -346,7 +346,7 @@ def under_templates(
     )
 
 
-def with_ids(lists: CandidateBatch, index: StructureFeatures) -> CandidateBatch:
+def with_ids(lists: CandidateBatch, index: BigramIndex | StructureFeatures) -> CandidateBatch:
     """Lists of units as lists of the ids of their features; new features get ids."""
     assert lists.unit_PU is not None
     return _of_ids(lists, index.of_units(lists.unit_PU))

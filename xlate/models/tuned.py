@@ -10,12 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints32
-from xlate.candidates.lists import DecodedList
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import decoded
 from xlate.features.structure import StructureFeatures
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
-from xlate.text.encoded import Numbering
+from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.vocabulary import Vocabulary
 
 # All sparse features together, as one float.
@@ -41,7 +42,7 @@ class TunedSystem(Protocol):
     def growing(self) -> StructureFeatures | None:
         """What numbers sparse features where lists have units in place of ids, None elsewhere."""
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """At most `size` translations of each sentence with D features, best first, of different words."""
 
     def weighted(self, weights: Weights) -> AnySystem:
@@ -105,14 +106,14 @@ class TunedCosts:
         sparse_F = held.sparse_F * float(weights.dense_D[-1])
         return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """Lists without two hypotheses of the same words; the last feature is what it is at weight 1."""
         decoder = self.weighted(weights).with_search(nbest=size)
         scale = float(weights.dense_D[-1]) or 1.0
         for rows_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
             features_CD = rows_CD[:, : len(self.names)]
             features_CD[:, -1] /= scale
-            yield DecodedList.of_words(words, features_CD)
+            yield decoded(features_CD, EncodedText.from_ids(words))
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class TunedByFold:
         """That of the whole text, which all parts share."""
         return self.whole.growing
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """The lists of the systems that have not seen the sentences."""
         for fold, some in groupby(sentences, lambda words: self.fold_of[tuple(words)]):
             yield from self.parts[fold].hypotheses(weights, list(some), size)

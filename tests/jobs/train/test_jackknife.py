@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xlate.candidates.lists import DecodedList
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import decoded
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.loss_schema import FoldedListsConfig
 from xlate.jobs.systems.kind import FoldSystem
@@ -29,9 +30,9 @@ class ToyFolds:
         self.fold_I, self.identity, self.decoded = FOLD_I, "toy", list[tuple[int, int]]()
 
     def opened(self, fold: int, *_: object) -> FoldSystem:
-        def hypotheses(_: object, words: Sequence[str], draw: None) -> DecodedList:
+        def hypotheses(_: object, words: Sequence[str], draw: None) -> CandidateBatch:
             self.decoded.append((fold, int(words[0])))
-            return DecodedList.of_words([np.array([3], np.int32)], np.array([[10.0 * fold + int(words[0])]]))
+            return decoded(np.array([[10.0 * fold + int(words[0])]]), EncodedText.from_ids([np.array([3], np.int32)]))
 
         decoder: Any = SimpleNamespace(prepare=lambda _: None)
         return FoldSystem(decoder, hypotheses, ("f",), lambda lists: lists)

@@ -11,7 +11,8 @@ import pytest
 
 from tests.models.distortion.test_decoder import jumping
 from tests.models.small_models import TARGET, model_and_arpa, random_words
-from xlate.candidates.lists import DecodedList, Draw, listed, under_templates
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import Draw, listed, under_templates
 from xlate.errors import InputError
 from xlate.kernels.orientation import NEUTRAL
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
@@ -37,22 +38,21 @@ def units(name: str, derivation: Any) -> Counter[tuple[int, int]]:
     return Counter((max(step.predecessor, -1) if asked else -1, step.unit) for step, asked in pairs)
 
 
-def check(name: str, decoder: Any, words: list[str], found: list[Any], made: DecodedList) -> None:
+def check(name: str, decoder: Any, words: list[str], found: list[Any], made: CandidateBatch) -> None:
     """What arrays say of the derivations, in their order."""
     numbering, columns = Numbering(TARGET, words), len(decoder.weights.dense_D)
     used_D = decoder.weights_D[:columns] != 0
-    assert made.part_offsets_C1 is not None
-    assert made.parts_K is not None
+    assert made.candidate_part_offsets_C1 is not None
+    assert made.candidate_parts_K is not None
     assert made.unit_PU is not None
     assert len(found) == len(made.dense_CD) > 0
     assert len(np.unique(made.unit_PU, axis=0)) == len(made.unit_PU)
     for n, derivation in enumerate(found):
-        a, b = made.word_offsets_C1[n : n + 2]
-        assert made.words_T[a:b].tolist() == numbering.ids(derivation.words).tolist()
+        assert made.words[n].tolist() == numbering.ids(derivation.words).tolist()
         expected_D = derivation.features_D[:columns] * used_D
         np.testing.assert_allclose(made.dense_CD[n], expected_D, rtol=1e-5, atol=1e-5)
-        a, b = made.part_offsets_C1[n : n + 2]
-        assert Counter(map(tuple, made.unit_PU[made.parts_K[a:b]].tolist())) == units(name, derivation)
+        a, b = made.candidate_part_offsets_C1[n : n + 2]
+        assert Counter(map(tuple, made.unit_PU[made.candidate_parts_K[a:b]].tolist())) == units(name, derivation)
 
 
 @pytest.mark.parametrize("distinct", [True, False])

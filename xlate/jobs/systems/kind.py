@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     # Of training, which translating has no need of.
     from xlate.array_types import AnyArray, Ints
     from xlate.candidates.batch import CandidateBatch
-    from xlate.candidates.lists import DecodedList, UnitFeatures
+    from xlate.candidates.lists import UnitFeatures
     from xlate.features.index import FeatureIndex
     from xlate.models.tuned import TunedSystem
     from xlate.work.estimates import WithoutFold
@@ -219,7 +219,7 @@ class FoldSystem(NamedTuple):
     """
 
     decoder: AnySystem
-    hypotheses: Callable[..., DecodedList]
+    hypotheses: Callable[..., CandidateBatch]
     columns: Sequence[str]
     numbered: Callable[[CandidateBatch], CandidateBatch]
 

@@ -21,7 +21,7 @@ import numpy as np
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import DecodedList, Draw, UnitFeatures, listed, pool
+from xlate.candidates.lists import Draw, UnitFeatures, listed, pool
 from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.config.loss_schema import ListsConfig
@@ -140,7 +140,7 @@ class Jackknife:
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [self.work.training_sentence(s) for s in some.tolist()]
-            found: list[DecodedList] = []
+            found: list[CandidateBatch] = []
             decoded = each_sentence(system.decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():

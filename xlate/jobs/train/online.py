@@ -20,7 +20,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import DecodedList, spread_of_scores
+from xlate.candidates.lists import spread_of_scores
 from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
@@ -332,7 +332,7 @@ class ListsOfSentences:
     system: TunedSystem
     lists: NbestLists
     processes: int
-    _workers: Workers[DecodedList] | None = None
+    _workers: Workers[CandidateBatch] | None = None
     _shared: SharedWeights | None = None
 
     def decode(self, weights: Weights, rows: Ints, size: int) -> CandidateBatch:
@@ -347,11 +347,11 @@ class ListsOfSentences:
             found = self._side_by_side(weights, rows.tolist(), size)
         return self.lists.listed(found, rows.tolist())
 
-    def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[DecodedList]:
+    def _decoded(self, weights: Weights, rows: Sequence[int], size: int) -> list[CandidateBatch]:
         return list(self.system.hypotheses(weights, [self.lists.text.sources[i] for i in rows], size))
 
-    def _side_by_side(self, weights: Weights, rows: list[int], size: int) -> list[DecodedList]:
-        found: list[DecodedList] = []
+    def _side_by_side(self, weights: Weights, rows: list[int], size: int) -> list[CandidateBatch]:
+        found: list[CandidateBatch] = []
         if self._shared is None or self._shared.room < len(weights.sparse_F):
             self.__exit__()
             # The first sentence is decoded here, so that what is compiled when it is needed is compiled once.
@@ -369,7 +369,7 @@ class ListsOfSentences:
             found += self._workers.take()
         return found
 
-    def _work(self, size: int, rows: Sequence[Any]) -> list[DecodedList]:
+    def _work(self, size: int, rows: Sequence[Any]) -> list[CandidateBatch]:
         assert self._shared is not None
         return self._decoded(self._shared.get(), rows, size)
 

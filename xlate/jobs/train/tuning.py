@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from xlate.array_types import Bools, Floats32
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import DecodedList, listed
+from xlate.candidates.lists import listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import TUNERS
@@ -203,7 +202,7 @@ class NbestLists:
         Raises:
             StoppedDecodingError: `stop` said so.
         """
-        found: list[DecodedList] = []
+        found: list[CandidateBatch] = []
         translated = self.system.hypotheses(weights, self.text.sources, self.size)
         for one in track(translated, "decoding", total=len(self.text)):
             if self.stop():
@@ -211,7 +210,7 @@ class NbestLists:
             found.append(one)
         return self.listed(found, range(len(self.text)))
 
-    def listed(self, found: Sequence[DecodedList], sentences: Sequence[int]) -> CandidateBatch:
+    def listed(self, found: Sequence[CandidateBatch], sentences: Sequence[int]) -> CandidateBatch:
         """The lists of some sentences, given their hypotheses."""
         references = [self.references[i] for i in sentences]
         text = EncodedText.from_ids(row for rows in references for row in rows)
@@ -219,12 +218,12 @@ class NbestLists:
         others = [self._statistics(name, found, sentences) for name in self.objective.others]
         return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *others], axis=1)) if others else lists
 
-    def _statistics(self, name: str, found: Sequence[DecodedList], sentences: Sequence[int]) -> Floats32:
+    def _statistics(self, name: str, found: Sequence[CandidateBatch], sentences: Sequence[int]) -> Floats32:
         """The statistics of another measure, which is made from text."""
         keys = [
-            (name, i, " ".join(self.numberings[i].words(one.words_T[first:last])))
+            (name, i, " ".join(self.numberings[i].words(one.words[n])))
             for i, one in zip(sentences, found, strict=True)
-            for first, last in pairwise(one.word_offsets_C1.tolist())
+            for n in range(one.candidates)
         ]
         wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
         if wanted:

@@ -7,14 +7,15 @@ once for all of them. The readable form are the derivations.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.lists import DecodedList, Draw
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import Draw, decoded, of_no_words, with_ids, with_steps
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import k_best_paths, sample_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
@@ -25,11 +26,12 @@ from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
 from xlate.search.space import END_LABEL
+from xlate.text.encoded import EncodedText
 
 
 def with_units(
     decoder: AnyBlockSystem, words: Sequence[str], draw: Draw | None = None, used_D: Bools | None = None
-) -> DecodedList:
+) -> CandidateBatch:
     """The n-best list of a sentence, or derivations that are drawn; units are pairs of a block and the one before.
 
     A float that is not among `used_D`, without these one without weight, is 0.
@@ -58,17 +60,12 @@ def with_units(
     floats_AD = decoder.step_floats(space, graph, label_A)
     floats_CD = np.add.reduceat(floats_AD, first_N, axis=0) if len(draws_C) else floats_AD[:0]
     parts_K, unit_PU = _units(decoder.blocks_of(space, label_A), decoder.asks(label_A), label_A >= 0, first_N)
-    return DecodedList(
-        np.where(decoder.weights.dense_D != 0 if used_D is None else used_D, floats_CD, 0.0).astype(np.float32),
-        offsets_of(np.diff(texts.offsets_O1)[labels_L])[offsets_N1],
-        texts.words_W[places_of(texts.offsets_O1, labels_L)],
-        part_offsets_C1=offsets_N1,
-        parts_K=parts_K,
-        unit_PU=unit_PU,
-        between_offsets_P1=np.zeros(len(unit_PU) + 1, dtype=np.int64),
-        between_T=np.zeros(0, dtype=np.int32),
-        draws_C=draws_C,
+    words_T = texts.words_W[places_of(texts.offsets_O1, labels_L)]
+    found = decoded(
+        np.where(decoder.weights.dense_D != 0 if used_D is None else used_D, floats_CD, 0.0),
+        EncodedText(words_T, offsets_of(np.diff(texts.offsets_O1)[labels_L])[offsets_N1]),
     )
+    return with_steps(replace(found, draws_C=draws_C), offsets_N1, parts_K, units=unit_PU)
 
 
 def _units(block_A: Ints32, asks_A: Bools, inner_A: Bools, first_N: Ints) -> tuple[Ints32, Ints32]:
@@ -110,26 +107,16 @@ class TunedBlocks(TunedCosts):
     def weighted(self, weights: Weights) -> AnySystem:
         return self.system.with_weights(weights)
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """Lists without two hypotheses of the same words, the ids of binary features beside each step."""
         decoder = self.weighted(weights).with_search(nbest=size)
         return each_sentence(decoder, partial(_with_ids, self.trained_D), sentences, self.processes)
 
 
-def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> DecodedList:
+def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:
     """The n-best list of a sentence with the ids of the binary features of its steps; floats but those used are 0."""
     if not words:
-        nothing = DecodedList.of_words([np.zeros(0, np.int32)], np.zeros((1, len(used_D))))
-        empty, offsets = np.zeros(0, np.int32), np.zeros(1, np.int64)
-        return nothing._replace(part_offsets_C1=offsets_of([0]), parts_K=empty, id_offsets_P1=offsets, ids_N=empty)
-    found = with_units(decoder, words, used_D=used_D)
-    assert found.unit_PU is not None
-    id_offsets_P1, ids_N = decoder.features.of_units(found.unit_PU)
-    return found._replace(
-        id_offsets_P1=id_offsets_P1,
-        ids_N=ids_N,
-        unit_PU=None,
-        between_offsets_P1=None,
-        between_T=None,
-        draws_C=None,
-    )
+        nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
+        return with_steps(of_no_words(len(used_D)), *nothing, ids=(nothing[0][:1], nothing[1]))
+    found = with_ids(with_units(decoder, words, used_D=used_D), decoder.features)
+    return replace(found, draws_C=None)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.array_types import Bools, Floats
-from xlate.candidates.lists import DecodedList
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import decoded
 from xlate.errors import InputError
 from xlate.models.context.lcs_moves import DELETED, DELETION, LM, NAMES, LatticeMoves, LcsModel, collect_lcs_options
 from xlate.models.context.lcs_settings import LcsSearch
@@ -21,6 +22,7 @@ from xlate.search.graph import SearchGraph
 from xlate.search.lattice_graph import LatticeArcs
 from xlate.search.processes import each_sentence
 from xlate.search.space import END_LABEL
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 __all__ = ["LcsDecoder", "LcsModel", "LcsSearch", "LcsStep"]
@@ -167,11 +169,11 @@ class TunedLcs(TunedCosts):
         dense_D[DELETION] *= -1.0
         return Weights(dense_D, np.zeros(0), self.system.feature_names)
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """Lists without two hypotheses of the same words."""
         decoder = self.weighted(weights).with_search(nbest=size)
         for features_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
-            yield DecodedList.of_words(words, features_CD)
+            yield decoded(features_CD, EncodedText.from_ids(words))
 
     def weighted(self, weights: Weights) -> AnySystem:
         return self.system.with_weights(weights)

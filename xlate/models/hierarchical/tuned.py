@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from xlate.array_types import Bools, Floats
-from xlate.candidates.lists import DecodedList
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import decoded, of_no_words, with_steps
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
 from xlate.kernels.memory.rows import distinct_rows
@@ -17,6 +18,7 @@ from xlate.models.hierarchical.lists import RuleList, label_words
 from xlate.models.hierarchical.model import COLUMNS, UNKNOWN
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 
@@ -64,7 +66,7 @@ class TunedRules:
         """The structure features whose weights are tuned."""
         return self.decoder.model.structure if self.tunes_sparse else None
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """Lists without two hypotheses of the same words."""
         decoder = self.weighted(weights).with_search(nbest=size)
         return each_sentence(decoder, with_facts if self.tunes_sparse else with_floats, sentences, self.processes)
@@ -76,43 +78,31 @@ class TunedRules:
         return self.decoder.with_weights(weights)
 
 
-def with_floats(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedList:
+def with_floats(decoder: HierarchicalDecoder, words: Sequence[str]) -> CandidateBatch:
     """The n-best list of a sentence with float features.
 
     Raises:
         InputError: a sentence of more words than the search can number.
     """
     if not words:
-        return DecodedList.of_words([np.zeros(0, np.int32)], np.zeros((1, decoder.model.size)))
+        return of_no_words(decoder.model.size)
     found = decoder.nbest_list(words)
     return _numbered(found, found.features_ND)
 
 
-def with_facts(decoder: HierarchicalDecoder, words: Sequence[str]) -> DecodedList:
+def with_facts(decoder: HierarchicalDecoder, words: Sequence[str]) -> CandidateBatch:
     """The same with the facts of derivations as units, and the sum of sparse features left at 0."""
-    empty = np.zeros(0, np.int32)
     if not words:
-        nothing = with_floats(decoder, words)
-        return nothing._replace(
-            part_offsets_C1=np.zeros(2, np.int64),
-            parts_K=empty,
-            unit_PU=np.zeros((0, FACT), np.int32),
-            between_offsets_P1=np.zeros(1, np.int64),
-            between_T=empty,
-        )
+        nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
+        return with_steps(of_no_words(decoder.model.size), *nothing, units=np.zeros((0, FACT), np.int32))
     found = decoder.nbest_list(words)
     listed, (fact_offsets_L1, facts_A5) = _numbered(found, found.floats_ND), found.facts
     # No row is all zeros, which would not be told apart from none.
     number_A, first_P = distinct_rows((facts_A5 + 1).astype(np.uint64))
-    return listed._replace(
-        part_offsets_C1=fact_offsets_L1[found.paths.offsets_N1],
-        parts_K=number_A - 1,
-        unit_PU=facts_A5[first_P],
-        between_offsets_P1=np.zeros(len(first_P) + 1, np.int64),
-        between_T=empty,
-    )
+    steps = fact_offsets_L1[found.paths.offsets_N1], number_A - 1
+    return with_steps(listed, *steps, units=facts_A5[first_P])
 
 
-def _numbered(found: RuleList, features_ND: Floats) -> DecodedList:
+def _numbered(found: RuleList, features_ND: Floats) -> CandidateBatch:
     offsets_L1, words_W = label_words(found.moves, found.paths.labels_L)
-    return DecodedList(features_ND.astype(np.float32), offsets_L1[found.paths.offsets_N1], words_W)
+    return decoded(features_ND, EncodedText(words_W, offsets_L1[found.paths.offsets_N1]))

@@ -9,12 +9,14 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, Bools, Floats
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.candidates.lists import DecodedList, Draw
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import Draw, decoded, of_no_words, with_steps
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 
@@ -71,7 +73,7 @@ class TunedPhrases:
         """None: what features there are is known."""
         return
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[DecodedList]:
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """Lists without two hypotheses of the same words, with steps as parts when sparse weights are tuned."""
         decoder = self.weighted(weights).with_search(nbest=size)
         return each_sentence(decoder, with_ids if self.tunes_sparse else with_floats, sentences, self.processes)
@@ -95,35 +97,31 @@ def with_sums(theta: Weights, model: PhraseModel) -> Weights:
     return replace(theta, dense_D=dense_D, dense_names=model.columns)
 
 
-def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> DecodedList:
+def with_floats(decoder: PhraseDecoder, words: Sequence[str]) -> CandidateBatch:
     """The n-best list of a sentence with float features, sums of sparse ones among them.
 
     Raises:
         InputError: a sentence of more words than the search can number.
     """
     if not words:
-        return _nothing(decoder)
+        return of_no_words(decoder.model.size)
     found = decoder.nbest_list(words)
     return _numbered(found, found.features_ND)
 
 
-def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> DecodedList:
+def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> CandidateBatch:
     """The same with sparse features as ids of the phrases, and their sums left at 0."""
     if not words:
         nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
-        return _nothing(decoder)._replace(
-            part_offsets_C1=nothing[0], parts_K=nothing[1], id_offsets_P1=nothing[0][:1], ids_N=nothing[1]
-        )
+        return with_steps(of_no_words(decoder.model.size), *nothing, ids=(nothing[0][:1], nothing[1]))
     found = decoder.nbest_list(words)
     assert found.model.sparse is not None
     parts = found.parts
-    offsets_P1, ids_N = found.model.sparse.ids(parts.applications, parts.groups)
-    return _numbered(found, found.floats_ND)._replace(
-        part_offsets_C1=found.paths.offsets_N1, parts_K=parts.part_L, id_offsets_P1=offsets_P1, ids_N=ids_N
-    )
+    ids = found.model.sparse.ids(parts.applications, parts.groups)
+    return with_steps(_numbered(found, found.floats_ND), found.paths.offsets_N1, parts.part_L, ids=ids)
 
 
-def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> DecodedList:
+def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> CandidateBatch:
     """The n-best list of a sentence, or derivations that are drawn, with units; sums of sparse features are left out.
 
     Raises:
@@ -139,27 +137,19 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     groups = parts.groups
     columns = [*vars(parts.applications).values(), groups.orientation_N]
     columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N, parts.start_P]
-    return _numbered(found, found.floats_ND[:, : None if sums is None else sums.start])._replace(
-        part_offsets_C1=found.paths.offsets_N1,
-        parts_K=parts.part_L,
-        unit_PU=np.stack(columns, axis=1).astype(np.int32),
-        between_offsets_P1=groups.between_offsets_N1,
-        between_T=np.asarray(groups.between_T, dtype=np.int32),
-        draws_C=draws_C,
+    listed = _numbered(found, found.floats_ND[:, : None if sums is None else sums.start])
+    return with_steps(
+        replace(listed, draws_C=draws_C),
+        found.paths.offsets_N1,
+        parts.part_L,
+        units=np.stack(columns, axis=1).astype(np.int32),
+        between=(groups.between_offsets_N1, np.asarray(groups.between_T, dtype=np.int32)),
     )
 
 
-def _numbered(found: PhraseList, features_CD: AnyFloats) -> DecodedList:
+def _numbered(found: PhraseList, features_CD: AnyFloats) -> CandidateBatch:
     options, paths = found.options, found.paths
     offsets_O1, ids_W = options.phrases.offsets_O1, target_ids(found.model, options)
     lengths_L = (offsets_O1[1:] - offsets_O1[:-1])[paths.labels_L]
-    return DecodedList(
-        features_CD.astype(np.float32),
-        offsets_of(lengths_L)[paths.offsets_N1],
-        ids_W[places_of(offsets_O1, paths.labels_L)],
-    )
-
-
-def _nothing(decoder: PhraseDecoder) -> DecodedList:
-    """The one translation of a sentence without words."""
-    return DecodedList.of_words([np.zeros(0, np.int32)], np.zeros((1, decoder.model.size)))
+    words_T = ids_W[places_of(offsets_O1, paths.labels_L)]
+    return decoded(features_CD, EncodedText(words_T, offsets_of(lengths_L)[paths.offsets_N1]))
