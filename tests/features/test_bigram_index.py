@@ -18,7 +18,6 @@ from tests.phrases.small_corpora import (
     texts,
 )
 from xlate.features.bigrams import BigramIndex, BlockNames, feature_keys
-from xlate.features.index import all_names
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.vocabulary import Vocabulary
@@ -61,14 +60,12 @@ def small() -> BigramIndex:
 
 def test_names_are_words_in_the_order_of_the_ids():
     index = small()
-    assert list(all_names(index)) == [
+    assert list(index.names(np.arange(len(index)))) == [
         "BB:im|in>das|the",
         "BB:im|in>das haus|the house",
         "BB:das|the>haus|house",
         "BB:das|the>|||",
     ]
-    assert index.id("BB:im|in>das haus|the house") == 1
-    assert index.id("BB:das|the>im|in") == -1
 
 
 def test_names_of_large_block_numbers_are_cut_at_the_right_bit():

@@ -14,7 +14,6 @@ from tests.models.small_models import model_and_arpa
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, matches_by_trial, tables, texts
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES, BigramIndex, Contexts, bigram_families, families_of, sides, split_key
-from xlate.features.index import all_names
 from xlate.kernels.features.block_features import bigrams_weight
 
 
@@ -51,7 +50,7 @@ def test_features_are_what_follows_itself_more_often_than_the_threshold(table, c
 
 def test_names_tell_the_family_and_the_words():
     index = BigramIndex.frequent(small().words, ["WB", "TP"], 0)
-    assert list(all_names(index)) == [
+    assert list(index.names(np.arange(len(index)))) == [
         "TP:in>the", "TP:in>the house", "TP:the>house", "TP:the>|", "WB:in>the", "WB:the>house", "WB:the>|",
     ]  # fmt: skip
 

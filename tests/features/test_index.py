@@ -18,7 +18,6 @@ from xlate.features.index import (
     FeatureIndex,
     GrowingFeatures,
     NamedFeatures,
-    all_names,
     family_of,
     ranges_of,
     signature,
@@ -58,14 +57,13 @@ def index(request: pytest.FixtureRequest) -> FeatureIndex:
 
 
 def test_names_lead_back_to_ids_that_are_dense_from_0(index: FeatureIndex) -> None:
-    names = list(all_names(index))
+    names = list(index.names(np.arange(len(index))))
     assert len(names) == len(set(names)) == len(index)
-    assert [index.id(name) for name in names] == list(range(len(index)))
-    assert index.id("no such feature") == index.id("") == -1
+    assert list(index.names(np.arange(len(index)), 0)) == names
 
 
 def test_names_come_in_the_order_asked_for(index: FeatureIndex) -> None:
-    names = list(all_names(index))
+    names = list(index.names(np.arange(len(index))))
     some = np.arange(len(index))[::-2].astype(np.int32)
     assert list(index.names(some)) == names[::-1][::2]
 
@@ -88,9 +86,9 @@ def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: P
     save_weights(tmp_path / "w", {"model": weights}, features={"model": index})
     file = load_weights(tmp_path / "w")
     stored = file.features["model"]
-    names = list(all_names(index))
+    names = list(index.names(np.arange(len(index))))
     assert signature(stored) == signature(index)
-    assert list(all_names(stored)) == names
+    assert list(stored.names(np.arange(len(stored)))) == names
     assert [stored.id(name) for name in names] == list(range(len(index)))
     assert file.fitting("model", index, tmp_path).sparse_F.tolist() == weights.sparse_F.tolist()
     families = [family for family, part in index.ranges for _ in range(part.start, part.stop)]
@@ -120,7 +118,7 @@ def test_a_growing_index_numbers_names_as_they_come(names: list[str], data: st.D
     assert ids == [first.index(name) for name in names]
     used = data.draw(st.sets(st.sampled_from(range(len(first))))) if first else set()
     frozen, new_id_F = index.frozen(used)
-    assert sorted(all_names(frozen)) == sorted(first[f] for f in used)
+    assert sorted(frozen.names(np.arange(len(frozen)))) == sorted(first[f] for f in used)
     assert new_id_F.tolist() == [frozen.id(name) for name in first]
     # What is frozen stays when the other one grows.
     index.add("".join(first) + "x")
@@ -131,6 +129,6 @@ def test_a_growing_index_numbers_names_as_they_come(names: list[str], data: st.D
 @given(st.sets(st.text(alphabet="a=:_b~ ", max_size=5)))
 def test_names_are_sorted_so_that_families_stay_together(names: set[str]) -> None:
     index = NamedFeatures.of(names)
-    families = [family_of(name) for name in all_names(index)]
+    families = [family_of(name) for name in index.names(np.arange(len(index)))]
     assert [family for family, _ in index.ranges] == list(dict.fromkeys(families))
     assert ranges_of(signature(index)) == index.ranges

@@ -63,8 +63,6 @@ def test_facts_have_the_features_of_the_definition(families):
     for row, fact in enumerate(facts.tolist()):
         found = [names[i] for i in ids[offsets[row] : offsets[row + 1]]]
         assert sorted(found) == sorted(expanded(features.templates, tuple(fact)))
-    assert features.id(names[7]) == 7
-    assert features.id("word_pair:all,all(no,such)") == -1
 
 
 def test_ids_stay_as_the_index_grows_and_unknown_ones_are_left_out():

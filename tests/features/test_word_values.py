@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tests.models.test_every_system import phrase, structured
-from xlate.features.index import NamedFeatures, spelled_names
 from xlate.features.word_values import every_word, word_classes
 from xlate.text.vocabulary import Vocabulary
 
@@ -31,13 +30,8 @@ def test_names_are_spelled_names_without_members() -> None:
         index = system.features
         assert index is not None
         ids = np.arange(len(index))
-        plain, spelled = list(index.names(ids)), list(spelled_names(index, ids, 2))
-        assert list(spelled_names(index, ids, 0)) == plain
+        plain, spelled = list(index.names(ids)), list(index.names(ids, 2))
+        assert list(index.names(ids, 0)) == plain
         for name, words in zip(plain, spelled, strict=True):
             assert ("{" in words) == (name != words)
         assert any("class2=1{" in name or "(1{" in name or ",1{" in name for name in spelled)
-
-
-def test_an_index_without_classes_gives_its_names() -> None:
-    index = NamedFeatures.of(["a=b", "c"])
-    assert list(spelled_names(index, np.arange(2), 3)) == list(index.names(np.arange(2)))

@@ -17,16 +17,20 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from xlate.array_types import AnyArray
 from xlate.errors import InputError
+from xlate.text.encoded import EncodedText
 from xlate.text.json_files import check_fields, read_json, write_json
 from xlate.text.lines import atomic_write, unreadable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 CHUNK = 1 << 22
 STEP, LEAST = 64, 128
@@ -169,6 +173,48 @@ HEADER = "header.json"
 Layout = Mapping[str, tuple[Any, int]]
 
 
+# How arrays of each short type are stored.
+DTYPES = {
+    "Ints": "<i8",
+    "Ints32": "<i4",
+    "Ints16": "<i2",
+    "Uints": "<u8",
+    "Floats": "<f8",
+    "Floats32": "<f4",
+    "Bools": "|b1",
+}
+
+
+def layout_of(kind: type[DataclassInstance]) -> tuple[Layout, Layout]:
+    """The arrays that a dataclass of arrays and texts is stored as: those that it always has, and those it may have.
+
+    A field's type says the dtype, the end of its name the dimensions: a letter or a number of columns for each, where 1
+    behind a letter means one more. A text is stored as ids and offsets. Other fields are no arrays.
+    """
+    always: dict[str, tuple[Any, int]] = {}
+    perhaps: dict[str, tuple[Any, int]] = {}
+    for field in fields(kind):
+        written, optional, _ = str(field.type).partition(" | ")
+        if written == "EncodedText":
+            always |= {f"{field.name}_ids": (DTYPES["Ints32"], 1), f"{field.name}_offsets": (DTYPES["Ints"], 1)}
+        elif written in DTYPES:
+            dimensions = len(field.name.rpartition("_")[2].replace("1", ""))
+            (perhaps if optional else always)[field.name] = DTYPES[written], dimensions
+    return always, perhaps
+
+
+def arrays_of(whole: DataclassInstance) -> dict[str, AnyArray]:
+    """The arrays that a dataclass of arrays and texts always has, as they are stored."""
+    arrays: dict[str, AnyArray] = {}
+    for field in fields(whole):
+        value = getattr(whole, field.name)
+        if field.type == "EncodedText":
+            arrays |= {f"{field.name}_ids": value.ids_T, f"{field.name}_offsets": value.offsets_S1}
+        elif field.type in DTYPES:
+            arrays[field.name] = value
+    return arrays
+
+
 @dataclass(frozen=True)
 class StoredArrays:
     """The arrays of a folder. By default they are memory-mapped, so that they may be larger than memory."""
@@ -180,6 +226,14 @@ class StoredArrays:
     def __getitem__(self, name: str) -> AnyArray:
         """The array with this name."""
         return self.arrays[name]
+
+    def fields(self) -> dict[str, Any]:
+        """The arrays and texts as the fields of the dataclass that `arrays_of` was given."""
+        values: dict[str, Any] = dict(self.arrays)
+        for ids in [name for name in values if name.endswith("_ids")]:
+            text = ids.removesuffix("_ids")
+            values[text] = EncodedText(values.pop(ids), values.pop(f"{text}_offsets"))
+        return values
 
     def number(self, name: str) -> int:
         """A whole number of 0 or more in the metadata.

@@ -4,9 +4,9 @@ Lists of the same sentences from several decodings become one list each, every c
 pooled this way, and several decodings of the training text.
 
 Lists say nothing of features, so text is decoded once for every set of them. The unit of a phrase model is a phrase in
-its place: the numbers of `Applications`, then the orientation and the four words of `Groups`, then where it begins in
-the sentence; the source words between a phrase and the group before it are `between_T`. That of a model over blocks is
-the block before and the block; that of a hierarchical model a fact of the structure of derivations.
+its place, with the columns of `phrase_sparse.STEP`; the source words between a phrase and the group before it are
+`between_T`. That of a model over blocks is the block before and the block; that of a hierarchical model a fact of the
+structure of derivations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex
-from xlate.features.phrase_sparse import Applications, Groups, SparseFeatures
+from xlate.features.phrase_sparse import STEP, SparseFeatures
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
@@ -313,9 +313,7 @@ def spread_of_scores(score_C: AnyArray, candidate_offsets_I1: Ints) -> float:
 
 
 # Columns of `unit_PU`.
-APPLICATION = slice(0, 7)
-PAIR, LENGTH = 0, 5
-ORIENTATION, TOP, START = 7, slice(8, 12), 12
+PAIR, LENGTH, START = (STEP.index(name) for name in ("pair", "source_length", "start"))
 UNITS_AT_A_TIME = 250_000
 # Sparse features that units have.
 UnitFeatures = SparseFeatures | BigramIndex | StructureFeatures
@@ -368,14 +366,9 @@ def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, 
     for first in range(0, len(lists.unit_PU), UNITS_AT_A_TIME):
         columns = lists.unit_PU[first : first + UNITS_AT_A_TIME]
         ends = lists.between_offsets_P1[first : first + len(columns) + 1]
-        first_s, last_s, first_t, last_t = columns.T[TOP]
-        offsets, ids = sparse.ids(
-            Applications(*columns.T[APPLICATION]),
-            Groups(
-                columns[:, ORIENTATION], first_s, last_s, first_t, last_t,
-                ends - ends[0], lists.between_T[ends[0] : ends[-1]],
-            ),
-        )  # fmt: skip
+        steps = dict(zip(STEP, columns.T, strict=True))
+        between = {"between_offsets": ends - ends[0], "between": lists.between_T[ends[0] : ends[-1]]}
+        offsets, ids = sparse.ids({**steps, **between})
         lengths.append(np.diff(offsets))
         found.append(ids)
     return offsets_of(np.concatenate(lengths)), np.concatenate(found)

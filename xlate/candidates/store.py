@@ -19,8 +19,17 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Ints
 from xlate.arrays.ranges import check_lengths, check_within
-from xlate.arrays.stored import HEADER, ArrayStream, StoredArrays, open_arrays, remedy_for, unusable, write_header
-from xlate.candidates.batch import BETWEEN, CONTEXTS, UNITS, WORDS, CandidateBatch, check_arrays
+from xlate.arrays.stored import (
+    HEADER,
+    ArrayStream,
+    StoredArrays,
+    layout_of,
+    open_arrays,
+    remedy_for,
+    unusable,
+    write_header,
+)
+from xlate.candidates.batch import CandidateBatch, check_arrays
 from xlate.errors import InputError
 from xlate.text.folders import WholeFolder, remove_folder, without_mark
 from xlate.text.json_files import Fields, check_fields
@@ -31,28 +40,8 @@ log = logging.getLogger(__name__)
 KIND = "candidate store"
 STRANGERS = without_mark(HEADER, f'"{KIND}"', r"header\.json|\w+\.npy|sparse_names\.gz")
 REMEDY = "name another folder"
-LAYOUT = {
-    "candidate_offsets_I1": ("<i8", 1),
-    "dense_CD": ("<f4", 2),
-    "gain_CG": ("<f4", 2),
-    "part_id_offsets_P1": ("<i8", 1),
-    "part_ids_N": ("<i4", 1),
-    "part_offsets_I1": ("<i8", 1),
-    "candidate_part_offsets_C1": ("<i8", 1),
-    "candidate_parts_K": ("<i4", 1),
-    "part_values_N": ("<f4", 1),
-    "base_C": ("<f4", 1),
-    "sentence_I": ("<i8", 1),
-    "draws_C": ("<i4", 1),
-    "unit_PU": ("<i4", 2),
-    "between_offsets_P1": ("<i8", 1),
-    "between_T": ("<i4", 1),
-    "word_offsets_C1": ("<i8", 1),
-    "words_T": ("<i4", 1),
-    "context_offsets_I1": ("<i8", 1),
-    "contexts_X": ("<i4", 1),
-}
-OPTIONAL = (*BETWEEN, "part_values_N", "base_C", "sentence_I", "draws_C", *UNITS, *WORDS, *CONTEXTS)
+REQUIRED, OPTIONAL = layout_of(CandidateBatch)
+LAYOUT = {**REQUIRED, **OPTIONAL}
 SHARDS = "shard-*"
 FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "metadata": dict}
 
@@ -202,7 +191,8 @@ class CandidateStore:
             InputError: as `open` does, naming the shard; or shards with other features or gains than the first.
         """
         opened = [
-            open_arrays(shard, KIND, LAYOUT, _check, optional=OPTIONAL, memory_map=memory_map) for shard in shards
+            open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), memory_map=memory_map)
+            for shard in shards
         ]
         for stored in opened:
             check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))

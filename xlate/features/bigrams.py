@@ -19,7 +19,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Ints, Ints32, Uints
 from xlate.errors import InputError
-from xlate.features.index import Numbers, Ranges, ids_by_name
+from xlate.features.index import Numbers, Ranges
 from xlate.kernels.features.block_features import SIDE_BITS, BigramFamilies
 from xlate.kernels.memory.hashing import build_table
 from xlate.kernels.search.lattice_passes import arc_bigrams
@@ -257,12 +257,7 @@ class BigramIndex:
         ranges = family_ranges(self.keys_F)
         return [(family, ranges[family]) for family in FAMILIES if ranges[family].start < ranges[family].stop]
 
-    def id(self, name: str) -> int:
-        """The id of a feature, -1 when there is none of this name."""
-        return self._id_of.get(name, -1)
-
-    def names(self, ids: Numbers) -> Iterator[str]:
-        """The names of some features."""
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         return map(self.words.feature, self.keys_F[ids].tolist())
 
     def of_units(self, pairs_P2: Ints32) -> tuple[Ints, Ints32]:
@@ -274,7 +269,3 @@ class BigramIndex:
     def families(self) -> BigramFamilies:
         """What every family sees of blocks, and the ids by key, ready to be looked up."""
         return bigram_families(self.words.blocks, self.keys_F)
-
-    @cached_property
-    def _id_of(self) -> dict[str, int]:
-        return ids_by_name(self)

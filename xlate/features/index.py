@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -32,19 +32,8 @@ class FeatureIndex(Protocol):
     def ranges(self) -> Ranges:
         """Families with the ids of their features, in the order of the ids; together they are all ids, each once."""
 
-    def id(self, name: str) -> int:
-        """The id of the first feature of this name, -1 when there is none."""
-
-    def names(self, ids: Numbers) -> Iterator[str]:
-        """The names of some features, in the order of `ids`."""
-
-
-@runtime_checkable
-class ClassedIndex(Protocol):
-    """An index whose features know words by their classes."""
-
-    def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
-        """The names of some features, with so many words of a class behind its name."""
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
+        """The names of some features, in the order of `ids`, with so many words behind the name of each word class."""
 
 
 def signature(index: FeatureIndex) -> list[tuple[str, int]]:
@@ -60,21 +49,6 @@ def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
         ranges.append((family, slice(end, end + size)))
         end += size
     return ranges
-
-
-def spelled_names(index: FeatureIndex, ids: Numbers, members: int) -> Iterator[str]:
-    """The names of some features, with so many words behind the name of each word class."""
-    return index.spelled(ids, members) if isinstance(index, ClassedIndex) else index.names(ids)
-
-
-def all_names(index: FeatureIndex) -> Iterator[str]:
-    """The names of all features in the order of their ids."""
-    return index.names(np.arange(len(index)))
-
-
-def ids_by_name(index: FeatureIndex) -> dict[str, int]:
-    """The id of every name; where words that hold bars give two features one name, that of the first."""
-    return {name: feature for feature, name in reversed(list(enumerate(all_names(index))))}
 
 
 _FAMILY = re.compile(r"[^=:_]*")
@@ -115,13 +89,12 @@ class NamedFeatures:
         """The id of a feature, -1 when there is none of this name."""
         return self._id_of.get(name, -1)
 
-    def names(self, ids: Numbers) -> Iterator[str]:
-        """The names of some features."""
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         return (self.names_F[feature] for feature in ids.tolist())
 
     @cached_property
     def _id_of(self) -> dict[str, int]:
-        return ids_by_name(self)
+        return {name: feature for feature, name in enumerate(self.names_F)}
 
 
 class GrowingFeatures:

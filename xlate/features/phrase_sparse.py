@@ -8,7 +8,7 @@ group of phrases on top of the shift-reduce stack, the source words in between, 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError
-from xlate.features.index import Numbers, Ranges, ids_by_name
+from xlate.features.index import Numbers, Ranges
 from xlate.features.word_values import WordValues
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import Vocabulary
@@ -30,6 +30,8 @@ WORD_PAIR, BIGRAM, LENGTHS = "word_pair", "target_bigram", "lengths"
 PLAIN = (*LOCAL_SOURCE, *LOCAL_TARGET, *PHRASES, WORD_PAIR, BIGRAM, LENGTHS)
 GROUP = (*GROUP_SOURCE, *GROUP_TARGET)
 LONGEST = 7
+# Word values of families that do not look at words.
+NO_WORDS = WordValues("", np.zeros(0, np.int32), ())
 ORIENTATIONS = {3: ("M", "S", "D"), 5: ("M", "S", "DL", "DR", "MG")}
 # Word pairs are made only of word values with at most so many kinds: all pairs of all words would be too many.
 MOST_PAIRED = 2000
@@ -51,8 +53,8 @@ class Family:
     crossed: int
     first: int
     size: int
-    left: WordValues | None = None
-    right: WordValues | None = None
+    left: WordValues = NO_WORDS
+    right: WordValues = NO_WORDS
 
     @property
     def end(self) -> int:
@@ -63,7 +65,7 @@ class Family:
     def name(self) -> str:
         """Kind, position and, where there are some, words, with colons between."""
         kind = "plain" if self.crossed == 1 else "reordering"
-        words = f":{self.left.name}" if self.left is not None else ""
+        words = f":{self.left.name}" if self.left.name else ""
         return f"{kind}:{self.position}{words}"
 
     def weights(self, sparse_F: Floats) -> Floats:
@@ -71,21 +73,12 @@ class Family:
         return sparse_F[self.first : self.end].reshape(self.size, self.crossed)
 
 
-@dataclass(frozen=True)
-class PhraseSizes:
-    """How many source phrases, target phrases and pairs a table has."""
-
-    source_phrase: int
-    target_phrase: int
-    pair: int
-
-
 def make_families(
     reordering: Sequence[str],
     plain: Sequence[str],
     source_values: Sequence[WordValues],
     target_values: Sequence[WordValues],
-    sizes: PhraseSizes,
+    table: PhraseTable,
     orientations: int,
 ) -> tuple[Family, ...]:
     """The families of templates, each position with every kind of word values, one behind the other.
@@ -99,7 +92,7 @@ def make_families(
     families: list[Family] = []
     for given, crossed in ((reordering, orientations), (plain, 1)):
         for position in given:
-            for left, right, size in _sizes(position, source_values, target_values, sizes):
+            for left, right, size in _sizes(position, source_values, target_values, table):
                 first = families[-1].end if families else 0
                 families.append(Family(position, crossed, first, size, left, right))
     if families and families[-1].end > np.iinfo(np.int32).max:
@@ -120,59 +113,32 @@ def check_templates(reordering: Sequence[str], plain: Sequence[str]) -> None:
 
 
 def _sizes(
-    position: str, source_values: Sequence[WordValues], target_values: Sequence[WordValues], sizes: PhraseSizes
-) -> list[tuple[WordValues | None, WordValues | None, int]]:
+    position: str, source_values: Sequence[WordValues], target_values: Sequence[WordValues], table: PhraseTable
+) -> list[tuple[WordValues, WordValues, int]]:
     """Word values of both sides, and the number of values, of each family of a position."""
-    if position in PHRASES:
-        return [(None, None, int(getattr(sizes, position)))]
-    if position == LENGTHS:
-        return [(None, None, LONGEST * LONGEST)]
+    whole = (len(table.source_phrases), len(table.target_phrases), len(table), LONGEST * LONGEST)
+    if position in (*PHRASES, LENGTHS):
+        return [(NO_WORDS, NO_WORDS, dict(zip((*PHRASES, LENGTHS), whole, strict=True))[position])]
     if position in (WORD_PAIR, BIGRAM):
         lefts = source_values if position == WORD_PAIR else target_values
         pairs = zip(lefts, target_values, strict=True)
         return [(a, b, a.size * b.size) for a, b in pairs if max(a.size, b.size) <= MOST_PAIRED]
     values = source_values if position in (*LOCAL_SOURCE, *GROUP_SOURCE) else target_values
-    return [(v, None, v.size) for v in values]
+    return [(v, NO_WORDS, v.size) for v in values]
 
 
 Rows = tuple[Ints, Ints]
 
 
-@dataclass(frozen=True)
-class Applications:
-    """N applications of phrase pairs: pair (-1 for a copied word), numbers of the first and last words, lengths."""
-
-    pair_N: Numbers
-    source_first_N: Numbers
-    source_last_N: Numbers
-    target_first_N: Numbers
-    target_last_N: Numbers
-    source_length_N: Numbers
-    target_length_N: Numbers
-
-    def take(self, rows: Ints) -> Applications:
-        """Some of them."""
-        return Applications(*(array[rows] for array in vars(self).values()))
-
-    def __len__(self) -> int:
-        return len(self.pair_N)
-
-
-@dataclass(frozen=True)
-class Groups:
-    """What is before each of N applications: its orientation, and the group on top of the shift-reduce stack.
-
-    First and last words of the group are word numbers, `<s>` where there is none; the last target word of the group is
-    the target word before the phrase. Source words in between lie at `between_offsets_N1` in `between_T`.
-    """
-
-    orientation_N: Numbers
-    source_first_N: Numbers
-    source_last_N: Numbers
-    target_first_N: Numbers
-    target_last_N: Numbers
-    between_offsets_N1: Ints
-    between_T: Numbers
+# What features see of a phrase wherever it is used: its pair (-1 for a copied word), and numbers of words.
+OWN = ("pair", *LOCAL_SOURCE, *LOCAL_TARGET, "source_length", "target_length")
+# The same of a step, with what is before it, and where it begins in the sentence. First and last words of the group on
+# top of the shift-reduce stack are word numbers, `<s>` where there is none; the last target word of the group is the
+# target word before the phrase.
+STEP = (*OWN, "orientation", *GROUP_SOURCE[:2], *GROUP_TARGET, "start")
+# These by name, (N,) each. The source words between a phrase and the group before it are `between`, those of step n
+# from place `between_offsets[n]` on.
+Steps = Mapping[str, Numbers]
 
 
 @dataclass(frozen=True)
@@ -219,68 +185,60 @@ class SparseFeatures:
             words.value_V
             for family in self.families
             if family.position in (*GROUP_TARGET, BIGRAM)
-            for words in (family.left, family.right if family.position == BIGRAM else None)
-            if words is not None
+            for words in ((family.left, family.right) if family.position == BIGRAM else (family.left,))
         ]
         if not columns:
             return np.ones(len(self.target.words), dtype=np.int32)
         return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32) + 1
 
-    def applications(self, pair_N: Numbers) -> Applications:
-        """Pairs of the table as applications."""
+    def of_pairs(self, pair_N: Numbers) -> Steps:
+        """What features see of pairs of the table wherever they are used."""
         table = self.table
         sources, targets = table.source_phrases, table.target_phrases
         source_N, target_N = table.source_B[pair_N], table.target_B[pair_N]
         begin_s, end_s = sources.offsets_S1[source_N], sources.offsets_S1[source_N + 1]
         begin_t, end_t = targets.offsets_S1[target_N], targets.offsets_S1[target_N + 1]
-        return Applications(
-            pair_N,
-            sources.ids_T[begin_s],
-            sources.ids_T[end_s - 1],
-            targets.ids_T[begin_t],
-            targets.ids_T[end_t - 1],
-            end_s - begin_s,
-            end_t - begin_t,
-        )
+        words = sources.ids_T[begin_s], sources.ids_T[end_s - 1], targets.ids_T[begin_t], targets.ids_T[end_t - 1]
+        return dict(zip(OWN, (pair_N, *words, end_s - begin_s, end_t - begin_t), strict=True))
 
-    def ids(self, applications: Applications, groups: Groups) -> tuple[Ints, Ints32]:
-        """The ids of each application where it stands, ascending: offsets (N+1) and ids."""
-        row, found, _ = self._rows_and_ids(applications, groups)
+    def ids(self, steps: Steps) -> tuple[Ints, Ints32]:
+        """The ids of each of N steps, ascending: offsets (N+1) and ids."""
+        row, found, _ = self._rows_and_ids(steps)
         order = np.lexsort((found, row))
-        return offsets_of(np.bincount(row, minlength=len(applications))), found[order].astype(np.int32)
+        return offsets_of(np.bincount(row, minlength=len(steps["pair"]))), found[order].astype(np.int32)
 
-    def sums(self, sparse_F: Floats, applications: Applications, groups: Groups) -> Floats:
-        """The summed weights of each application: by orientation and, last, of plain templates; (N, K + 1)."""
-        row, found, column = self._rows_and_ids(applications, groups)
+    def sums(self, sparse_F: Floats, steps: Steps) -> Floats:
+        """The summed weights of each step: by orientation and, last, of plain templates; (N, K + 1)."""
+        row, found, column = self._rows_and_ids(steps)
         width = self.orientations + 1
         cells = row * width + column
-        sums = np.bincount(cells, sparse_F[found], minlength=len(applications) * width)
+        sums = np.bincount(cells, sparse_F[found], minlength=len(steps["pair"]) * width)
         return np.asarray(sums, dtype=np.float64).reshape(-1, width)
 
-    def _rows_and_ids(self, applications: Applications, groups: Groups) -> tuple[Ints, Ints, Ints]:
-        """The application, the id, and the orientation or K, of every feature, family by family."""
+    def _rows_and_ids(self, steps: Steps) -> tuple[Ints, Ints, Ints]:
+        """The step, the id, and the orientation or K, of every feature, family by family."""
         rows, ids, columns = ([np.zeros(0, np.int64)] for _ in range(3))
         for family in self.families:
-            row, value = self._values(family, applications, groups)
+            row, value = self._values(family, steps)
             plain = family.crossed == 1
-            column = np.full(len(row), self.orientations) if plain else groups.orientation_N[row].astype(np.int64)
+            column = np.full(len(row), self.orientations) if plain else steps["orientation"][row].astype(np.int64)
             rows.append(row)
             ids.append(family.first + value if plain else family.first + value * family.crossed + column)
             columns.append(column)
         return np.concatenate(rows), np.concatenate(ids), np.concatenate(columns)
 
-    def local_scores(self, sparse_F: Floats, applications: Applications) -> tuple[Floats, Floats]:
-        """The summed weights of local features: of each orientation, (N, K), and of plain templates, (N,)."""
-        crossed_NK = np.zeros((len(applications), self.orientations))
-        plain_N = np.zeros(len(applications))
+    def local_scores(self, sparse_F: Floats, phrases: Steps) -> tuple[Floats, Floats]:
+        """The summed weights of features that see `OWN` of N phrases: by orientation, (N, K), and plain, (N,)."""
+        crossed_NK = np.zeros((len(phrases["pair"]), self.orientations))
+        plain_N = np.zeros(len(crossed_NK))
         for family in self.families:
             if family.position in GROUP or family.position == BIGRAM:
                 continue
             weights = family.weights(sparse_F)
-            # Testing for weights that are not 0 pays only where there are more applications than values.
-            if len(applications) > len(weights) and not weights.any():
+            # Testing for weights that are not 0 pays only where there are more phrases than values.
+            if len(plain_N) > len(weights) and not weights.any():
                 continue
-            row, value = self._local(family, applications)
+            row, value = self._values(family, phrases)
             scores, one_each = weights[value], family.position != WORD_PAIR
             if family.crossed > 1:
                 crossed_NK[row] += scores
@@ -295,7 +253,7 @@ class SparseFeatures:
         side = self.target if position in GROUP_TARGET else self.source
         scores_VK = np.zeros((len(side.words), self.orientations))
         for family in self.families:
-            if family.position == position and family.left is not None:
+            if family.position == position:
                 known = family.left.value_V >= 0
                 scores_VK[known] += family.weights(sparse_F)[family.left.value_V[known]]
         return scores_VK
@@ -305,20 +263,17 @@ class SparseFeatures:
         scores_RQ = np.zeros((len(before_R), len(first_Q)))
         for family in self.families:
             if family.position == BIGRAM:
-                assert family.left is not None
-                assert family.right is not None
                 left, right = family.left.value_V[before_R], family.right.value_V[first_Q]
                 known = (left[:, None] >= 0) & (right >= 0)
                 values = (left[:, None] * family.right.size + right)[known]
                 scores_RQ[known] += family.weights(sparse_F)[values, 0]
         return scores_RQ
 
-    def names(self, ids: Numbers) -> Iterator[str]:
-        """Features in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`."""
-        return self.spelled(ids, members=0)
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
+        """Features in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`.
 
-    def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
-        """The same with so many words of a class: `plain:source_first:class20=7{haus mann hund …}`."""
+        With so many members of a class: `plain:source_first:class20=7{haus mann hund …}`.
+        """
         ends = [family.end for family in self.families]
         for feature in ids.tolist():
             family = self.families[bisect_right(ends, feature)]
@@ -326,95 +281,67 @@ class SparseFeatures:
             text = f"{family.name}={self._label(family, value, members)}"
             yield text if family.crossed == 1 else f"{text},{ORIENTATIONS[self.orientations][o]}"
 
-    def id(self, name: str) -> int:
-        """The id of the first feature of this name, -1 when there is none.
-
-        The first question puts all features into words, which takes time where there are many.
-        """
-        return self._id_of.get(name, -1)
-
-    @cached_property
-    def _id_of(self) -> dict[str, int]:
-        return ids_by_name(self)
-
     def _label(self, family: Family, value: int, members: int) -> str:
         if family.position == LENGTHS:
             return f"{value // LONGEST + 1}-{value % LONGEST + 1}"
-        if family.left is not None and family.right is not None:
+        if family.position in (WORD_PAIR, BIGRAM):
             left, right = divmod(value, family.right.size)
             return f"{family.left.spelled(left, members)}|{family.right.spelled(right, members)}"
-        if family.left is not None:
+        if family.position not in PHRASES:
             return family.left.spelled(value, members)
-        source, target = self._phrase_words(family.position, value)
-        return "|".join(text for text in (source, target) if text is not None)
+        table, texts = self.table, list[str]()
+        for other, rows_B, phrases, words in (
+            ("target_phrase", table.source_B, table.source_phrases, self.source),
+            ("source_phrase", table.target_B, table.target_phrases, self.target),
+        ):
+            if family.position != other:
+                row = int(rows_B[value]) if family.position == "pair" else value
+                texts.append(" ".join(words.word(int(w)) for w in phrases[row]))
+        return "|".join(texts)
 
-    def _phrase_words(self, position: str, value: int) -> tuple[str | None, str | None]:
-        table, source, target = self.table, None, None
-        if position != "target_phrase":
-            row = int(table.source_B[value]) if position == "pair" else value
-            source = " ".join(self.source.word(int(w)) for w in table.source_phrases[row])
-        if position != "source_phrase":
-            row = int(table.target_B[value]) if position == "pair" else value
-            target = " ".join(self.target.word(int(w)) for w in table.target_phrases[row])
-        return source, target
-
-    def _values(self, family: Family, applications: Applications, groups: Groups) -> Rows:
-        if family.position == BIGRAM:
-            return self._bigrams(family, applications, groups)
-        if family.position == "between":
-            assert family.left is not None
-            row = row_numbers(groups.between_offsets_N1)
-            return _known(row, family.left.value_V[groups.between_T])
-        if family.position in GROUP:
-            assert family.left is not None
-            words_N = getattr(groups, family.position.removeprefix("top_") + "_N")
-            return _known(np.arange(len(words_N)), family.left.value_V[words_N])
-        return self._local(family, applications)
-
-    def _local(self, family: Family, applications: Applications) -> Rows:
-        position, table = family.position, self.table
+    def _values(self, family: Family, steps: Steps) -> Rows:
+        """The steps that have a feature of a family, and which of its values."""
+        position, table, left, right = family.position, self.table, family.left.value_V, family.right.value_V
+        every = np.arange(len(steps["pair"]))
         if position in PHRASES:
-            row = np.flatnonzero(applications.pair_N >= 0)
-            pairs = applications.pair_N[row]
+            row = np.flatnonzero(steps["pair"] >= 0)
+            pairs = steps["pair"][row]
             side = {"source_phrase": table.source_B, "target_phrase": table.target_B}.get(position)
             return row, np.asarray(pairs if side is None else side[pairs], dtype=np.int64)
         if position == LENGTHS:
-            lengths = [np.minimum(n, LONGEST) - 1 for n in (applications.source_length_N, applications.target_length_N)]
-            return np.arange(len(applications)), lengths[0].astype(np.int64) * LONGEST + lengths[1]
-        assert family.left is not None
+            lengths = [np.minimum(steps[name], LONGEST) - 1 for name in ("source_length", "target_length")]
+            return every, lengths[0].astype(np.int64) * LONGEST + lengths[1]
         if position == WORD_PAIR:
-            return self._word_pairs(family, applications)
-        return _known(np.arange(len(applications)), family.left.value_V[getattr(applications, f"{position}_N")])
+            row, sources, targets = self._linked(steps)
+            row, value = _both_known(row, left[sources], right[targets], family.right.size)
+            # Each value of a step once.
+            return np.divmod(np.unique(row * family.size + value), max(family.size, 1))
+        if position == BIGRAM:
+            before, first = left[steps["top_target_last"]], right[steps["target_first"]]
+            return _both_known(every, before, first, family.right.size)
+        row = row_numbers(steps["between_offsets"]) if position == "between" else every
+        return _both_known(row, left[steps[position]], np.zeros(1, np.int32), 1)
 
-    def _word_pairs(self, family: Family, applications: Applications) -> Rows:
-        """A value for each link inside a pair, a copied word linked to itself, each value of an application once."""
-        assert family.left is not None
-        assert family.right is not None
-        table, row = self.table, np.flatnonzero(applications.pair_N >= 0)
-        pairs = applications.pair_N[row].astype(np.int64)
+    def _linked(self, steps: Steps) -> tuple[Ints, Ints32, Ints32]:
+        """Step, source word and target word of each link inside a pair; a copied word is linked to itself."""
+        table, row = self.table, np.flatnonzero(steps["pair"] >= 0)
+        pairs = steps["pair"][row].astype(np.int64)
         places = places_of(table.link_offsets_B1, pairs)
         count = np.diff(table.link_offsets_B1)[pairs]
         source_begin = table.source_phrases.offsets_S1[table.source_B[pairs]]
         target_begin = table.target_phrases.offsets_S1[table.target_B[pairs]]
         sources = table.source_phrases.ids_T[np.repeat(source_begin, count) + table.link_source_K[places]]
         targets = table.target_phrases.ids_T[np.repeat(target_begin, count) + table.link_target_K[places]]
-        copied = np.flatnonzero(applications.pair_N < 0)
-        rows = np.concatenate([np.repeat(row, count), copied])
-        left = family.left.value_V[np.concatenate([sources, applications.source_first_N[copied]])].astype(np.int64)
-        right = family.right.value_V[np.concatenate([targets, applications.target_first_N[copied]])]
-        kept = (left >= 0) & (right >= 0)
-        both = rows[kept] * family.size + left[kept] * family.right.size + right[kept]
-        return np.divmod(np.unique(both), max(family.size, 1))
-
-    def _bigrams(self, family: Family, applications: Applications, groups: Groups) -> Rows:
-        assert family.left is not None
-        assert family.right is not None
-        left = family.left.value_V[groups.target_last_N].astype(np.int64)
-        right = family.right.value_V[applications.target_first_N]
-        row = np.flatnonzero((left >= 0) & (right >= 0))
-        return row, left[row] * family.right.size + right[row]
+        copied = np.flatnonzero(steps["pair"] < 0)
+        return (
+            np.concatenate([np.repeat(row, count), copied]),
+            np.concatenate([sources, steps["source_first"][copied]]),
+            np.concatenate([targets, steps["target_first"][copied]]),
+        )
 
 
-def _known(row: Ints, value: Numbers) -> Rows:
-    kept = value >= 0
-    return row[kept], value[kept].astype(np.int64)
+def _both_known(row: Ints, left: Numbers, right: Numbers, size: int) -> Rows:
+    """The rows in which both words have values, and the two as one value."""
+    kept = (left >= 0) & (right >= 0)
+    values = left.astype(np.int64) * size + right
+    return row[kept], values[kept]

@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Ints
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import Family, PhraseSizes, SparseFeatures, check_templates, make_families
+from xlate.features.phrase_sparse import Family, SparseFeatures, check_templates, make_families
 from xlate.features.word_values import WordValues, affixes, digit_shapes, every_word, frequent_words, word_classes
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes
@@ -72,8 +72,7 @@ def make_sparse_features(
         InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
     """
     sides = [[word_values(kind, side, classes_of) for kind in settings.words] for side in (source, target)]
-    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
-    families = make_families(settings.reordering, settings.plain, sides[0], sides[1], sizes, orientations)
+    families = make_families(settings.reordering, settings.plain, sides[0], sides[1], table, orientations)
     return SparseFeatures(families, orientations, table, source.vocabulary, target.vocabulary)
 
 

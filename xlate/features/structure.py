@@ -158,16 +158,11 @@ class StructureFeatures:
         """An index of some of the features, in that order."""
         return StructureFeatures(self.templates, self.described[ids].copy())
 
-    def id(self, name: str) -> int:
-        """The id of the first feature of this name, -1 when there is none."""
-        return next((feature for feature, own in enumerate(self.names(np.arange(len(self)))) if own == name), -1)
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
+        """Such as `word_pair:all,class50(haus,17)`: family, kinds, values.
 
-    def names(self, ids: Numbers) -> Iterator[str]:
-        """Such as `word_pair:all,class50(haus,17)`: family, kinds, values."""
-        return self.spelled(ids, members=0)
-
-    def spelled(self, ids: Numbers, members: int) -> Iterator[str]:
-        """The same with so many words of a class: `word_pair:all,class50(haus,17{house man dog …})`."""
+        With so many members of a class: `word_pair:all,class50(haus,17{house man dog …})`.
+        """
         for family_number, *kinds, a, b, c, d in self.described[ids].tolist():
             family = FAMILIES[family_number]
             first, second = (side[kind] for side, kind in zip(self.templates.sides(family), kinds, strict=True))

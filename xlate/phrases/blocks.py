@@ -12,24 +12,26 @@ import numpy as np
 from xlate.array_types import Bools, Floats32, Ints, Ints32, Uints
 from xlate.arrays.ragged import lengths_of
 from xlate.arrays.ranges import check_lengths, check_rising, check_within, pieces
-from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
+from xlate.arrays.stored import (
+    HEADER,
+    StoredArrays,
+    arrays_of,
+    check_seals,
+    layout_of,
+    open_arrays,
+    save_arrays,
+    seal_of,
+    unusable,
+)
 from xlate.errors import InputError
 from xlate.kernels.features.block_features import lexical_costs
-from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.memory.hashing import build_table, pair_keys
 from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.phrases.matching import Events, Matches
 from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable, phrase_pairs
 
 KIND = "block set"
-LAYOUT = {
-    "count_B": ("<i4", 1),
-    "left_B": ("<i4", 1),
-    "right_B": ("<i4", 1),
-    "bigram_keys_U": ("<u8", 1),
-    "bigram_count_U": ("<i4", 1),
-    "lexical_B": ("<f4", 1),
-}
 UNSEEN_COUNT = 0.5
 LEAST_ORIENTATION = 1e-7
 
@@ -62,7 +64,7 @@ class BlockSet:
             floor: the least p(s|T), which a source word gets that no word of the target phrase translates.
         """
         block_M = np.asarray(matches.block_M)
-        keys_E = _bigram_keys(block_M[events.predecessor_E], block_M[events.successor_E])
+        keys_E = pair_keys(block_M[events.predecessor_E], block_M[events.successor_E])
         bigram_keys_U, bigram_count_U = np.unique(keys_E, return_counts=True)
         return cls(
             table=table,
@@ -140,8 +142,7 @@ class BlockSet:
         directory = Path(directory)
         (directory / HEADER).unlink(missing_ok=True)
         self.table.save(directory / "table")
-        arrays = {name: getattr(self, name) for name in LAYOUT}
-        save_arrays(directory, KIND, arrays, {"table": seal_of(directory / "table", TABLE)})
+        save_arrays(directory, KIND, arrays_of(self), {"table": seal_of(directory / "table", TABLE)})
 
     @classmethod
     def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> BlockSet:
@@ -150,7 +151,7 @@ class BlockSet:
         Raises:
             InputError: another kind or version, a file that is missing or damaged, ids outside of their ranges.
         """
-        stored = open_arrays(directory, KIND, LAYOUT, _check)
+        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         check_seals(stored, table=TABLE)
         table = PhraseTable.load(stored.folder / "table", words)
         if len(table) != len(stored["count_B"]):
@@ -188,10 +189,6 @@ def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float
     }
 
 
-def _bigram_keys(predecessor_E: Ints32, successor_E: Ints32) -> Uints:
-    return (predecessor_E.astype(np.uint64) << np.uint64(32)) | successor_E.astype(np.uint64)
-
-
 def _count(blocks_X: Ints32, size: int) -> Ints32:
     return np.bincount(blocks_X, minlength=size).astype(np.int32)
 
@@ -206,6 +203,6 @@ def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
     total_V = np.bincount(source_K, weights=count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
     costs: Floats32 = lexical_costs(
-        phrase_pairs(table), build_table(_bigram_keys(source_K, target_K)), probability_K, floor
+        phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor
     )
     return costs

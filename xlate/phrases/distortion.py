@@ -20,14 +20,13 @@ from xlate.align.links import Links
 from xlate.array_types import Floats32, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, refuse
-from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
+from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.memory import check_memory
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID
 
 KIND = "set of jump costs"
-LAYOUT = {"inbound_VK": ("<f4", 2), "outbound_VK": ("<f4", 2)}
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Distortion:
 
     def save(self, directory: str | Path) -> None:
         """Writes the costs into a directory as a folder of arrays."""
-        save_arrays(directory, KIND, {name: getattr(self, name) for name in LAYOUT})
+        save_arrays(directory, KIND, arrays_of(self))
 
     @classmethod
     def load(cls, directory: str | Path, words: int | None = None) -> Distortion:
@@ -80,7 +79,7 @@ class Distortion:
         Raises:
             InputError: a file is missing or damaged, or of another number of words.
         """
-        stored = open_arrays(directory, KIND, LAYOUT, _check, memory_map=False)
+        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check, memory_map=False)
         if words is not None and len(stored["inbound_VK"]) != words:
             seen = f"costs of {len(stored['inbound_VK'])} words"
             raise unusable(stored.folder / "inbound_VK.npy", "costs of another vocabulary", seen, f"{words} words")

@@ -7,7 +7,7 @@ and on which side. Filters keep the sentence pairs and blocks that matter for a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from xlate.array_types import AnyArray, Bools, Ints, Ints8, Ints32
-from xlate.arrays.ragged import places_of_keys, row_numbers
+from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces
-from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
+from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
-from xlate.kernels.memory.hashing import HashTable, build_table
+from xlate.kernels.memory.hashing import HashTable, build_table, find_all, pair_keys
 from xlate.kernels.memory.trie import intern_rows
 from xlate.kernels.search.spans import find_rows
 from xlate.phrases.extract import PhraseCounts, number_phrases
@@ -30,7 +30,6 @@ from xlate.text.encoded import EncodedText, sides
 from xlate.text.vocabulary import UNKNOWN_ID
 
 KIND = "set of matches"
-LAYOUT = {"rows_M5": ("<i4", 2), "offsets_S1": ("<i8", 1)}
 BLOCK, SOURCE_START, SOURCE_END, TARGET_START, TARGET_END = range(5)
 LONGEST_SENTENCE = 32_767
 
@@ -71,7 +70,7 @@ class Matches:
     def save(self, directory: str | Path) -> None:
         """Writes the matches into a directory as a folder of arrays."""
         blocks = int(self.block_M.max(initial=-1)) + 1
-        save_arrays(directory, KIND, {name: getattr(self, name) for name in LAYOUT}, {"blocks": blocks})
+        save_arrays(directory, KIND, arrays_of(self), {"blocks": blocks})
 
     @classmethod
     def load(cls, directory: str | Path, blocks: int | None = None) -> Matches:
@@ -80,7 +79,7 @@ class Matches:
         Raises:
             InputError: a file is missing or damaged, or values are outside of their ranges.
         """
-        stored = open_arrays(directory, KIND, LAYOUT, _check)
+        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         if blocks is not None and stored.number("blocks") > blocks:
             seen = f"blocks up to number {stored.number('blocks') - 1}"
             raise unusable(stored.folder / "rows_M5.npy", "matches of other blocks", seen, f"numbers below {blocks}")
@@ -141,7 +140,7 @@ def phrase_finder(phrases: EncodedText) -> PhraseFinder:
 
 def pair_table(table: PhraseTable) -> HashTable:
     """Finds a block by its key (source phrase, target phrase)."""
-    return build_table((table.source_B.astype(np.uint64) << np.uint64(32)) | table.target_B.astype(np.uint64))
+    return build_table(pair_keys(table.source_B, table.target_B))
 
 
 @dataclass(frozen=True)
@@ -160,6 +159,15 @@ class Events:
     group_offsets_G1: Ints
     neutral_X: Ints32
 
+    @classmethod
+    def grouped(
+        cls, predecessor_E: Ints32, successor_E: Ints32, orientation_E: Ints8, new_E: AnyArray, neutral_X: Ints32
+    ) -> Events:
+        """Bigrams of which those marked begin a group."""
+        starts = np.flatnonzero(new_E)
+        offsets_G1 = np.append(starts, len(predecessor_E)).astype(np.int64)
+        return cls(predecessor_E, successor_E, orientation_E, predecessor_E[starts], offsets_G1, neutral_X)
+
     def __len__(self) -> int:
         """The number of bigrams E, neutral ones not counted."""
         return len(self.predecessor_E)
@@ -169,17 +177,9 @@ class Events:
         rows_E = matches.rows_M5[self.successor_E]
         span_E = rows_E[:, SOURCE_START].astype(np.int64) << 16 | rows_E[:, SOURCE_END]
         order = np.lexsort((span_E, self.predecessor_E))
-        predecessor_E, span_E = self.predecessor_E[order], span_E[order]
-        new = (np.diff(predecessor_E, prepend=-1) != 0) | (np.diff(span_E, prepend=-1) != 0)
-        starts = np.flatnonzero(new)
-        return replace(
-            self,
-            predecessor_E=predecessor_E,
-            successor_E=self.successor_E[order],
-            orientation_E=self.orientation_E[order],
-            group_G=predecessor_E[starts],
-            group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
-        )
+        columns = self.predecessor_E[order], self.successor_E[order], self.orientation_E[order]
+        new_E = (np.diff(columns[0], prepend=-1) != 0) | (np.diff(span_E[order], prepend=-1) != 0)
+        return Events.grouped(*columns, new_E, self.neutral_X)
 
 
 def collect_events(matches: Matches) -> Events:
@@ -188,20 +188,11 @@ def collect_events(matches: Matches) -> Events:
     b' is the predecessor of b when b begins on the target side where b' ends, and b stands directly right (o = R) or
     directly left (o = L) of b' on the source side.
     """
-    predecessor_E, successor_E, orientation_E = orientation_bigrams(
-        np.ascontiguousarray(matches.rows_M5), np.ascontiguousarray(matches.offsets_S1)
-    )
-    starts = np.flatnonzero(np.diff(predecessor_E, prepend=-1))
+    columns = orientation_bigrams(np.ascontiguousarray(matches.rows_M5), np.ascontiguousarray(matches.offsets_S1))
     has_predecessor = np.zeros(len(matches), dtype=bool)
-    has_predecessor[successor_E] = True
-    return Events(
-        predecessor_E=predecessor_E,
-        successor_E=successor_E,
-        orientation_E=orientation_E,
-        group_G=predecessor_E[starts],
-        group_offsets_G1=np.append(starts, len(predecessor_E)).astype(np.int64),
-        neutral_X=np.flatnonzero(~has_predecessor).astype(np.int32),
-    )
+    has_predecessor[columns[1]] = True
+    new_E = np.diff(columns[0], prepend=-1)
+    return Events.grouped(*columns, new_E, np.flatnonzero(~has_predecessor).astype(np.int32))
 
 
 def shared_substrings_filter(
@@ -269,32 +260,19 @@ class TableRows:
 
     def of(self, table: PhraseTable | PhraseCounts) -> WholeRows:
         """The rows of all phrases and pairs of another table."""
-        source_P = _rows(table.source_phrases, self._source_finder)
-        target_Q = _rows(table.target_phrases, self._target_finder)
-        keys_B = _pair_keys(source_P[table.source_B], target_Q[table.target_B])
-        keys, row = self._sorted_pairs
-        place_B = places_of_keys(keys, keys_B)
-        return WholeRows(source_P, target_Q, np.where(place_B >= 0, np.append(row, -1)[place_B], -1))
+        phrases = table.source_phrases, table.target_phrases
+        source_P, target_Q = (
+            find_rows(finder, np.asarray(text.ids_T), np.asarray(text.offsets_S1))
+            for finder, text in zip(self._finders, phrases, strict=True)
+        )
+        # What is not there has a number below 0, and makes a key that no pair has.
+        keys_B = pair_keys(source_P[table.source_B], target_Q[table.target_B])
+        return WholeRows(source_P, target_Q, find_all(self._pairs, keys_B).astype(np.int64))
 
     @cached_property
-    def _source_finder(self) -> PhraseFinder:
-        return phrase_finder(self.whole.source_phrases)
+    def _finders(self) -> tuple[PhraseFinder, PhraseFinder]:
+        return phrase_finder(self.whole.source_phrases), phrase_finder(self.whole.target_phrases)
 
     @cached_property
-    def _target_finder(self) -> PhraseFinder:
-        return phrase_finder(self.whole.target_phrases)
-
-    @cached_property
-    def _sorted_pairs(self) -> tuple[Ints, Ints]:
-        keys_B = _pair_keys(np.asarray(self.whole.source_B), np.asarray(self.whole.target_B))
-        order = np.argsort(keys_B, kind="stable")
-        return keys_B[order], order
-
-
-def _pair_keys(source_B: AnyArray, target_B: AnyArray) -> Ints:
-    keys: Ints = (source_B.astype(np.int64) << 32) | (target_B.astype(np.int64) & 0xFFFFFFFF)
-    return keys
-
-
-def _rows(phrases: EncodedText, finder: PhraseFinder) -> Ints:
-    return find_rows(finder, np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1))
+    def _pairs(self) -> HashTable:
+        return pair_table(self.whole)

@@ -22,7 +22,7 @@ from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.stored import ArrayStream
 from xlate.errors import InputError
-from xlate.kernels.counting.lexical import InnerLinks, lexical_weights, unlikely_words
+from xlate.kernels.counting.lexical import InnerLinks, unlikely_words
 from xlate.kernels.counting.rule_extraction import (
     ONE,
     CountedRows,
@@ -38,14 +38,10 @@ from xlate.kernels.counting.rule_extraction import (
 from xlate.kernels.counting.sides import PhrasePairs
 from xlate.phrases.extract import LONGEST, check_linked, number_nodes, number_phrases, sentence_links
 from xlate.phrases.table import (
-    DIRECT_LEXICAL,
-    DIRECT_PHRASE,
     GAP,
-    INVERSE_LEXICAL,
-    INVERSE_PHRASE,
     MOST_GAPS,
     RuleTable,
-    check_lexical,
+    four_scores,
     gaps_of,
     select_phrases,
     word_probabilities,
@@ -371,13 +367,8 @@ def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSetting
         counts.target_phrases.offsets_S1,
     )
     inverse_links = links._replace(source_K=links.target_K, target_K=links.source_K)
+    shares = counts.count_B / counts.source_count_B, counts.count_B / counts.target_count_B
     forward, backward = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
-    scores_B4 = np.empty((len(counts), 4))
-    scores_B4[:, INVERSE_PHRASE] = counts.count_B / counts.target_count_B
-    scores_B4[:, INVERSE_LEXICAL] = lexical_weights(pairs.inverse(), inverse_links, *backward, GAP)
-    scores_B4[:, DIRECT_PHRASE] = counts.count_B / counts.source_count_B
-    scores_B4[:, DIRECT_LEXICAL] = lexical_weights(pairs, links, *forward, GAP)
-    check_lexical(scores_B4, pairs)
     return RuleTable(
         source_sides=counts.source_sides,
         target_phrases=counts.target_phrases,
@@ -385,7 +376,7 @@ def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSetting
         target_B=counts.target_B,
         swapped_B=counts.swapped_B,
         count_B=counts.count_B,
-        scores_B4=scores_B4,
+        scores_B4=four_scores(pairs, (links, inverse_links), shares, (forward, backward), GAP),
         link_offsets_B1=links.offsets_X1,
         link_source_K=links.source_K,
         link_target_K=links.target_K,

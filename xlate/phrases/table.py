@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xlate.align.lexical import LexicalTable
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints16, Ints32, Uints
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
-from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays, unusable
+from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.lexical import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.counting.sides import PhrasePairs
-from xlate.kernels.memory.hashing import HashTable, build_table
+from xlate.kernels.memory.hashing import HashTable, build_table, pair_keys
 from xlate.kernels.memory.trie import take_rows
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID
 
 KIND = "phrase table"
-LAYOUT = {
-    "source_phrases_ids": ("<i4", 1),
-    "source_phrases_offsets": ("<i8", 1),
-    "target_phrases_ids": ("<i4", 1),
-    "target_phrases_offsets": ("<i8", 1),
-    "source_B": ("<i4", 1),
-    "target_B": ("<i4", 1),
-    "count_B": ("<f8", 1),
-    "scores_B4": ("<f8", 2),
-    "link_offsets_B1": ("<i8", 1),
-    "link_source_K": ("<i2", 1),
-    "link_target_K": ("<i2", 1),
-    "source_count_P": ("<f8", 1),
-    "target_count_Q": ("<f8", 1),
-}
 # Columns of scores.
 INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)
 
@@ -90,9 +73,9 @@ class PhraseTable:
         Raises:
             InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
         """
-        stored = open_arrays(directory, KIND, LAYOUT, _check)
+        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         check_words(stored, words)
-        return cls(**fields_of(stored, "source_phrases", "target_phrases"))
+        return cls(**stored.fields())
 
     def select(self, keep_B: Bools) -> PhraseTable:
         """The pairs marked true, with the phrases they use; scores and phrase counts stay as they are."""
@@ -113,27 +96,6 @@ class PhraseTable:
             source_count_P=self.source_count_P[source_rows],
             target_count_Q=self.target_count_Q[target_rows],
         )
-
-
-def arrays_of(table: Any) -> dict[str, NDArray[np.generic]]:
-    """The arrays of a table, a dataclass of arrays and texts, as they are stored."""
-    arrays: dict[str, NDArray[np.generic]] = {}
-    for field in fields(table):
-        value = getattr(table, field.name)
-        if isinstance(value, EncodedText):
-            arrays[f"{field.name}_ids"] = value.ids_T
-            arrays[f"{field.name}_offsets"] = value.offsets_S1
-        else:
-            arrays[field.name] = value
-    return arrays
-
-
-def fields_of(stored: StoredArrays, *texts: str) -> dict[str, Any]:
-    """The fields of a stored table, some of which are texts; the inverse of `arrays_of`."""
-    values: dict[str, Any] = dict(stored.arrays)
-    for name in texts:
-        values[name] = EncodedText(values.pop(f"{name}_ids"), values.pop(f"{name}_offsets"))
-    return values
 
 
 def words_of(source: EncodedText, target: EncodedText) -> dict[str, int]:
@@ -171,15 +133,12 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
     count_B = counts.count_B.astype(np.float64)
     source_count_P = np.bincount(counts.source_B, weights=count_B, minlength=len(counts.source_phrases))
     target_count_Q = np.bincount(counts.target_B, weights=count_B, minlength=len(counts.target_phrases))
-    scores_B4, pairs = np.empty((len(counts), 4)), phrase_pairs(counts)
+    pairs = phrase_pairs(counts)
     links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
     turned = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
-    backward = word_probabilities(lexical, inverse=True)
-    scores_B4[:, INVERSE_PHRASE] = count_B / target_count_Q[counts.target_B]
-    scores_B4[:, INVERSE_LEXICAL] = lexical_weights(pairs.inverse(), turned, *backward, NO_GAP)
-    scores_B4[:, DIRECT_PHRASE] = count_B / source_count_P[counts.source_B]
-    scores_B4[:, DIRECT_LEXICAL] = lexical_weights(pairs, links, *word_probabilities(lexical), NO_GAP)
-    check_lexical(scores_B4, pairs)
+    shares = count_B / source_count_P[counts.source_B], count_B / target_count_Q[counts.target_B]
+    words = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
+    scores_B4 = four_scores(pairs, (links, turned), shares, words, NO_GAP)
     places = places_of(counts.link_offsets_X1, counts.shape_B)
     return PhraseTable(
         source_phrases=counts.source_phrases,
@@ -208,12 +167,28 @@ def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
     )
 
 
-def check_lexical(scores_B4: Floats, pairs: PhrasePairs) -> None:
-    """Checks that no lexical weight of B pairs is NaN.
+def four_scores(
+    pairs: PhrasePairs,
+    links: tuple[InnerLinks, InnerLinks],
+    shares: tuple[Floats, Floats],
+    words: tuple[tuple[HashTable, Floats], tuple[HashTable, Floats]],
+    gap: int,
+) -> Floats:
+    """The scores of B pairs, (B, 4): relative frequencies, and lexical weights both ways.
+
+    Args:
+        pairs: over words and the number `gap` of non-terminals.
+        links: inside them as they weigh p(e|f), and as they weigh p(f|e), with sides exchanged.
+        shares: p(e|f) and p(f|e).
+        words: the probabilities of target and of source words; see `word_probabilities`.
 
     Raises:
-        InputError: one is.
+        InputError: the lexical table lacks a word pair that is linked inside a pair.
     """
+    scores_B4 = np.empty((len(pairs.source_B), 4))
+    scores_B4[:, DIRECT_PHRASE], scores_B4[:, INVERSE_PHRASE] = shares
+    scores_B4[:, DIRECT_LEXICAL] = lexical_weights(pairs, links[0], *words[0], gap)
+    scores_B4[:, INVERSE_LEXICAL] = lexical_weights(pairs.inverse(), links[1], *words[1], gap)
     wrong = np.flatnonzero(np.isnan(scores_B4).any(axis=1))
     if len(wrong):
         p, q = pairs.source_B[wrong[0]], pairs.target_B[wrong[0]]
@@ -225,6 +200,7 @@ def check_lexical(scores_B4: Floats, pairs: PhrasePairs) -> None:
             expected="a lexical table of the same corpus and links as the phrases",
             remedy="compute the lexical table again",
         )
+    return scores_B4
 
 
 def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> Floats:
@@ -244,9 +220,7 @@ def word_probabilities(lexical: LexicalTable, *, inverse: bool = False) -> tuple
 
 def lexical_keys(given_K: Ints32, word_K: Ints32) -> Uints:
     """Hash keys of word pairs; the numbers are raised by one so that NULL is 0."""
-    return ((given_K.astype(np.int64) + 1).astype(np.uint64) << np.uint64(32)) | (word_K.astype(np.int64) + 1).astype(
-        np.uint64
-    )
+    return pair_keys(given_K.astype(np.int64) + 1, word_K.astype(np.int64) + 1)
 
 
 def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
@@ -310,22 +284,6 @@ GAP = BEGIN_ID
 # The most non-terminals of a rule.
 MOST_GAPS = 2
 RULES = "rule table"
-RULE_LAYOUT = {
-    "source_sides_ids": ("<i4", 1),
-    "source_sides_offsets": ("<i8", 1),
-    "target_phrases_ids": ("<i4", 1),
-    "target_phrases_offsets": ("<i8", 1),
-    "source_B": ("<i4", 1),
-    "target_B": ("<i4", 1),
-    "swapped_B": ("|b1", 1),
-    "count_B": ("<f8", 1),
-    "scores_B4": ("<f8", 2),
-    "link_offsets_B1": ("<i8", 1),
-    "link_source_K": ("<i2", 1),
-    "link_target_K": ("<i2", 1),
-    "insertion_B": ("<i2", 1),
-    "deletion_B": ("<i2", 1),
-}
 
 
 @dataclass(frozen=True)
@@ -385,9 +343,9 @@ class RuleTable:
         Raises:
             InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
         """
-        stored = open_arrays(directory, RULES, RULE_LAYOUT, _check_rules)
+        stored = open_arrays(directory, RULES, layout_of(cls)[0], _check_rules)
         check_words(stored, words)
-        return cls(**fields_of(stored, "source_sides", "target_phrases"))
+        return cls(**stored.fields())
 
 
 def _check_rules(stored: StoredArrays) -> None:

@@ -68,7 +68,7 @@ class StoredFeatures:
         """The id of the first feature with a weight and this name, -1 when there is none."""
         return self._id_of.get(name, -1)
 
-    def names(self, ids: Numbers) -> Iterator[str]:
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         """The names of some features that have a weight.
 
         Raises:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import Applications, Groups
+from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.orientation import (
     DISCONTINUOUS,
     DISCONTINUOUS_LEFT,
@@ -138,38 +138,36 @@ def orientations(model: PhraseModel, words: int, steps: Sequence[Step]) -> Itera
 def sparse_ids(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Ints, Ints32]:
     """The sparse features of each of N phrases of a derivation: offsets (N+1), and ids ascending within a phrase."""
     assert model.sparse is not None
-    return model.sparse.ids(*applied(model, source, steps))
+    return model.sparse.ids(applied(model, source, steps))
 
 
-def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> tuple[Applications, Groups]:
+def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) -> Steps:
     """The phrases of a derivation as sparse features see them, and what is before each."""
     source_n = model.source_vocabulary.ids(source)
     first_n, last_n = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
     seen = list(orientations(model, len(source), steps))
     spans = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
     between = [_between(span, one.group) for span, one in zip(spans.tolist(), seen, strict=True)]
-    applications = Applications(
-        np.array([step.unit for step in steps], dtype=np.int64),
+    groups = [one.group for one in seen]
+    columns = [
+        [step.unit for step in steps],
         source_n[spans[:, 0]],
         source_n[spans[:, 1] - 1],
         first_n,
         last_n,
         spans[:, 1] - spans[:, 0],
-        np.array([len(step.target_words) for step in steps], dtype=np.int64),
-    )
-    groups = [one.group for one in seen]
-    return (
-        applications,
-        Groups(
-            np.array([one.backward for one in seen], dtype=np.int64),
-            np.array([BEGIN_ID if g is None else source_n[g.start] for g in groups], dtype=np.int64),
-            np.array([BEGIN_ID if g is None else source_n[g.end - 1] for g in groups], dtype=np.int64),
-            np.array([BEGIN_ID if g is None else first_n[g.first] for g in groups], dtype=np.int64),
-            np.concatenate([[BEGIN_ID], last_n[:-1]])[: len(steps)],
-            offsets_of(np.array([len(words) for words in between], dtype=np.int64)),
-            np.array([source_n[i] for words in between for i in words], dtype=np.int64),
-        ),
-    )
+        [len(step.target_words) for step in steps],
+        [one.backward for one in seen],
+        [BEGIN_ID if g is None else source_n[g.start] for g in groups],
+        [BEGIN_ID if g is None else source_n[g.end - 1] for g in groups],
+        [BEGIN_ID if g is None else first_n[g.first] for g in groups],
+        np.concatenate([[BEGIN_ID], last_n[:-1]])[: len(steps)],
+        spans[:, 0],
+    ]
+    found: dict[str, AnyInts] = {n: np.array(column, np.int64) for n, column in zip(STEP, columns, strict=True)}
+    found["between_offsets"] = offsets_of(np.array([len(words) for words in between], dtype=np.int64))
+    found["between"] = np.array([source_n[i] for words in between for i in words], dtype=np.int64)
+    return found
 
 
 def _between(span: list[int], group: Group | None) -> range:
@@ -249,7 +247,7 @@ def _add_sparse(
     model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], sparse_F: Floats, features_D: Floats
 ) -> None:
     assert model.sparse is not None
-    sums = model.sparse.sums(sparse_F, *applied(model, source, steps)).sum(axis=0)
+    sums = model.sparse.sums(sparse_F, applied(model, source, steps)).sum(axis=0)
     features_D[model.slots[SPARSE_REORDERING]] = sums[:-1]
     features_D[model.slots[SPARSE_PLAIN]] = sums[-1]
 

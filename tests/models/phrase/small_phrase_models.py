@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.models.phrase.definition import score_steps
 from tests.models.small_models import SOURCE, TARGET, random_arpa
-from xlate.features.phrase_sparse import REORDERING, PhraseSizes, SparseFeatures, make_families
+from xlate.features.phrase_sparse import REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step
@@ -103,8 +103,7 @@ def with_sparse(
     """The model with sparse features over words and random classes."""
     source, target = ([every_word(side.words), random_classes(rng, side.words)] for side in (SOURCE, TARGET))
     table = model.table
-    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
-    families = make_families(reordering, plain, source, target, sizes, model.orientations)
+    families = make_families(reordering, plain, source, target, table, model.orientations)
     return replace(model, sparse=SparseFeatures(families, model.orientations, table, SOURCE, TARGET))
 
 

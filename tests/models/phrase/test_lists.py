@@ -33,7 +33,7 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates, distin
     for length in (1, 4, 8, 66):
         words = random_words(rng, length)
         found = decoder.nbest_list(words)
-        offsets_P1, ids_M = model.sparse.ids(found.parts.applications, found.parts.groups)
+        offsets_P1, ids_M = model.sparse.ids(found.parts.steps)
         step = 0
         for derivation, target in zip(found.derivations(), words_of(decoder, words), strict=True):
             expected = score_steps(model, weights_D, words, derivation.steps, sparse_F)

@@ -17,7 +17,7 @@ from tests.models.phrase.small_phrase_models import (
 )
 from tests.models.small_models import random_words
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import PLAIN, REORDERING, PhraseSizes, SparseFeatures, make_families
+from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import every_word, frequent_words
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.moses import load_moses_model
@@ -175,8 +175,7 @@ def test_a_thousand_real_sentences_are_charged_what_their_features_weigh(shared_
     for vocabulary, phrases in zip(sides, (table.source_phrases, table.target_phrases), strict=True):
         counts = np.bincount(phrases.ids_T, minlength=len(vocabulary))
         values.append([every_word(vocabulary.words), frequent_words(vocabulary.words, counts, 80)])
-    sizes = PhraseSizes(len(table.source_phrases), len(table.target_phrases), len(table))
-    families = make_families(REORDERING, PLAIN, *values, sizes, 3)
+    families = make_families(REORDERING, PLAIN, *values, table, 3)
     model = replace(model, sparse=SparseFeatures(families, 3, table, *sides))
     weights_D = np.concatenate([weights_D, np.ones(4)])
     sparse_F = np.where(rng.random(len(model.sparse)) < 0.5, rng.normal(0, 0.02, size=len(model.sparse)), 0.0)

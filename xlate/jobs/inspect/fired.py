@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.features.index import spelled_names
 from xlate.jobs.inspect.weights import decimals
 from xlate.jobs.translate import Translation
 from xlate.models.derivation import Step
@@ -62,7 +61,7 @@ class FiredFeatures:
         for start, end in pairwise(offsets_N1.tolist()):
             counted = Counter(ids_A[start:end].tolist())
             kept = [feature for feature in counted if self._weights_F[feature]]
-            names = [] if self.index is None else spelled_names(self.index, np.array(kept, np.int64), MEMBERS)
+            names = [] if self.index is None else self.index.names(np.array(kept, np.int64), MEMBERS)
             fired = [
                 Fired(
                     self._families[bisect_right(self._ends, feature)],

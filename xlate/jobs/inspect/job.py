@@ -16,7 +16,7 @@ from rich.table import Table
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.features.index import signature, spelled_names
+from xlate.features.index import signature
 from xlate.jobs.context.inspection import inspect_context
 from xlate.jobs.inspect.fired import MEMBERS, Fired, FiredFeatures, StepFeatures, fired_title, phrase_text
 from xlate.jobs.inspect.weights import (
@@ -81,7 +81,7 @@ class InspectedRun:
                 self.without_members, index = error, None
             if index is not None and signature(index) == signature(self.weights.features[features[0].set_name]):
                 ids_A = np.array([feature.feature for feature in features], dtype=np.int64)
-                return list(spelled_names(index, ids_A, MEMBERS))
+                return list(index.names(ids_A, MEMBERS))
         return [feature.name for feature in features]
 
 

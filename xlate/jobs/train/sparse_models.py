@@ -176,7 +176,7 @@ def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
             remedy="train with sparse=local",
         )
     weights_D = np.array(weights.dense_D[:SIZE])
-    every = model.sparse.applications(np.arange(len(model.table)))
+    every = model.sparse.of_pairs(np.arange(len(model.table)))
     crossed_BK, plain_B = model.sparse.local_scores(weights.sparse_F, every)
     crossed_BK = crossed_BK * weights.dense_D[model.slots[SPARSE_REORDERING]]
     plain_B = plain_B * float(weights.dense_D[model.slots[SPARSE_PLAIN].start])

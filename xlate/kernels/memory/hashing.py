@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Ints, Ints32, Uints
+from xlate.array_types import AnyInts, Ints, Ints32, Uints
 from xlate.compiled import compiled, inlined
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -33,6 +33,11 @@ def build_table(keys_K: Uints) -> HashTable:
     if twice >= 0:
         raise ValueError(f"key {keys_K[twice]} at row {twice} stands twice or is the empty mark")
     return table
+
+
+def pair_keys(high_K: AnyInts, low_K: AnyInts) -> Uints:
+    """The keys that `pack` makes of K pairs of numbers."""
+    return (high_K.astype(np.uint64) << np.uint64(32)) | low_K.astype(np.uint64)
 
 
 @inlined

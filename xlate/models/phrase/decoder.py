@@ -183,7 +183,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         if self.model.sparse is None or not derivation.steps:
             return super().step_features(derivation)
         parts = list_of_steps(self.model, self.weights_D, derivation.source, derivation.steps).parts
-        return self.model.sparse.ids(parts.applications, parts.groups)
+        return self.model.sparse.ids(parts.steps)
 
     def explain(self, source: Sequence[str], derivation: Derivation[Step]) -> str:
         """Phrase by phrase, then weight × value of every feature, strongest first, then the sum.

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, places_of
-from xlate.features.phrase_sparse import Applications, Groups
+from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import (
@@ -46,15 +46,10 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 @dataclass(frozen=True)
 class Parts:
-    """P different phrases with what their sparse features look at, and which of them each of L steps is.
-
-    `start_P` is where each begins in the sentence.
-    """
+    """P different phrases with what their sparse features look at, and which of them each of L steps is."""
 
     part_L: Ints32
-    start_P: Ints
-    applications: Applications
-    groups: Groups
+    steps: Steps
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,7 @@ class PhraseList:
         model, features_ND = self.model, self.floats_ND
         if model.sparse is not None and self.sparse_F is not None and len(self.paths.labels_L):
             parts = self.parts
-            sums_PK = model.sparse.sums(self.sparse_F, parts.applications, parts.groups)
+            sums_PK = model.sparse.sums(self.sparse_F, parts.steps)
             sums_NK = self._summed(sums_PK[parts.part_L])
             features_ND[:, model.slots[SPARSE_REORDERING]] = sums_NK[:, :-1]
             features_ND[:, model.slots[SPARSE_PLAIN]] = sums_NK[:, -1:]
@@ -143,28 +138,16 @@ class PhraseList:
         high_P = np.maximum(np.where(right, start_P, np.maximum(begin_P, end_P)).astype(np.int64), low_P)
         between = np.stack([low_P, high_P], axis=1).reshape(-1)
         none_P = begin_P < 0
-        return Parts(
-            part_L,
-            np.asarray(start_P, np.int64),
-            Applications(
-                options.pair_O[option_P],
-                source_n[start_P],
-                source_n[end_P - 1],
-                options.first_O[option_P],
-                options.last_O[option_P],
-                (end_P - start_P).astype(np.int64),
-                np.diff(options.phrases.offsets_O1)[option_P],
-            ),
-            Groups(
-                oriented.backward_L[first_P],
-                np.where(none_P, BEGIN_ID, source_n[np.maximum(begin_P, 0)]),
-                np.where(none_P, BEGIN_ID, source_n[np.maximum(stop_P - 1, 0)]),
-                oriented.group_first_L[first_P],
-                oriented.last_L[first_P],
-                offsets_of(high_P - low_P),
-                source_n[places_of(between, np.arange(len(low_P)) * 2)],
-            ),
+        own = options.pair_O[option_P], source_n[start_P], source_n[end_P - 1], options.first_O[option_P]
+        lengths = end_P - start_P, np.diff(options.phrases.offsets_O1)[option_P]
+        top_P = (np.where(none_P, BEGIN_ID, source_n[np.maximum(place_P, 0)]) for place_P in (begin_P, stop_P - 1))
+        before = oriented.backward_L[first_P], *top_P, oriented.group_first_L[first_P], oriented.last_L[first_P]
+        steps: dict[str, AnyInts] = dict(
+            zip(STEP, (*own, options.last_O[option_P], *lengths, *before, start_P), strict=True)
         )
+        steps["between_offsets"] = offsets_of(high_P - low_P)
+        steps["between"] = source_n[places_of(between, np.arange(len(low_P)) * 2)]
+        return Parts(part_L, steps)
 
     def derivations(self) -> list[Derivation[Step]]:
         """All of them."""
@@ -285,7 +268,7 @@ def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
     offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M
     if model.sparse is not None:
         parts = listed.parts
-        offsets_P1, ids_M = model.sparse.ids(parts.applications, parts.groups)
+        offsets_P1, ids_M = model.sparse.ids(parts.steps)
         places, offsets_K1 = gathered(offsets_P1, parts.part_L[prefixes.offsets_N1[arcs + 1] - 1])
         lengths_A = np.zeros(len(listed), dtype=np.int64)
         lengths_A[arcs] = np.diff(offsets_K1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
-from xlate.features.phrase_sparse import Applications, SparseFeatures
+from xlate.features.phrase_sparse import OWN, SparseFeatures, Steps
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.memory.rows import distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
@@ -81,7 +81,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         size_S = model.unit_offsets_P1[rows + 1] - model.unit_offsets_P1[rows]
         static_B, crossed_BK = model.static_scores(weights_D, pair_B), None
         if model.sparse is not None and self.sparse_F is not None:
-            crossed_BK, plain_B = self.weighted(self.sparse_F, model.sparse.applications(pair_B))
+            crossed_BK, plain_B = self.weighted(self.sparse_F, model.sparse.of_pairs(pair_B))
             static_B = static_B + plain_B
         targets = model.target_phrases(pair_B)
         words_T = model.lm_number_V[targets.ids_T]
@@ -99,10 +99,10 @@ class RankedPhrases(Ranking[RankedPairs]):
         scores = static_B[kept], alone_B[kept], phrases, backward_RK, forward_RK
         return RankedPairs(pair_B[kept], *scores, first, last, more_RE), size_S
 
-    def weighted(self, sparse_F: Floats, applications: Applications) -> tuple[Floats, Floats]:
-        """What local sparse features of applications score in each orientation, (N, K), and in all, (N,)."""
+    def weighted(self, sparse_F: Floats, phrases: Steps) -> tuple[Floats, Floats]:
+        """What local sparse features of phrases score in each orientation, (N, K), and in all, (N,)."""
         assert self.model.sparse is not None
-        crossed_NK, plain_N = self.model.sparse.local_scores(sparse_F, applications)
+        crossed_NK, plain_N = self.model.sparse.local_scores(sparse_F, phrases)
         weights_D, slots = self.weights_D, self.model.slots
         return crossed_NK * weights_D[slots[SPARSE_REORDERING]], plain_N * float(weights_D[slots[SPARSE_PLAIN].start])
 
@@ -277,8 +277,8 @@ def _copies(ranked: RankedPhrases, words: list[str]) -> RankedPairs:
     static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
     if ranked.sparse_F is not None:
         one = np.ones(len(words), dtype=np.int64)
-        copied = Applications(np.full(len(words), COPIED), source, source, target, target, one, one)
-        backward, plain = ranked.weighted(ranked.sparse_F, copied)
+        copied = np.full(len(words), COPIED), source, source, target, target, one, one
+        backward, plain = ranked.weighted(ranked.sparse_F, dict(zip(OWN, copied, strict=True)))
         static += plain
     text = np.arange(len(words) + 1), model.lm.vocabulary.ids(words)
     no_forward = np.zeros((len(words), model.orientations))

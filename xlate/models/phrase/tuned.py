@@ -11,6 +11,7 @@ from xlate.array_types import AnyFloats, Bools, Floats
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, decoded, of_no_words, with_steps
+from xlate.features.phrase_sparse import STEP
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.lists import PhraseList, target_ids
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, UNKNOWN, WORD_PENALTY, PhraseModel
@@ -117,7 +118,7 @@ def with_ids(decoder: PhraseDecoder, words: Sequence[str]) -> CandidateBatch:
     found = decoder.nbest_list(words)
     assert found.model.sparse is not None
     parts = found.parts
-    ids = found.model.sparse.ids(parts.applications, parts.groups)
+    ids = found.model.sparse.ids(parts.steps)
     return with_steps(_numbered(found, found.floats_ND), found.paths.offsets_N1, parts.part_L, ids=ids)
 
 
@@ -134,16 +135,13 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
         found, drawn_C = decoder.drawn_list(words, draw.draws, draw.scale, draw.seed_of(words))
         draws_C = drawn_C.astype(np.int32)
     sums, parts = found.model.slots.get(SPARSE_REORDERING), found.told_apart()
-    groups = parts.groups
-    columns = [*vars(parts.applications).values(), groups.orientation_N]
-    columns += [groups.source_first_N, groups.source_last_N, groups.target_first_N, groups.target_last_N, parts.start_P]
     listed = _numbered(found, found.floats_ND[:, : None if sums is None else sums.start])
     return with_steps(
         replace(listed, draws_C=draws_C),
         found.paths.offsets_N1,
         parts.part_L,
-        units=np.stack(columns, axis=1).astype(np.int32),
-        between=(groups.between_offsets_N1, np.asarray(groups.between_T, dtype=np.int32)),
+        units=np.stack([parts.steps[name] for name in STEP], axis=1).astype(np.int32),
+        between=(parts.steps["between_offsets"].astype(np.int64), parts.steps["between"].astype(np.int32)),
     )
 
 
