@@ -16,11 +16,9 @@ from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
 from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights
-from xlate.search.beam import search_graph
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
-from xlate.search.lattice_oracle import oracle_example
-from xlate.search.space import Move, SearchSpace
+from xlate.search.beam import Move, SearchSpace, search_graph
+from xlate.search.graph import LatticeArcs, SearchGraph
+from xlate.search.oracle import oracle_example
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.tuning import Tuning, TuningSettings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,9 +28,8 @@ from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import chosen_arcs
-from xlate.search.space import SearchSpace
+from xlate.search.beam import SearchSpace
+from xlate.search.graph import SearchGraph, chosen_arcs
 
 EXACT = {"beam": None, "threshold": 0.0, "options": 2, "nbest": 10**6}
 SENTENCES = [["a"], ["a", "b"], ["b", "zz", "a"], ["d", "a", "b", "c"]]
@@ -228,7 +226,7 @@ def test_arcs_have_the_features_of_their_derivations(system: AnySystem) -> None:
             atol=1e-9,
         )
         assert again.translate(words)[0].score == pytest.approx(system.translate(words)[0].score)
-        for path in itertools.islice(nbest(lattice, distinct=False), 200):
+        for path in nbest(lattice, 200, distinct=False):
             arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)
             derivation = system.derivation(space, arcs.label_A.tolist())
             assert derivation.score == pytest.approx(path.score, abs=1e-9)

@@ -14,7 +14,7 @@ from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
-from xlate.search.lattice_oracle import oracle_example
+from xlate.search.oracle import oracle_example
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 
 TRAINED = [name for name in SYSTEMS if name not in ("block partition", "block swap")]

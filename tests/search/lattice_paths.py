@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats
-from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors
-from xlate.search.graph import SearchGraph
+from xlate.array_types import Floats
+from xlate.kernels.search.lattice_passes import arc_posteriors
+from xlate.search.graph import SearchGraph, linear_scores
 from xlate.search.lattice import Lattice, LatticePath
-from xlate.search.lattice_graph import linear_scores
-from xlate.search.lattice_oracle import OraclePath, OracleSearch, _ranked
-from xlate.search.nbest import best_paths
-from xlate.search.space import Words
+from xlate.search.oracle import OraclePath, OracleSearch, _ranked
 
 
-def nbest(lattice: Lattice, *, distinct: bool = True) -> Iterator[LatticePath]:
-    """All paths, best first, one by one; with `distinct` only the best one of those with the same words."""
-    return paths_by_score(lattice, lattice.graph, lattice.score_A, np.arange(len(lattice)), distinct=distinct)
-
-
-def paths_by_score(
-    lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, *, distinct: bool
-) -> Iterator[LatticePath]:
-    """Paths of a graph whose arcs stand for those of a lattice (`arc_B`), by the sum of `score_B`."""
-    nothing_N = np.zeros(graph.nodes)
-    labels_B = np.arange(len(score_B), dtype=np.int32)
-    search = SearchGraph(
-        graph.source_A, graph.target_A, labels_B, score_B, nothing_N, nothing_N.astype(np.int32), graph.nodes - 1
-    )
-
-    def words_of(label: int) -> Words:
-        return lattice.arc_words(int(arc_B[label]))
-
-    for _, labels in best_paths(search, words_of if distinct else None, newest_first=True):
-        yield lattice.path(arc_B[labels])
+def nbest(lattice: Lattice, most: int = 10**6, *, distinct: bool = True) -> list[LatticePath]:
+    """The best `most` paths, best first; with `distinct` only the best one of those with the same words."""
+    if distinct:
+        return lattice.first(most)
+    arcs, nodes = np.arange(len(lattice), dtype=np.int32), lattice.graph.nodes
+    # The last arc of a path has no label of its own in a list: it is the one from the last node but one to the goal.
+    last_N = np.zeros(nodes, dtype=np.int32)
+    last_N[lattice.graph.source_A] = arcs
+    nothing_N = np.zeros(nodes)
+    ends = lattice.graph.source_A, lattice.graph.target_A
+    found = SearchGraph(*ends, arcs, lattice.score_A, nothing_N, nothing_N.astype(np.int32), nodes - 1)
+    return [
+        lattice.path([*labels[:-1], last_N[lattice.graph.target_A[labels[-2]] if labels[1:] else 0]])
+        for _, labels in found.best_paths(most)
+    ]
 
 
 def count_paths(lattice: Lattice) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xlate.search.beam import Beam, BeamLimits, Hypothesis, prune, search_graph
-from xlate.search.space import Move, SearchSpace
+from xlate.search.beam import Beam, BeamLimits, Hypothesis, Move, SearchSpace, prune, search_graph
 
 
 class Space(SearchSpace):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -11,12 +10,12 @@ import pytest
 
 from tests.kernels.search.lattices import all_paths, is_empty, validated
 from tests.models.small_models import enumerate_all, model_and_arpa, random_words
-from tests.search.lattice_paths import count_paths, log_sum, nbest, paths_by_score, posteriors, rescored
+from tests.search.lattice_paths import count_paths, log_sum, nbest, posteriors, rescored
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.models.block.moves import float_totals
+from xlate.search.graph import chosen_arcs
 from xlate.search.lattice import first_paths
-from xlate.search.lattice_graph import chosen_arcs
 
 EXACT = BlockSearch(beam=None, threshold=0.0, options=3)
 MODES = ("mon", "swap", "swap_or")
@@ -34,7 +33,7 @@ def test_paths_are_all_derivations(mode):
         lattice = BlockDecoder(model, search).lattice(words)
         expected = enumerate_all(model, search, words, arpa)
         assert count_paths(lattice) == len(expected)
-        found = list(nbest(lattice, distinct=False))
+        found = nbest(lattice, distinct=False)
         assert [path.score for path in found] == pytest.approx([oracle.score for oracle in expected], abs=1e-5)
         assert sorted(path.words for path in found) == sorted(oracle.words for oracle in expected)
         scores = np.array([oracle.score for oracle in expected])
@@ -64,7 +63,7 @@ def test_fixed_scores_are_minus_the_normalizers():
     model, _ = model_and_arpa(5, others=False)
     decoder, words = BlockDecoder(model, replace(EXACT, partition="local", beam=20)), list("abcab")
     lattice, moves = decoder.lattice(words), decoder.space(words)
-    for path in itertools.islice(nbest(lattice, distinct=False), 100):
+    for path in nbest(lattice, 100, distinct=False):
         steps = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist()).steps
         expected = [-step.normalizer for step in steps]
         np.testing.assert_allclose(lattice.arcs.base_A[path.arcs], expected, atol=1e-9)
@@ -82,7 +81,7 @@ def test_a_path_has_the_features_of_its_derivation(mode):
         words = random_words(np.random.default_rng(seed), 5)
         lattice, moves = decoder.lattice(words), decoder.space(words)
         ids = {key: number for number, key in enumerate(model.feature_keys.tolist())}
-        for path in itertools.islice(nbest(lattice, distinct=False), 300):
+        for path in nbest(lattice, 300, distinct=False):
             derivation = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist())
             assert tuple(derivation.words) == path.words
             assert derivation.score == pytest.approx(path.score, abs=1e-9)
@@ -101,36 +100,30 @@ def test_a_path_has_the_features_of_its_derivation(mode):
 def test_nbest_is_the_decoders():
     for seed in range(4):
         model, _ = model_and_arpa(seed, others=False)
-        words = random_words(np.random.default_rng(seed), 5)
-        decoder = BlockDecoder(model, BlockSearch(nbest=30))
-        expected = decoder.translate(words)
-        found = list(
-            itertools.islice(
-                nbest(
-                    decoder.lattice(words),
-                ),
-                30,
-            )
-        )
+        decoder, words = BlockDecoder(model, BlockSearch(nbest=30)), random_words(np.random.default_rng(seed), 5)
+        expected, found = decoder.translate(words), nbest(decoder.lattice(words), 30)
         assert [path.words for path in found] == [tuple(derivation.words) for derivation in expected]
         assert [path.score for path in found] == pytest.approx([derivation.score for derivation in expected])
 
 
 @pytest.mark.parametrize("most", [1, 7, 10**6])
-def test_the_first_paths_are_those_of_the_readable_search(most):
+def test_the_first_paths_are_the_best_of_each_text(most):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         model, _ = model_and_arpa(seed, others=False)
         lattice = BlockDecoder(model, EXACT).lattice(random_words(rng, 4))
+        every = [lattice.path(arcs) for arcs in all_paths(lattice.graph)]
         # Under the scores of the model, and under others, as an oracle looks for paths.
         for scores_A in (lattice.score_A, rng.normal(size=len(lattice)), np.zeros(len(lattice))):
-            every = np.arange(len(lattice))
-            readable = paths_by_score(lattice, lattice.graph, scores_A, every, distinct=True)
-            expected = list(itertools.islice(readable, most))
-            found = first_paths(lattice, lattice.graph, scores_A, every, most)
-            assert [path.words for path in found] == [path.words for path in expected]
-            totals = [[scores_A[path.arcs].sum() for path in paths] for paths in (found, expected)]
-            assert totals[0] == pytest.approx(totals[1])
+            best: dict[tuple[str, ...], float] = {}
+            for path in every:
+                total = float(scores_A[path.arcs].sum())
+                best[path.words] = max(best.get(path.words, -math.inf), total)
+            found = first_paths(lattice, lattice.graph, scores_A, np.arange(len(lattice)), most)
+            totals = [float(scores_A[path.arcs].sum()) for path in found]
+            assert totals == pytest.approx(sorted(best.values(), reverse=True)[:most])
+            assert totals == pytest.approx([best[path.words] for path in found])
+            assert len({path.words for path in found}) == len(found)
             for path in found:
                 ends = lattice.graph.target_A[path.arcs]
                 assert ends[-1] == lattice.graph.nodes - 1
@@ -172,7 +165,7 @@ def test_derivations_of_words():
 def test_pruning_keeps_the_paths_near_the_best_one():
     model, _ = model_and_arpa(3, others=False)
     lattice = BlockDecoder(model, EXACT).lattice(list("abca"))
-    every = list(nbest(lattice, distinct=False))
+    every = nbest(lattice, distinct=False)
     sizes = [len(lattice)]
     for margin in (8.0, 3.0, 1.0, 0.0):
         pruned = lattice.pruned(margin)
@@ -186,12 +179,7 @@ def test_pruning_keeps_the_paths_near_the_best_one():
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) > 3
     assert count_paths(pruned) == 1
-    assert [
-        path.words
-        for path in nbest(
-            lattice.pruned(0.0, keep=every[-1].arcs),
-        )
-    ][-1] == every[-1].words
+    assert nbest(lattice.pruned(0.0, keep=every[-1].arcs))[-1].words == every[-1].words
 
 
 def test_the_example_of_a_lattice():

@@ -18,9 +18,9 @@ from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights
+from xlate.search.graph import chosen_arcs
 from xlate.search.lattice import Lattice
-from xlate.search.lattice_graph import chosen_arcs
-from xlate.search.lattice_oracle import oracle_example
+from xlate.search.oracle import oracle_example
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 
@@ -70,7 +70,7 @@ def test_one_step_is_the_difference_of_expectations():
     train, _, _, start = task(1)
     lattice = next(train.lattices(start))
     example = next(train.decode(start))
-    paths = list(nbest(lattice, distinct=False))
+    paths = nbest(lattice, distinct=False)
     features = []
     for path in paths:
         arcs = chosen_arcs(lattice.arcs, path.arcs, lattice.graph)

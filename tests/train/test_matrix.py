@@ -45,7 +45,7 @@ from xlate.models.phrase.tuned import with_ids
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.search.lattice_oracle import oracle_example
+from xlate.search.oracle import oracle_example
 from xlate.text.encoded import EncodedText, Numbering
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalSettings, GlobalTraining

@@ -296,8 +296,7 @@ def with_lattices(results: Iterable[Translation], folder: Path, kind: str, syste
     Raises:
         InputError: no such format, or a folder that is not ours.
     """
-    from xlate.formats.lattice import write_fst, write_slf, write_symbols
-    from xlate.search.lattice_words import spelled_out
+    from xlate.formats.lattice import spelled_out, write_fst, write_slf, write_symbols
 
     if kind not in KINDS:
         raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -17,14 +17,11 @@ from xlate.features.index import FeatureIndex
 from xlate.kernels.search.best_paths import sample_paths
 from xlate.models.derivation import Derivation, Span, Step, best_joined, nbest_line
 from xlate.scoring.weights import Weights
-from xlate.search.beam import BeamLimits, search_graph
-from xlate.search.graph import SearchGraph
+from xlate.search.beam import BeamLimits, ForcedSpace, SearchSpace, search_graph
+from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, useful_arcs
 from xlate.search.lattice import Lattice
-from xlate.search.lattice_graph import LatticeArcs, useful_arcs
-from xlate.search.nbest import best_paths
 from xlate.search.processes import each_sentence
 from xlate.search.settings import SearchSettings
-from xlate.search.space import END_LABEL, ForcedSpace, SearchSpace
 from xlate.text.tokens import cut
 from xlate.text.vocabulary import Vocabulary
 
@@ -172,8 +169,8 @@ class System(ABC, Generic[Space, Settings]):
 
     def nbest_labels(self, space: Space) -> list[list[int]]:
         """The labels of the `nbest` best paths through a space, best first."""
-        paths = best_paths(self.search_space(space, every_arc=True), space.words_of if self.search.distinct else None)
-        return [list(labels) for _, labels in islice(paths, self.search.nbest)]
+        graph, words_of = self.search_space(space, every_arc=True), space.words_of if self.search.distinct else None
+        return [labels for _, labels in graph.best_paths(self.search.nbest, words_of)]
 
     def drawn(self, words: Sequence[str], draws: int, scale: float, seed: int) -> tuple[list[Derivation[Any]], Ints]:
         """Derivations drawn from the search graph with shares of exp(scale · score), best first.

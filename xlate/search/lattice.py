@@ -25,8 +25,8 @@ from xlate.kernels.search.lattice_passes import (
     product,
     trimmed,
 )
-from xlate.search.lattice_graph import LatticeArcs, chosen_arcs
-from xlate.search.space import Words
+from xlate.search.beam import Words
+from xlate.search.graph import LatticeArcs, chosen_arcs
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.scoring.weights import Weights
-from xlate.search.workers import Workers
+from xlate.search.processes import Workers
 from xlate.train.checkpoint import STATE, Arrays, Checkpoint
 from xlate.train.online_learner import OnlineLearner
 from xlate.train.reporter import NullReporter, Reporter

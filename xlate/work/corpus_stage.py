@@ -19,7 +19,7 @@ from xlate.align.copies import copy_groups
 from xlate.arrays.stored import save_arrays
 from xlate.errors import InputError
 from xlate.progress import speak_in_fork, track
-from xlate.search.workers import Workers
+from xlate.search.processes import Workers
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.json_files import write_json

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from xlate.kernels.search.best_paths import GraphArcs, completion_scores, log_sums, sample_paths
+from xlate.kernels.search.best_paths import GraphArcs, Texts, completion_scores, k_best_paths, log_sums, sample_paths
 
 
 def best_from(node, goal, source, target, score) -> float:
@@ -103,3 +103,10 @@ def test_a_graph_without_a_goal_has_no_paths() -> None:
     assert offsets.tolist() == [0]
     assert not len(labels)
     assert not len(count_N)
+
+
+@pytest.mark.parametrize(("newest_first", "expected"), [(False, [1, 0, 2, 2]), (True, [0, 2, 2, 1])])
+def test_of_equal_paths_the_oldest_or_the_newest_goes_on(newest_first: bool, expected: list[int]) -> None:
+    arcs = [(0, 1, 0, 0.0), (0, 3, 1, 0.0), (1, 2, 2, 0.0), (2, 3, 2, 0.0), (3, 4, -1, 0.0)]
+    texts = Texts(np.arange(4), np.arange(3, dtype=np.int32), distinct=True, newest_first=newest_first)
+    assert k_best_paths(GraphArcs(*columns(arcs), 4, 5), texts, 9)[1].tolist() == expected

@@ -18,9 +18,8 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-from xlate.search.beam import BeamLimits, search_graph
+from xlate.search.beam import BeamLimits, Move, SearchSpace, search_graph
 from xlate.search.graph import SearchGraph
-from xlate.search.space import Move, SearchSpace
 
 LEVELS, WIDTH = 6, 40
 NO_MEMO = np.zeros(0, dtype=SAID)

@@ -13,7 +13,7 @@ from xlate.errors import InputError
 from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
 from xlate.models.context.lcs_moves import DELETED, NAMES
 from xlate.models.derivation import COPIED
-from xlate.search.space import Words
+from xlate.search.beam import Words
 from xlate.text.vocabulary import END_ID
 
 EXACT = {"beam": None, "threshold": 0.0, "nbest": 10**6, "distinct": False}

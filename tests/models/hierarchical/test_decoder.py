@@ -18,7 +18,6 @@ from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.derivations import steps_back, tree
 from xlate.models.hierarchical.options import backtracks
 from xlate.models.hierarchical.structure import facts_of
-from xlate.search.nbest import best_paths
 
 EXACT = {"beam": None, "threshold": 0.0, "options": 1000, "pop_limit": 10**6, "nbest": 10**6, "distinct": False}
 SENTENCES = ["a", "d", "b a", "c a b", "b a c a", "a b zz c a", "d a b c a"]
@@ -37,7 +36,7 @@ def test_every_derivation_is_found(seed, max_span, algorithm):
         found = decoder.translate(words)
         assert [d.score for d in found] == pytest.approx([d.score for d in expected], abs=1e-6)
         # Derivations are scored anew from the definitions; this is what the search itself charged.
-        charged = [score for score, _ in best_paths(decoder.graph(words))]
+        charged = [score for score, _ in decoder.graph(words).best_paths(10**6)]
         assert charged == pytest.approx([d.score for d in expected], abs=1e-6)
         assert found[0].words == expected[0].words or found[0].score == pytest.approx(expected[1].score)
         best = decoder.with_search(nbest=1).translate(words)[0]
@@ -56,7 +55,7 @@ def test_every_derivation_is_found_with_structure_features(algorithm):
         found = decoder.translate(words)
         assert [d.score for d in found] == pytest.approx([d.score for d in expected], abs=1e-6)
         # Derivations are scored anew from the definitions; this is what the search itself charged.
-        charged = [score for score, _ in best_paths(decoder.graph(words))]
+        charged = [score for score, _ in decoder.graph(words).best_paths(10**6)]
         assert charged == pytest.approx([d.score for d in expected], abs=1e-6)
         assert weights_D @ found[0].features_D == pytest.approx(found[0].score, abs=1e-6)
     without = decoder.changed(sparse_F=None).translate(words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from xlate.errors import InputError
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.tuned import with_floats
-from xlate.search.nbest import best_paths
 from xlate.text.encoded import Numbering
 
 
@@ -52,12 +51,12 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates, distin
 
 @pytest.mark.parametrize("distinct", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_compiled_paths_are_the_readable_ones(distinct, seed):
+def test_paths_are_distinct_by_the_words_of_their_labels(distinct, seed):
     rng, model, weights_D, _ = random_case(seed, "hier", "local")
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=20, nbest=300, distinct=distinct))
     words = ["zz", *random_words(rng, 7), "qq", "zz"]
     moves, graph = decoder.space(words), decoder.graph(words)
-    expected = islice(best_paths(graph, moves.words_of if distinct else None), 300)
+    expected = graph.best_paths(300, moves.words_of if distinct else None)
     found = decoder.nbest_list(words)
     for n, (_, labels) in enumerate(expected):
         ends = found.paths.offsets_N1[n : n + 2]

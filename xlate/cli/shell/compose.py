@@ -68,7 +68,7 @@ class Job:
 def _end_with_launcher() -> None:
     import multiprocessing
 
-    from xlate.search.workers import end_with
+    from xlate.search.processes import end_with
 
     # A job of Slurm has no such parent.
     if (launcher := multiprocessing.parent_process()) is not None and launcher.pid is not None:

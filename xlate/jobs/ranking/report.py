@@ -14,7 +14,7 @@ from xlate.candidates.nbest_gains import chrf_statistics, ter_statistics, utilit
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.significance import PairedTest, PairedTests, paired_runs
 from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
-from xlate.search.nbest_oracle import best_of_each, first_best, oracle
+from xlate.search.oracle import best_of_each, first_best, oracle
 
 FIRST, RERANKED, ORACLE, RANDOM, MBR = "first", "reranked", "oracle", "random", "mbr"
 ORDER = (FIRST, RERANKED, ORACLE, RANDOM, MBR)

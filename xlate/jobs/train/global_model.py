@@ -27,7 +27,7 @@ from xlate.jobs.train.recipe import WorkRecipe, measured_splits, not_too_long, r
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
-from xlate.search.lattice_oracle import oracle_example
+from xlate.search.oracle import oracle_example
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.run import Run
 from xlate.train.tuning import fingerprint

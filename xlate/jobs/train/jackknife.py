@@ -33,7 +33,7 @@ from xlate.jobs.systems.predictions import classifier_runs, fold_classifier
 from xlate.jobs.train.recipe import TrainPart
 from xlate.progress import track
 from xlate.scoring.weights import Weights
-from xlate.search.nbest_oracle import first_best, oracle
+from xlate.search.oracle import first_best, oracle
 from xlate.search.processes import each_sentence
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import StoppedWaitingError, awaited

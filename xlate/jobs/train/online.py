@@ -47,7 +47,7 @@ from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
-from xlate.search.workers import Workers
+from xlate.search.processes import Workers
 from xlate.train.online import Online, OnlineSettings, online_identity
 from xlate.train.online_learner import OnlineLearner, StepSettings
 from xlate.train.run import Run

@@ -1,9 +1,10 @@
 """Paths of a search graph: the k best ones, distinct by their words if asked, and paths drawn by lot.
 
-`xlate.search.nbest` is the readable form of the first: best-first search with the exact best completion of every node.
-A path waits in the heap with the arc it would go on with; a node's arcs are sorted when the first path comes to it.
-Paths share their beginnings: a path is its last label and the path before. A path is drawn as often as its share of
-exp(scale · score) over all paths: sums over the paths from every node to the goal are taken once."""
+The k best are found by best-first search with the exact best completion of every node (the k shortest paths of a
+directed acyclic graph; cf. Huang & Chiang 2005), so that nothing is expanded that is not on a path at least as good as
+the next one. A path waits in the heap with the arc it would go on with; a node's arcs are sorted when the first path
+comes to it. Paths share their beginnings: a path is its last label and the path before. A path is drawn as often as its
+share of exp(scale · score) over all paths: sums over the paths from every node to the goal are taken once."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ from xlate.models.block.settings import BlockSearch
 from xlate.models.block.system import BlockSystem
 from xlate.models.derivation import COPIED
 from xlate.scoring.weights import Weights
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs, linear_scores
+from xlate.search.graph import LatticeArcs, SearchGraph, linear_scores
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]

@@ -18,7 +18,8 @@ from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon, BlockModel
 from xlate.models.block.options import SentenceOptions, SpanOptions, linked_weights
 from xlate.models.block.settings import BlockSearch, BlocksSearch
 from xlate.models.derivation import COPIED, END, Derivation, Span, Step
-from xlate.search.space import END_LABEL, Move, SearchSpace, State
+from xlate.search.beam import Move, SearchSpace, State
+from xlate.search.graph import END_LABEL
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1

@@ -15,7 +15,7 @@ from xlate.kernels.search.spans import span_rows
 from xlate.models.block.model import ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.block.settings import BlockSearch
 from xlate.models.derivation import COPIED
-from xlate.search.space import phrases_in
+from xlate.search.beam import phrases_in
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,7 @@ from xlate.models.block.settings import BlocksSearch
 from xlate.models.derivation import COPIED, END
 from xlate.models.option_words import numbered_words
 from xlate.models.system import System
-from xlate.search.lattice_graph import LatticeArcs, chosen_arcs
-from xlate.search.space import END_LABEL
+from xlate.search.graph import END_LABEL, LatticeArcs, chosen_arcs
 from xlate.text.vocabulary import END_ID, Vocabulary
 
 Lexicon = TypeVar("Lexicon", bound=BlockLexicon)

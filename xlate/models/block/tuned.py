@@ -24,8 +24,8 @@ from xlate.models.block.system import AnyBlockSystem
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights
+from xlate.search.graph import END_LABEL
 from xlate.search.processes import each_sentence
-from xlate.search.space import END_LABEL
 from xlate.text.encoded import EncodedText
 
 

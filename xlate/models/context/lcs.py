@@ -18,10 +18,8 @@ from xlate.models.system import AnySystem, System
 from xlate.models.tuned import TunedCosts, listed_words
 from xlate.scoring.weights import Weights
 from xlate.search.beam import search_graph
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
 from xlate.search.processes import each_sentence
-from xlate.search.space import END_LABEL
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 

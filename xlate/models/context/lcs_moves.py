@@ -20,7 +20,8 @@ from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, shift_of
-from xlate.search.space import END_LABEL, Move, SearchSpace, Words, phrases_in
+from xlate.search.beam import Move, SearchSpace, Words, phrases_in
+from xlate.search.graph import END_LABEL
 from xlate.text.vocabulary import END_ID, Vocabulary
 
 # The unit of a source word that is left out.

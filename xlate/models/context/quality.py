@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Ints
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.search.nbest_oracle import best_of_each
+from xlate.search.oracle import best_of_each
 
 BINS = 10
 # Source phrases by how often they were extracted from the training text: up to each of these times.

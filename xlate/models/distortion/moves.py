@@ -14,7 +14,8 @@ from xlate.models.block.moves import NO_BLOCK, BlockStep, SpanMoves, float_total
 from xlate.models.derivation import side_of
 from xlate.models.distortion.model import DistortionModel, JumpOptions
 from xlate.models.distortion.settings import DistortionSearch
-from xlate.search.space import END_LABEL, Move
+from xlate.search.beam import Move
+from xlate.search.graph import END_LABEL
 
 
 class JumpState(NamedTuple):

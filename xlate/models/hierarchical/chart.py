@@ -16,8 +16,7 @@ from xlate.models.grammar.chart import BestDerivations, Chart, Languages, Option
 from xlate.models.grammar.parsing import TOP, Cell, Match
 from xlate.models.hierarchical.model import GLUE, LM
 from xlate.models.hierarchical.moves import RuleMoves
-from xlate.search.graph import SearchGraph
-from xlate.search.space import END_LABEL
+from xlate.search.graph import END_LABEL, SearchGraph
 
 # What a rule translates, and what is glued together, up from the beginning of the sentence.
 LABEL, GLUED = "X", "S"

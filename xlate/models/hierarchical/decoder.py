@@ -27,9 +27,8 @@ from xlate.models.hierarchical.structure import no_structure, rule_words, step_f
 from xlate.models.system import SpanLimit
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
-from xlate.search.space import phrases_in
+from xlate.search.beam import phrases_in
+from xlate.search.graph import LatticeArcs, SearchGraph
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["HierarchicalDecoder", "HierarchicalModel", "RuleSearch"]

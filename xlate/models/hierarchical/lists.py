@@ -19,7 +19,7 @@ from xlate.models.hierarchical.derivations import RuleStep
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM
 from xlate.models.hierarchical.moves import RuleMoves
 from xlate.models.hierarchical.structure import rule_words
-from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.graph import LatticeArcs
 from xlate.text.encoded import Numbering
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 

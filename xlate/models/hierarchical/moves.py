@@ -17,7 +17,8 @@ from xlate.models.hierarchical.derivations import RuleStep
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
 from xlate.models.hierarchical.settings import RuleSearch
-from xlate.search.space import END_LABEL, Move, SearchSpace, Words
+from xlate.search.beam import Move, SearchSpace, Words
+from xlate.search.graph import END_LABEL
 from xlate.text.vocabulary import END_ID
 
 

@@ -23,9 +23,7 @@ from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phr
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.graph import SearchGraph
-from xlate.search.lattice_graph import LatticeArcs
-from xlate.search.space import END_LABEL
+from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 

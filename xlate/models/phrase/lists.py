@@ -40,7 +40,7 @@ from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PlacedPhrases
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY
-from xlate.search.lattice_graph import LatticeArcs
+from xlate.search.graph import LatticeArcs
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 

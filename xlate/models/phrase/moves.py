@@ -24,7 +24,8 @@ from xlate.kernels.search.spans import span_futures
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions, selected_options
 from xlate.models.phrase.settings import PhraseSearch
-from xlate.search.space import END_LABEL, Move, SearchSpace, phrases_in
+from xlate.search.beam import Move, SearchSpace, phrases_in
+from xlate.search.graph import END_LABEL
 from xlate.text.vocabulary import END_ID
 
 

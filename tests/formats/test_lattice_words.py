@@ -10,9 +10,9 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import model_and_arpa, random_words
 from tests.search.lattice_paths import nbest
 from xlate.errors import InputError
+from xlate.formats.lattice import spelled_out
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.search.lattice_words import spelled_out
 
 
 def test_paths_and_scores_are_the_same():
