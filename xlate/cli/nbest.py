@@ -210,12 +210,12 @@ def _bleu(arrays: NbestArrays, references: list[list[str]], config: NbestConfig)
     import numpy as np
 
     from xlate.candidates.nbest import nbest_statistics
-    from xlate.search import nbest_oracle
+    from xlate.search import oracle
 
     stats_CK = nbest_statistics(arrays, references, config.first_id)
     offsets = arrays.candidate_offsets_I1
     totals = arrays.total_C if np.isfinite(arrays.total_C).all() else None
-    best = nbest_oracle.oracle(stats_CK, offsets)
-    first = nbest_oracle.first_best(stats_CK, offsets, totals)
-    worst = nbest_oracle.oracle(stats_CK, offsets, worst=True)
+    best = oracle.oracle(stats_CK, offsets)
+    first = oracle.first_best(stats_CK, offsets, totals)
+    worst = oracle.oracle(stats_CK, offsets, worst=True)
     return {"oracle": round(best.bleu, 2), "first": round(first.bleu, 2), "worst": round(worst.bleu, 2)}, best.chosen_I
