@@ -1,22 +1,140 @@
-"""Fields of schemas: each holds its default and says in words what it is."""
+"""Settings, each stated once: a field of a dataclass holds its default, its range and what it is in words."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import field
-from typing import Any
+import difflib
+from collections.abc import Iterator
+from dataclasses import Field, field, fields, is_dataclass
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
 
-# What Hydra writes where a value must be given.
+from xlate.errors import InputError
+
+# What stands where a value must be given, as Hydra writes it.
 MISSING: Any = "???"
+LARGEST_INT = 2**31 - 1
 
 
-def key(words: str, default: Any = MISSING) -> Any:
-    """A field of a schema with its default, which must be given when there is none.
+class Range(NamedTuple):
+    """The numbers from `low` to `high`; `open_low` and `open_high` leave out the ends, `but` some between them."""
+
+    low: float
+    high: float = LARGEST_INT
+    open_low: bool = False
+    open_high: bool = False
+    but: tuple[float, ...] = ()
+
+    def holds(self, value: float) -> bool:
+        """Whether a number lies within; one that is not a number does not."""
+        above = self.low < value if self.open_low else self.low <= value
+        below = value < self.high if self.open_high else value <= self.high
+        return above and below and value not in self.but
+
+    def nearest(self, value: float) -> float | None:
+        """The end of the range that a value lies beyond; None where that end is left out or it is no number."""
+        if value < self.low and not self.open_low:
+            return self.low
+        if value > self.high and not self.open_high:
+            return self.high
+        return None
+
+    def __str__(self) -> str:
+        """In words.
+
+        Example: `above 0, at most 1`
+        """
+        low = f"above {self.low:g}" if self.open_low else f"{self.low:g} or more"
+        # A short form of a large whole number, 1e+06, is not what anybody types.
+        end = str(self.high) if isinstance(self.high, int) else f"{self.high:g}"
+        high = f"below {end}" if self.open_high else f"at most {end}"
+        return ", ".join([low] + [high] * (self.high < LARGEST_INT) + [f"not {x:g}" for x in self.but])
+
+
+# The range of a number, or the words that a text may be.
+Limit = Range | tuple[str, ...]
+
+# Far above what any setting needs. Weights and scores are ruined long before a larger number overflows.
+LARGE = 100_000
+ANY = Range(-LARGE, LARGE)
+POSITIVE = Range(0, LARGE, open_low=True)
+NOT_NEGATIVE = Range(0, LARGE)
+COUNT = Range(1)
+# Where a number without end means: all, or never.
+ENDLESS = Range(0, inf)
+SHARE = Range(0, 1, open_low=True)
+PROBABILITY = Range(0, 1)
+BELOW_ONE = Range(0, 1, open_high=True)
+SEED = Range(0, 2**63 - 1)
+ORDER = Range(1, 7)
+PHRASE_LENGTH = Range(1, 255)
+WINDOW = Range(1, 48)
+# More would take a list, a process or a pass over the text for each, and no machine could do it.
+LISTED = Range(1, 10**6)
+PROCESSES = Range(1, 4096)
+REACH = Range(1, 1000)
+FOLDS = Range(2, 1000)
+NO_OR_FOLDS = Range(0, 1000, but=(1,))
+SENTENCES = Range(1, 10**7)
+
+
+def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> Any:
+    """A setting as a field of a dataclass.
 
     Args:
-        words: what it is.
-        default: its value where none is given.
+        words: what it is; those of a command's keys stand in conf/.
+        default: its value where none is given, which must be when there is no default.
+        limit: the range of a number, or the words that a text may be. None stays None whatever the range.
     """
-    if isinstance(default, list | dict) or hasattr(default, "__dataclass_fields__"):
-        return field(default_factory=lambda: copy.deepcopy(default), metadata={"words": words})
-    return field(default=default, metadata={"words": words})
+    metadata = {"words": words, "limit": limit}
+    if isinstance(default, list | dict):
+        return field(default_factory=default.copy, metadata=metadata)
+    if is_dataclass(default) and not isinstance(default, type):
+        return field(default_factory=type(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def limit_of(setting: Field[Any]) -> Limit | None:
+    """What a setting may be; None for anything of its type."""
+    limit: Limit | None = setting.metadata.get("limit")
+    return limit
+
+
+def settings_within(held: Any, prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
+    """The dotted key, the field and the value of each setting of a dataclass and of those within it."""
+    for one in fields(held):
+        value = getattr(held, one.name)
+        if is_dataclass(value):
+            yield from settings_within(value, f"{prefix}{one.name}.")
+        else:
+            yield prefix + one.name, one, value
+
+
+def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | None = None) -> None:
+    """Refuses a value that is out of its range; None and a value that is still to be given are not looked at.
+
+    Args:
+        key: its dotted key, for the message.
+        value: of the type of the setting.
+        limit: what it may be.
+        file: where the value was read, for the message.
+
+    Raises:
+        InputError: naming the key, its value and what it may be.
+    """
+    if limit is None or value is None or value == MISSING:
+        return
+    if isinstance(limit, Range):
+        if not limit.holds(value):
+            expected, remedy = str(limit), _remedy(key, limit.nearest(value))
+            raise InputError(f"{key} is out of range", f"{key}={value}", expected, remedy, file=file)
+    elif value not in limit:
+        near = difflib.get_close_matches(str(value), limit, n=1, cutoff=0.4)
+        remedy = f"did you mean {key}={near[0]}?" if near else _remedy(key, None)
+        raise InputError(f"unknown value of {key}", f"{key}={value}", ", ".join(limit), remedy, file=file)
+
+
+def _remedy(key: str, nearest: float | None) -> str:
+    # With all digits: a short form of the largest number would be another one.
+    end = "" if nearest is None else f"; the nearest is {int(nearest) if nearest == int(nearest) else nearest}"
+    return f"give {key} a value that is expected{end}"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
-from xlate.config.limits import LIMITS, ORDER, PHRASE_LENGTH, Range, check_limits, limits_of
 from xlate.config.load import load
 from xlate.errors import InputError
+from xlate.settings import ORDER, PHRASE_LENGTH, WINDOW, Limit, Range, limit_of
 
 SCHEMAS = [
     kind
@@ -28,12 +27,14 @@ def is_number(hint: Any) -> bool:
 
 
 @pytest.mark.parametrize("kind", SCHEMAS, ids=lambda kind: kind.__name__)
-def test_every_number_has_a_range_and_every_range_a_setting(kind: type[Any]) -> None:
-    known, limits = {field.name for field in fields(kind)}, limits_of(kind)
-    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in known}
-    assert {name for name, hint in hints.items() if is_number(hint)} <= limits.keys()
-    assert limits.keys() <= known
+def test_every_number_has_a_range(kind: type[Any]) -> None:
+    hints = get_type_hints(kind)
+    limits = {one.name: limit_of(one) for one in fields(kind)}
     assert all(isinstance(limit, Range) == is_number(hints[name]) for name, limit in limits.items())
+
+
+def limit(kind: type[Any], name: str) -> Limit | None:
+    return next(limit_of(one) for one in fields(kind) if one.name == name)
 
 
 def test_the_limits_are_those_of_the_library() -> None:
@@ -42,21 +43,13 @@ def test_the_limits_are_those_of_the_library() -> None:
     from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
-    from xlate.models.block import settings as block_settings
-    from xlate.models.phrase.settings import PhraseSearch
     from xlate.phrases.extract import LONGEST
 
-    block, distortion = LIMITS[decoder_schema.BlockDecoderConfig], LIMITS[decoder_schema.DistortionDecoderConfig]
-    assert block["mode"] == block_settings.MODES
-    assert block["partition"] == block_settings.PARTITIONS
-    assert block["option_order"] == distortion["option_order"] == block_settings.OPTION_ORDERS
-    assert LIMITS[decoder_schema.PhraseDecoderConfig]["algorithm"] == PhraseSearch.ALGORITHMS
-    assert distortion["window"] == Range(1, WIDEST_WINDOW)
-    assert LIMITS[model_schema.PhraseModelConfig]["reordering"] == REORDERINGS
-    assert LIMITS[schema.TranslateConfig]["lattice_format"] == KINDS
-    assert LIMITS[nbest_schema.GivenListsConfig]["nbest_format"] == STYLES
-    assert LIMITS[nbest_schema.GivenListsConfig]["nbest_duplicates"] == (KEEP, DROP)
-    assert (ORDER.high, PHRASE_LENGTH.high) == (HIGHEST_ORDER, LONGEST)
+    assert limit(model_schema.PhraseModelConfig, "reordering") == REORDERINGS
+    assert limit(schema.TranslateConfig, "lattice_format") == KINDS
+    assert limit(nbest_schema.GivenListsConfig, "nbest_format") == STYLES
+    assert limit(nbest_schema.GivenListsConfig, "nbest_duplicates") == (KEEP, DROP)
+    assert (WINDOW.high, ORDER.high, PHRASE_LENGTH.high) == (WIDEST_WINDOW, HIGHEST_ORDER, LONGEST)
 
 
 TRANSLATE = ["run=r"]
@@ -145,11 +138,3 @@ def test_what_to_give_instead_is_said(given: list[str], remedy: str) -> None:
     with pytest.raises(InputError) as caught:
         load(schema.TrainConfig, "train", ["model=phrase", *given])
     assert str(caught.value.remedy).endswith(remedy)
-
-
-def test_a_file_is_named(tmp_path: Path) -> None:
-    decoder = load(schema.TrainConfig, "train", ["model=phrase"]).decoder
-    decoder.pop_limit = 0
-    with pytest.raises(InputError, match="pop_limit is out of range") as caught:
-        check_limits(decoder, "decoder.", tmp_path / "moses.ini")
-    assert (caught.value.file, caught.value.seen) == (str(tmp_path / "moses.ini"), "decoder.pop_limit=0")

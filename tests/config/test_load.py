@@ -52,8 +52,6 @@ def test_a_key_of_a_launcher_that_is_not_chosen_says_so() -> None:
     ("overrides", "choice"),
     [
         (["model=phrase", "model.context.run=runs/cx"], "context=…: without it the model does not have this key"),
-        (["model=phrase", "model.context={run: runs/cx}"], "context=feature"),
-        (["model=phrase", "sparse=local", "+model.context.run=runs/cx"], "context=alone"),
         (["model=phrase", "model.sparse.words=[all]"], "sparse=local"),
         (["experiment=auli2014/figure3-row1", "model.sparse.words=[all]", "model.context.run=x"], "context=mixed"),
         (["model=hierarchical", "model.structure.words=[all]"], "structure=classes"),

@@ -53,7 +53,7 @@ def test_what_was_written_comes_back(config: TrainConfig, tmp_path: Path) -> Non
         ("model:\n  kind: ???\n", r"model\.kind"),
         ("seed: one\n", "seed"),
         ("seed: [1]\n", "seed"),
-        ("model: 3\n", "ModelConfig"),
+        ("model: 3\n", "model=3"),
         ("modle: {}\n", "did you mean model"),
         ("loss: {name: hinge, eta: {a: 1}}\n", r"loss\.eta"),
         ("1: 2\n", "config.yaml"),

@@ -6,11 +6,11 @@ Choices that are no more than their schema have no file in conf/. Files that add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import Field, asdict, fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from functools import cache
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from xlate.config import decoder_schema, loss_schema, model_schema, schema, source_schema
 from xlate.config.decoder_schema import DECODERS
@@ -24,11 +24,86 @@ from xlate.work import settings as work_settings
 
 Plain = Mapping[str, Any]
 
+
+class Choice(NamedTuple):
+    """A choice whose words are not those of its schema: what it is, and its settings; None for none."""
+
+    words: str
+    settings: Any
+
+
+def _structure(words: str, *values: str) -> Choice:
+    structure = "Features of the structure of derivations (Watanabe et al. 2007, Table 1)"
+    return Choice(f"{words}. {structure}.", model_schema.StructureConfig(words=list(values)))
+
+
+# Word values and templates of Auli, Galley & Gao 2014, section 6.
+_VALUES = ["top80", "class20", "class50", "class80"]
+_LOCAL = ["source_first", "source_last", "target_first", "target_last"]
+_FULL = [*_LOCAL, *(f"top_{template}" for template in _LOCAL), "between"]
+_PAIRS = ["source_phrase", "target_phrase", "pair"]
+
 # What a choice is called on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
     "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "lcs", "rerank")},
+    "sparse": {
+        "none": Choice("No sparse features.", None),
+        "local": Choice(
+            "SparseHRMLocal (Auli, Galley & Gao 2014, section 6): first and last words of the phrase, with the "
+            "orientation.",
+            model_schema.SparseConfig(_VALUES, _LOCAL),
+        ),
+        "full": Choice(
+            "SparseHRM: also the words of the group of phrases before, and the source words in between.",
+            model_schema.SparseConfig(_VALUES, _FULL),
+        ),
+        "uncommon": Choice(
+            "SparseHRM+UncommonWords: also every word by itself.", model_schema.SparseConfig(["all", *_VALUES], _FULL)
+        ),
+        "biphrases": Choice(
+            "SparseHRM+BiPhrases: SparseHRM and source phrase, target phrase and pair.",
+            model_schema.SparseConfig(_VALUES, [*_FULL, *_PAIRS]),
+        ),
+        "all": Choice(
+            "SparseHRM+BiPhrases, and what phrases are worth whatever their orientation.",
+            model_schema.SparseConfig(
+                ["all", *_VALUES], [*_FULL, *_PAIRS], [*_PAIRS, *_LOCAL, "target_bigram", "lengths"]
+            ),
+        ),
+    },
+    "structure": {
+        "none": Choice("No features of the structure of derivations.", None),
+        "surface": _structure("Words as they are", "all"),
+        "classes": _structure("Words and 50 computed classes", "all", "class50"),
+        "affixes": _structure("Words, and the first and last four letters of longer ones", "all", "prefix4", "suffix4"),
+        "digits": _structure("Words, and the shapes of those with digits", "all", "digits"),
+        "everything": _structure(
+            "Words, classes, first and last letters, and shapes of digits",
+            *("all", "class50", "prefix4", "suffix4", "digits"),
+        ),
+    },
+    "context": {
+        "none": Choice("No predictions in context.", None),
+        "feature": Choice(
+            "The prediction of a classifier as one more feature of the whole phrase table: model.context.run=RUN.",
+            model_schema.ContextUseConfig(),
+        ),
+        "mixed": Choice(
+            "The same, half the prediction and half p(e|f) of the table.", model_schema.ContextUseConfig(share=0.5)
+        ),
+        "alone": Choice(
+            "Predicted translations alone, those of a probability of 0.17 or more (Kolachina et al. 2010, "
+            "section 4.1).",
+            model_schema.ContextUseConfig(only=True, threshold=0.17),
+        ),
+    },
     "decoder": {
+        "mon": Choice("Monotone search.", decoder_schema.BlockDecoderConfig(mode="mon")),
+        "swap": Choice(
+            "Neighbouring phrases may swap, orientation costing nothing.",
+            decoder_schema.BlockDecoderConfig(mode="swap"),
+        ),
         "swap_or": decoder_schema.BlockDecoderConfig,
         "distortion": decoder_schema.DistortionDecoderConfig,
         "phrase": decoder_schema.PhraseDecoderConfig,
@@ -56,6 +131,13 @@ CHOICES: dict[str, dict[str, Any]] = {
     "lm": {"trigram": work_settings.LmConfig, "fivegram": work_settings.LmConfig(5)},
     "phrases": {"default": work_settings.PhrasesConfig},
 }
+# Where the keys of a group stand, when not under its own name.
+PLACES = {
+    "sparse": "model.sparse",
+    "structure": "model.structure",
+    "context": "model.context",
+    "loss/tune": "loss.tune",
+}
 # All schemas that a group may have.
 SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "model": tuple(MODELS.values()),
@@ -82,7 +164,7 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
 # The groups that the commands which have more of them than a decoder choose from.
 GROUPS_OF_COMMANDS = {
     "prepare": ("data", "align", "lm", "phrases"),
-    "train": ("model", "decoder", "loss", "source"),
+    "train": ("model", "sparse", "structure", "context", "decoder", "loss", "source"),
 }
 OWN_GROUPS = {group.partition("/")[0] for group in CHOICES} | {"experiment"}
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
@@ -113,6 +195,12 @@ def registered(command: str) -> Iterator[None]:
         repo.update(before)
 
 
+def settings_of(node: Any) -> Any:
+    """The settings of a choice; None for one of none."""
+    node = node.settings if isinstance(node, Choice) else node
+    return node() if isinstance(node, type) else node
+
+
 def _tell(command: str) -> None:
     from hydra.core.config_store import ConfigStore
 
@@ -121,7 +209,9 @@ def _tell(command: str) -> None:
     mine = GROUPS_OF_COMMANDS.get(command, ("decoder",))
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
-            store.store(group=group, name=name, node=node)
+            settings = settings_of(node)
+            place = PLACES.get(group) if settings is not None else "_global_"
+            store.store(group=group, name=name, node=asdict(settings) if settings is not None else {}, package=place)
     if "decoder" in mine:
         any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
         store.store(group="decoder/keys", name="any", node=any_decoder)
@@ -192,28 +282,45 @@ def _named(choices: Mapping[str, type[Any]], name: Any, key: str) -> type[Any]:
     return choices[name]
 
 
-def keys_elsewhere(group: str) -> dict[str, list[Any]]:
-    """The keys that the schemas of a group have, each with its defaults there; nested ones by their dotted names."""
-    found: dict[str, list[Any]] = {}
-    for kind in SCHEMAS.get(group, ()):
-        for name, default in keys_of(kind):
-            found.setdefault(name, []).append(default)
+@cache
+def _kinds() -> dict[str, list[type[Any]]]:
+    """The dataclasses that may stand at each dotted key."""
+    found = {place: list(kinds) for place, kinds in SCHEMAS.items()}
+    places = list(found)
+    for place in places:
+        for kind in found[place]:
+            for field in fields(kind):
+                within, key = schema_within(kind, field), f"{place}.{field.name}"
+                if within is not None and within not in found.setdefault(key, []):
+                    found[key].append(within)
+                    places += [key] if key not in places else []
     return found
 
 
-def keys_of(kind: type[Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """The keys of a schema, nested ones by their dotted names, and their defaults."""
+def settings_at(key: str) -> list[Field[Any]]:
+    """The settings of this dotted key, of all dataclasses that have it."""
+    place, _, name = key.rpartition(".")
+    return [field for kind in _kinds().get(place, ()) for field in fields(kind) if field.name == name]
+
+
+def defaults_at(key: str) -> list[Any]:
+    """The defaults of a dotted key within a group, of all schemas that have it; nested settings as mappings."""
+    return [asdict(value) if is_dataclass(value) else value for value in map(default_of, settings_at(key))]  # type: ignore[arg-type]
+
+
+def keys_of(kind: type[Any], prefix: str, chosen: Mapping[str, type[Any]]) -> Iterator[str]:
+    """The dotted keys of a dataclass of settings, with those of what is `chosen` within it."""
     for field in fields(kind):
-        default = default_of(field)
-        yield prefix + field.name, asdict(default) if is_dataclass(default) else default  # type: ignore[arg-type]
-        nested = schema_within(kind, field)
-        if nested is not None:
-            yield from keys_of(nested, f"{prefix}{field.name}.")
+        key = prefix + field.name
+        yield key
+        within = chosen.get(key) or schema_within(kind, field)
+        if within is not None:
+            yield from keys_of(within, f"{key}.", chosen)
 
 
 def default_of(field: Field[Any]) -> Any:
     """The default of a field; `???` where one must be given."""
-    if field.default_factory is not NO_DEFAULT:
+    if callable(field.default_factory):
         return field.default_factory()
     return field.default
 

@@ -14,12 +14,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.config.choices import SCHEMAS, registered
+from xlate.config.choices import PLACES, registered
 from xlate.config.keys.brackets import with_brackets
 from xlate.config.keys.described import choices_of
 from xlate.config.location import conf_folder
-from xlate.config.typed import in_our_words, typed
-from xlate.config.used_keys import known_keys, unknown_key
+from xlate.config.typed import in_our_words, known_keys, typed, unknown_key
 from xlate.errors import InputError
 
 T = TypeVar("T")
@@ -61,23 +60,13 @@ def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> 
     try:
         with registered(command), initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
             return compose(config_name=command, overrides=list(overrides), return_hydra_config=of_hydra)
-    except (AssertionError, AttributeError) as error:
-        raise HydraException(str(error)) if is_null_group(error) else error from error
     finally:
         state.hydra = running
-
-
-def is_null_group(error: Exception) -> bool:
-    """Whether OmegaConf was to set a key within a group that is null; it has no class of its own for this error."""
-    text = str(error)
-    return "root: NoneType" in text or ("'NoneType' object has no attribute" in text and "full_key: " in text)
 
 
 def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> InputError:
     """What is said of an error of Hydra, met when a command was composed with overrides."""
     text = str(error)
-    if is_null_group(error):
-        return _choice_not_made(command, overrides)
     key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
         r"Could not (?:append|delete)[^']*'([^']+)'", text
     )
@@ -86,6 +75,8 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
     if key:
         if key.group(1).startswith(LAUNCHER) and not any(given.startswith("hydra/launcher=") for given in overrides):
             return _no_launcher(key.group(1))
+        if (not_made := _choice_not_made(key.group(1), command, overrides)) is not None:
+            return not_made
         others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
         return unknown_key(key.group(1), _keys_of(command, others, key.group(1).startswith(HYDRA)))
     choice = re.search(r"Could not (?:find|load) '([^']+)'", text)
@@ -104,13 +95,12 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
     return InputError("the command line does not fit", seen=seen, expected=expected, remedy=remedy)
 
 
-def _choice_not_made(command: str, overrides: Sequence[str]) -> InputError:
+def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputError | None:
     """The error for a key within an optional group, where the choice that fills the group was not made."""
-    known = _keys_of(command, overrides, False)
-    keys = (override.partition("=")[0].lstrip("+~") for override in overrides)
-    dotted = ((key, key if key in SCHEMAS else key.rpartition(".")[0]) for key in keys if "." in key)
-    empty = ((key, group) for key, group in dotted if not any(one.startswith(f"{group}.") for one in known))
-    key, choice = next((key, choice) for key, group in empty if choices_of(choice := group.rpartition(".")[2]))
+    place = key.rpartition(".")[0]
+    choice = next((choice for choice, there in PLACES.items() if there == place), None)
+    if choice is None or any(one.startswith(f"{place}.") for one in _keys_of(command, overrides, False)):
+        return None
     return InputError(
         f"choose {choice}=…: without it the {key.partition('.')[0]} does not have this key",
         seen=key,

@@ -6,18 +6,22 @@ from dataclasses import dataclass
 
 from xlate.config.tune_schema import MiraConfig
 from xlate.config.tune_schema import TuneConfig as TuneConfig
-from xlate.settings import key
+from xlate.settings import ANY, COUNT, ENDLESS, FOLDS, LISTED, NOT_NEGATIVE, POSITIVE, PROCESSES, SHARE, Range, key
 
 
 @dataclass
 class FloatPhaseConfig:
     """Training of the float weights."""
 
-    data: str = key("learned from events of train or dev, or nbest: lists of split decoded with the run base", "dev")
+    data: str = key(
+        "learned from events of train or dev, or nbest: lists of split decoded with the run base",
+        "dev",
+        ("train", "dev", "nbest"),
+    )
     split: str = key("data=nbest: the split whose lists are decoded", "dev")
-    nbest: int = key("data=nbest: hypotheses of a list", 1000)
-    subset: float = key("share of the instances that an epoch sees", 1.0)
-    epochs: int = key("passes", 5)
+    nbest: int = key("data=nbest: hypotheses of a list", 1000, LISTED)
+    subset: float = key("share of the instances that an epoch sees", 1.0, SHARE)
+    epochs: int = key("passes", 5, Range(0))
 
 
 class _BinaryKeys:
@@ -32,15 +36,15 @@ class _BinaryKeys:
 class BinaryConfig(_BinaryKeys):
     """Binary weights."""
 
-    eta: float = key("the step of binary weights", 0.1)
+    eta: float = key("the step of binary weights", 0.1, POSITIVE)
 
 
 @dataclass
 class BinaryPhaseConfig(BinaryConfig):
     """Training of the binary weights."""
 
-    eta: float = key("the step of binary weights", 3.0e-2)
-    epochs: int = key("passes", 20)
+    eta: float = key("the step of binary weights", 3.0e-2, POSITIVE)
+    epochs: int = key("passes", 20, Range(0))
     joint: bool = key("float weights are learned on with them", False)
     centred: bool = key("each family loses its mean over the true successors of the training text", False)
 
@@ -50,15 +54,17 @@ class GlobalConfig:
     """Training of the global model."""
 
     split: str = key("the split whose lattices are learned from; train: the training text, in folds", "dev")
-    folds: int = key("split=train: each of so many folds is decoded by a system that has not seen it", 10)
-    sentences: int | None = key("the first so many sentences, of train so many drawn by the seed; null: all", None)
-    heldout_every: int = key("every so many sentences one is held out", 5)
-    rounds: int = key("rounds of decoding", 3)
-    epochs: int = key("passes in a round", 2)
+    folds: int = key("split=train: each of so many folds is decoded by a system that has not seen it", 10, FOLDS)
+    sentences: int | None = key(
+        "the first so many sentences, of train so many drawn by the seed; null: all", None, COUNT
+    )
+    heldout_every: int = key("every so many sentences one is held out", 5, Range(2))
+    rounds: int = key("rounds of decoding", 3, COUNT)
+    epochs: int = key("passes in a round", 2, COUNT)
     rule: str = key("the update rule", "adagrad")
-    pull: float = key("L2 towards the weights of the start", 0.0)
-    oracles: int = key("wanted are the derivations of so many translations of the highest sentence BLEU", 1)
-    margin: float = key("arcs off all paths within this of the best are dropped", 15.0)
+    pull: float = key("L2 towards the weights of the start", 0.0, NOT_NEGATIVE)
+    oracles: int = key("wanted are the derivations of so many translations of the highest sentence BLEU", 1, LISTED)
+    margin: float = key("arcs off all paths within this of the best are dropped", 15.0, ENDLESS)
 
 
 class _FoldKeys:
@@ -84,40 +90,44 @@ class ListsConfig(_FoldKeys):
     """How weights are learned from lists."""
 
     objective: str = key("expected_bleu, cll, softmax_margin, hinge, ramp or pro", "expected_bleu")
-    heldout_every: int = key("every so many lists one is held out", 20)
+    heldout_every: int = key("every so many lists one is held out", 20, Range(2))
     gain: str = key("smoothing of sentence BLEU: add-1, gao (brevity not clipped), floor, exp or none", "gao")
-    gamma: float = key("scale of the scores; about 2 where float weights are not scaled to sum to 1", 20.0)
-    margin: float = key("what a unit of gain is worth in softmax-margin, hinge and ramp", 10.0)
-    rate: float = key("the step of sparse weights", 0.003)
-    dense_rate: float = key("the step of float weights where they are learned too", 0.003)
+    gamma: float = key("scale of the scores; about 2 where float weights are not scaled to sum to 1", 20.0, POSITIVE)
+    margin: float = key("what a unit of gain is worth in softmax-margin, hinge and ramp", 10.0, NOT_NEGATIVE)
+    rate: float = key("the step of sparse weights", 0.003, POSITIVE)
+    dense_rate: float = key("the step of float weights where they are learned too", 0.003, POSITIVE)
     adagrad: bool = key("steps by AdaGrad", True)
-    l1: float = key("penalty on the size of the weights that a step moves", 0.0)
-    l2: float = key("penalty on the square of the weights that a step moves", 0.0)
-    batch: int = key("lists a step", 1)
-    epochs: int = key("the most passes", 30)
-    tolerance: float = key("stops when the held-out loss changes by a smaller share", 0.0003)
-    pairs: int = key("PRO: pairs of a list", 20)
+    l1: float = key("penalty on the size of the weights that a step moves", 0.0, NOT_NEGATIVE)
+    l2: float = key("penalty on the square of the weights that a step moves", 0.0, NOT_NEGATIVE)
+    batch: int = key("lists a step", 1, COUNT)
+    epochs: int = key("the most passes", 30, COUNT)
+    tolerance: float = key("stops when the held-out loss changes by a smaller share", 0.0003, NOT_NEGATIVE)
+    pairs: int = key("PRO: pairs of a list", 20, LISTED)
 
 
 @dataclass
 class FoldedListsConfig(ListsConfig):
     """Weights from n-best lists of the training text, decoded in folds by systems that have not seen it."""
 
-    folds: int = key("the training text is decoded in so many folds", 10)
-    nbest: int = key("hypotheses of a list", 100)
-    shard: int = key("sentences of one file of lists", 1000)
-    processes: int = key("processes that decode", 1)
-    machine: int | None = key("decode every machines-th fold from this one on, and stop; null: all folds", None)
-    machines: int = key("how many machines divide the folds among them", 1)
-    sentences: int | None = key("learn from so many lists, drawn by the seed; null for all", None)
+    folds: int = key("the training text is decoded in so many folds", 10, FOLDS)
+    nbest: int = key("hypotheses of a list", 100, Range(2, 10**6))
+    shard: int = key("sentences of one file of lists", 1000, COUNT)
+    processes: int = key("processes that decode", 1, PROCESSES)
+    machine: int | None = key(
+        "decode every machines-th fold from this one on, and stop; null: all folds", None, Range(0)
+    )
+    machines: int = key("how many machines divide the folds among them", 1, COUNT)
+    sentences: int | None = key("learn from so many lists, drawn by the seed; null for all", None, COUNT)
 
 
 @dataclass
 class SparseListsConfig(FoldedListsConfig):
     """Sparse weights from such lists."""
 
-    candidates: str = key("best: the n best of different words; drawn: n by lot from the search graph", "best")
-    rounds: int = key("times the training text is decoded, after the first with what was learned", 1)
+    candidates: str = key(
+        "best: the n best of different words; drawn: n by lot from the search graph", "best", ("best", "drawn")
+    )
+    rounds: int = key("times the training text is decoded, after the first with what was learned", 1, COUNT)
     joint: bool = key("float weights are learned together with the sparse ones", False)
 
 
@@ -167,15 +177,15 @@ class UniformLossConfig(LossConfig):
 class LocalLossConfig(LossConfig):
     """Losses of single decisions: of a block and its successors in the training text."""
 
-    eta: float = key("the step of float weights", 1.0e-3)
-    decay: float = key("how fast the step of float weights shrinks", 0.0)
+    eta: float = key("the step of float weights", 1.0e-3, POSITIVE)
+    decay: float = key("how fast the step of float weights shrinks", 0.0, NOT_NEGATIVE)
     project_sign: bool = key("float weights are kept at or below 0", True)
-    patience: int = key("stop after so many epochs of binary weights without gain; 0 never", 0)
-    block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None)
+    patience: int = key("stop after so many epochs of binary weights without gain; 0 never", 0, Range(0))
+    block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None, COUNT)
     average: bool = key("keep the average of the weights over all steps of a phase", False)
-    l1: float = key("before each step binary weights lose eta times this of their size", 0.0)
-    l2: float = key("before each step binary weights lose eta times this share of themselves", 0.0)
-    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0)
+    l1: float = key("before each step binary weights lose eta times this of their size", 0.0, NOT_NEGATIVE)
+    l2: float = key("before each step binary weights lose eta times this share of themselves", 0.0, NOT_NEGATIVE)
+    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0, Range(0))
     floats: FloatPhaseConfig = key("float weights", FloatPhaseConfig())
     binary: BinaryConfig = key("binary weights", BinaryPhaseConfig())
 
@@ -185,7 +195,7 @@ class LocalSoftmaxConfig(LocalLossConfig):
     """Local softmax (Tillmann & Zhang 2007), with what held up better than the paper's settings."""
 
     name: str = key("the loss", "local_softmax")
-    sink: float = key("score of the sink state", -100.0)
+    sink: float = key("score of the sink state", -100.0, ANY)
     check_bound: bool = key("measure both sides of Theorem A.1 in every epoch (slower)", False)
 
 
@@ -194,20 +204,22 @@ class ContextLossConfig(LossConfig):
     """Losses of a phrase's translations in context: one_vs_rest, local_softmax, hinge, perceptron …"""
 
     name: str = key("the loss", "local_softmax")
-    sink: float = key("local_softmax: score of the sink state", -100.0)
-    margin: float = key("hinge: the score by which the right translation must lead", 1.0)
-    negatives: int = key("one_vs_rest: wrong candidates a step, drawn by lot, each weighing as many; 0: all of them", 0)
-    rate: float = key("the step of sparse weights", 0.02)
-    dense_rate: float = key("the step of the weight of ln p(e|f)", 0.001)
-    decay: float = key("how fast steps shrink", 0.2)
+    sink: float = key("local_softmax: score of the sink state", -100.0, ANY)
+    margin: float = key("hinge: the score by which the right translation must lead", 1.0, NOT_NEGATIVE)
+    negatives: int = key(
+        "one_vs_rest: wrong candidates a step, drawn by lot, each weighing as many; 0: all of them", 0, Range(0)
+    )
+    rate: float = key("the step of sparse weights", 0.02, POSITIVE)
+    dense_rate: float = key("the step of the weight of ln p(e|f)", 0.001, NOT_NEGATIVE)
+    decay: float = key("how fast steps shrink", 0.2, NOT_NEGATIVE)
     adagrad: bool = key("steps by AdaGrad", False)
-    epochs: int = key("passes", 6)
-    patience: int = key("stop after so many epochs without a better error rate; 0 never", 0)
-    block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None)
+    epochs: int = key("passes", 6, COUNT)
+    patience: int = key("stop after so many epochs without a better error rate; 0 never", 0, Range(0))
+    block: int | None = key("shuffle runs of so many neighbours, for stores larger than memory; null: all", None, COUNT)
     average: bool = key("keep the average of the weights over all steps", False)
-    l1: float = key("before each step sparse weights lose rate times this of their size", 0.0)
-    l2: float = key("before each step sparse weights lose rate times this share of themselves", 0.0)
-    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0)
+    l1: float = key("before each step sparse weights lose rate times this of their size", 0.0, NOT_NEGATIVE)
+    l2: float = key("before each step sparse weights lose rate times this share of themselves", 0.0, NOT_NEGATIVE)
+    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0, Range(0))
 
 
 @dataclass
@@ -215,7 +227,7 @@ class GlobalLossConfig(LossConfig):
     """The global model (Tillmann & Zhang 2007, Eq. 4): normalised over the translation graph; starts from base."""
 
     name: str = key("the loss", "global")
-    eta: float = key("the step of float weights, by AdaGrad", 1.0e-2)
+    eta: float = key("the step of float weights, by AdaGrad", 1.0e-2, POSITIVE)
     project_sign: bool = key("float weights are kept at or below 0", False)
     binary: BinaryConfig = key("binary weights", BinaryConfig())
     globally: GlobalConfig = key("rounds and lattices", GlobalConfig())

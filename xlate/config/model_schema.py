@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.settings import key
+from xlate.settings import (
+    BELOW_ONE,
+    COUNT,
+    FOLDS,
+    NO_OR_FOLDS,
+    NOT_NEGATIVE,
+    PHRASE_LENGTH,
+    POSITIVE,
+    PROBABILITY,
+    REACH,
+    SEED,
+    Range,
+    key,
+)
 
 # What a classifier may predict: values of `model.predicts`.
 TRANSLATION, DISTORTION = "translation", "distortion"
@@ -21,24 +34,28 @@ class SparseConfig:
     words: list[str] = key("values of words: all, topN, classN (computed), or files of classes 'SOURCE,TARGET'", [])
     reordering: list[str] = key("templates that are crossed with the orientation of a phrase", [])
     plain: list[str] = key("templates of phrases by themselves", [])
-    class_seed: int = key("seed of computed word classes", 1)
+    class_seed: int = key("seed of computed word classes", 1, SEED)
 
 
 @dataclass
 class RerankConfig:
     """Features of hypotheses' words, for lists of any system."""
 
-    ngrams: int = key("target n-grams up to this order; 0 for none", 2)
+    ngrams: int = key("target n-grams up to this order; 0 for none", 2, Range(0, 10))
     length: bool = key("the length less that of the source", True)
     pairs: bool = key("target words with their likeliest source word (IBM Model 1 of sources and references)", True)
-    least_probability: float = key("pairs at this probability or above", 0.05)
+    least_probability: float = key("pairs at this probability or above", 0.05, PROBABILITY)
     classes: str | None = key("a file of word classes", None)
-    class_ngrams: int = key("n-grams of those classes up to this order", 3)
+    class_ngrams: int = key("n-grams of those classes up to this order", 3, Range(0, 10))
     given_sparse: bool = key("features that are on some lines of the list only, by their values; 0 elsewhere", True)
-    min_lists: int = key("a sparse feature must tell the hypotheses of so many lists apart", 3)
+    min_lists: int = key("a sparse feature must tell the hypotheses of so many lists apart", 3, COUNT)
     position: bool = key("1/rank in the list, as it is read", False)
-    mbr: str = key("expected gain if another hypothesis of the list were the reference: none, bleu or chrf", "none")
-    mbr_scale: float = key("mbr: hypotheses are as probable as exp(scale · total); 0: all equally", 0.0)
+    mbr: str = key(
+        "expected gain if another hypothesis of the list were the reference: none, bleu or chrf",
+        "none",
+        ("none", "bleu", "chrf"),
+    )
+    mbr_scale: float = key("mbr: hypotheses are as probable as exp(scale · total); 0: all equally", 0.0, NOT_NEGATIVE)
     metric: str = key("learned for bleu, chrf, ter, column (gain_column), or a mixture like bleu:1,chrf:1", "bleu")
     gain_column: str | None = key("the list's feature that metric=column is about; nothing is learned from it", None)
 
@@ -47,15 +64,19 @@ class RerankConfig:
 class RulesConfig:
     """The rules of a hierarchical model (Chiang 2005, section 3, in target normal form)."""
 
-    source_span: int = key("the longest source span of the phrase pairs that rules come from, in words", 10)
-    target_span: int = key("the longest target span of such a pair", 10)
-    symbols: int = key("the most words and gaps of a source side", 5)
-    most_gaps: int = key("the most gaps of a rule", 2)
+    source_span: int = key(
+        "the longest source span of the phrase pairs that rules come from, in words", 10, PHRASE_LENGTH
+    )
+    target_span: int = key("the longest target span of such a pair", 10, PHRASE_LENGTH)
+    symbols: int = key("the most words and gaps of a source side", 5, PHRASE_LENGTH)
+    most_gaps: int = key("the most gaps of a rule", 2, Range(0, 2))
     loose_phrases: bool = key("pairs that begin or end with unaligned words give rules, too", True)
     loose_gaps: bool = key("such pairs are cut out of larger ones, too", False)
     shared_counts: bool = key("a phrase pair counts 1 in all, divided among its rules; false: 1 for each rule", True)
-    least_count: float = key("rules with gaps that count less are left out", 0.0)
-    unlikely: float = key("words whose lexical probability is below this count as inserted or deleted", 0.1)
+    least_count: float = key("rules with gaps that count less are left out", 0.0, NOT_NEGATIVE)
+    unlikely: float = key(
+        "words whose lexical probability is below this count as inserted or deleted", 0.1, PROBABILITY
+    )
 
 
 @dataclass
@@ -71,7 +92,7 @@ class StructureConfig:
         "such as pos: the value that a word has most often",
         ["all", "class50"],
     )
-    class_seed: int = key("seed of computed word classes", 1)
+    class_seed: int = key("seed of computed word classes", 1, SEED)
 
 
 @dataclass
@@ -87,9 +108,11 @@ class ContextUseConfig(ClassifierConfig):
     """How predictions of a classifier in context (model=context) count in the phrase model."""
 
     only: bool = key("phrases that it says nothing of are no options", False)
-    threshold: float = key("predicted phrases below this probability are no options, but for the best of a word", 0.0)
-    best: int = key("nor are those behind the so many best of a source phrase; 0: all are", 0)
-    share: float = key("how much a prediction counts against p(e|f) of the table, from 0 to 1", 1.0)
+    threshold: float = key(
+        "predicted phrases below this probability are no options, but for the best of a word", 0.0, PROBABILITY
+    )
+    best: int = key("nor are those behind the so many best of a source phrase; 0: all are", 0, Range(0))
+    share: float = key("how much a prediction counts against p(e|f) of the table, from 0 to 1", 1.0, PROBABILITY)
 
 
 class _ModelKeys:
@@ -146,11 +169,13 @@ class EventModelConfig(ModelConfig):
     """What the models of block sequences have, which learn from the training text."""
 
     binary: list[str] = key("families of binary features: BB, TP, WB", [])
-    threshold: int = key("a binary feature must occur so many times in the training text", 3)
+    threshold: int = key("a binary feature must occur so many times in the training text", 3, Range(0))
     folds: int = key(
-        "events come from blocks, counts and language model of other folds than theirs; 0: of all, as in the paper", 10
+        "events come from blocks, counts and language model of other folds than theirs; 0: of all, as in the paper",
+        10,
+        NO_OR_FOLDS,
     )
-    alternatives: int = key("the most alternatives of an event", 9)
+    alternatives: int = key("the most alternatives of an event", 9, COUNT)
     listed_only: bool = key("alternatives have been seen as successors in the training text", True)
     by_span: bool = key("alternatives have the source span of the true successor", False)
     by_target: bool = key("alternatives are also blocks with the same target words (source+target)", False)
@@ -164,7 +189,7 @@ class BlockModelConfig(EventModelConfig):
     kind: str = key("orientation", "orientation")
     floats: list[str] = key(OF_FLOATS, ["unigram", "orientation", "lm_first", "lm_rest", "lexical"])
     binary: list[str] = key("families of binary features: BB, TP, WB", ["BB"])
-    orientation_smoothing: float = key("added to counts of orientations", 0.5)
+    orientation_smoothing: float = key("added to counts of orientations", 0.5, POSITIVE)
     unigram_per_word: bool = key("unigram costs are divided by source words in training, too, as in decoding", False)
 
 
@@ -179,12 +204,13 @@ class DistortionModelConfig(EventModelConfig):
         ["direct", "model1", "lm_first", "lm_rest", "inbound", "outbound", "length"],
     )
     by_target: bool = key("alternatives are also blocks with the same target words (source+target)", True)
-    jump_reach: int = key("the longest jump told apart from longer ones, in words", 7)
-    jump_smoothing: float = key("how strongly jumps of a word are smoothed by those of all words", 5.0)
-    model1_iterations: int = key("iterations of IBM Model 1", 5)
+    jump_reach: int = key("the longest jump told apart from longer ones, in words", 7, REACH)
+    jump_smoothing: float = key("how strongly jumps of a word are smoothed by those of all words", 5.0, POSITIVE)
+    model1_iterations: int = key("iterations of IBM Model 1", 5, COUNT)
     direct_discount: float = key(
         "taken off every N(b) in -ln N(b)/N(T); at 0 a block seen once, its target phrase too, costs nothing",
         0.0,
+        BELOW_ONE,
     )
 
 
@@ -194,7 +220,11 @@ class PhraseModelConfig(ModelConfig):
 
     name: str = key("what tables call it", "phrase")
     kind: str = key("phrase", "phrase")
-    reordering: str = key("lexicalised reordering: wbe, phrase, hier, hier5 (five orientations) or none", "hier")
+    reordering: str = key(
+        "lexicalised reordering: wbe, phrase, hier, hier5 (five orientations) or none",
+        "hier",
+        ("none", "wbe", "phrase", "hier", "hier5"),
+    )
     sparse: SparseConfig | None = key("chosen by sparse=…", None)
     context: ContextUseConfig | None = key("predictions in context, chosen by context=…", None)
 
@@ -205,28 +235,40 @@ class ContextModelConfig(ModelConfig):
 
     name: str = key("what tables call it", "context")
     kind: str = key("context", "context")
-    predicts: str = key("translation; distortion: how far from its place the translation stands", TRANSLATION)
-    unit: str = key("phrase: pairs of the phrase table; word: those of one source word whose ends are linked", "phrase")
-    longest: int = key("the most words of a source phrase", 3)
-    alternatives: int = key("the most translations of a source phrase, the most frequent ones", 30)
-    folds: int = key("translations of a sentence's phrases, and their counts, come from so many other folds", 10)
+    predicts: str = key(
+        "translation; distortion: how far from its place the translation stands", TRANSLATION, (TRANSLATION, DISTORTION)
+    )
+    unit: str = key(
+        "phrase: pairs of the phrase table; word: those of one source word whose ends are linked",
+        "phrase",
+        ("phrase", "word"),
+    )
+    longest: int = key("the most words of a source phrase", 3, PHRASE_LENGTH)
+    alternatives: int = key("the most translations of a source phrase, the most frequent ones", 30, Range(2))
+    folds: int = key(
+        "translations of a sentence's phrases, and their counts, come from so many other folds", 10, NO_OR_FOLDS
+    )
     words: list[str] = key(
         "what words are looked at as: all, topN, classN (computed), prefixN, suffixN, digits", ["all", "class50"]
     )
-    class_seed: int = key("seed of computed word classes", 1)
+    class_seed: int = key("seed of computed word classes", 1, SEED)
     factors: list[str] = key(
         "what tokens are looked at as beside: pos, by data.tagger, or what data.source_factors says they hold", []
     )
-    window: int = key("so many words before and behind the phrase", 3)
-    marks: str = key("distance: each of these by its distance; bag: all on one side alike", "distance")
+    window: int = key("so many words before and behind the phrase", 3, Range(0, 1000))
+    marks: str = key(
+        "distance: each of these by its distance; bag: all on one side alike", "distance", ("distance", "bag")
+    )
     target: list[str] = key(
         "what translations are looked at as: pair, phrase, words; [] with predicts=distortion: not at all",
         ["pair", "words"],
     )
-    reach: int = key("predicts=distortion: so many words to either side are told apart", 6)
-    bits: int = key("2 to this power weights", 24)
-    left_out: int | None = key("nothing is learned from this fold of the text, from 0; loss=xbleu needs such", None)
-    left_out_of: int = key("the folds of left_out", 10)
+    reach: int = key("predicts=distortion: so many words to either side are told apart", 6, REACH)
+    bits: int = key("2 to this power weights", 24, Range(1, 30))
+    left_out: int | None = key(
+        "nothing is learned from this fold of the text, from 0; loss=xbleu needs such", None, Range(0)
+    )
+    left_out_of: int = key("the folds of left_out", 10, FOLDS)
 
 
 @dataclass

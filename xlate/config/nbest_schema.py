@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omegaconf import MISSING
-
-from xlate.settings import key
+from xlate.settings import COUNT, LISTED, MISSING, NOT_NEGATIVE, Range, key
 
 
 @dataclass
 class GivenListsConfig:
     """How n-best lists that are given are read."""
 
-    nbest_format: str = key("auto (by the first line), bars (Moses, Marian …), fairseq, plain or jsonl", "auto")
-    nbest_size: int | None = key("plain: so many lines a sentence", None)
-    nbest_duplicates: str = key("hypotheses of a sentence with the same words: keep, or drop all but the first", "keep")
+    nbest_format: str = key(
+        "auto (by the first line), bars (Moses, Marian …), fairseq, plain or jsonl",
+        "auto",
+        ("auto", "bars", "fairseq", "plain", "jsonl"),
+    )
+    nbest_size: int | None = key("plain: so many lines a sentence", None, COUNT)
+    nbest_duplicates: str = key(
+        "hypotheses of a sentence with the same words: keep, or drop all but the first", "keep", ("keep", "drop")
+    )
     add_scores: list[str] = key("features NAME=FILE made elsewhere: one number a hypothesis, in their order", [])
     merge: list[str] = key("lists NAME=FILE of other systems for the same sentences", [])
 
@@ -30,13 +34,13 @@ class NbestConfig(GivenListsConfig):
     weights: str | None = None
     run: str | None = None
     source: str | None = None
-    first_id: int | None = None
-    mbr: str = MISSING
+    first_id: int | None = key("", None, Range(0))
+    mbr: str = key(limit=("none", "bleu", "chrf"))
     out: str | None = None
     best_out: str | None = None
     metric: str = MISSING
     gain_column: str | None = None
-    pairs: int = MISSING
-    least_margin: float = MISSING
+    pairs: int = key(limit=LISTED)
+    least_margin: float = key(limit=NOT_NEGATIVE)
     lm: str | None = None
     debug: bool = False

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from xlate.config import decoder_schema, loss_schema, model_schema, schema
-from xlate.config.choices import CHOICES, SCHEMAS
-from xlate.config.keys.described import COMMANDS, Row, choices_of, kind_of, of_command, rows
+from xlate.config.choices import CHOICES, PLACES, SCHEMAS, settings_of
+from xlate.config.keys.described import COMMANDS, Row, choices_of, of_command, rows
 from xlate.config.location import conf_folder
 from xlate.config.nbest_schema import NbestConfig
 
@@ -35,16 +35,9 @@ WITHOUT_NAME: dict[type[Any], str] = {
     loss_schema.RankingLossConfig: "xbleu of model=rerank",
     loss_schema.ContextListLossConfig: "xbleu of model=context",
 }
-# Where the keys of a group stand, when not under its own name.
 BAR = "\\|"
 # Commands that have keys in common, which are described in their schema.
 COMMAND_SCHEMAS: dict[str, type[Any]] = {"train": schema.TrainConfig, "nbest": NbestConfig}
-PLACES = {
-    "sparse": "model.sparse",
-    "structure": "model.structure",
-    "context": "model.context",
-    "loss/tune": "loss.tune",
-}
 
 
 def page() -> str:
@@ -59,7 +52,7 @@ def _section(group: str) -> Iterator[str]:
         yield f"- `{group}={name}`: {words}"
     yield ""
     place = PLACES.get(group, group)
-    kinds = SCHEMAS.get(place) or (kind_of(next(iter(CHOICES[group].values()))),)
+    kinds = SCHEMAS.get(place) or (type(settings_of(next(iter(CHOICES[group].values())))),)
     yield from _table(place, kinds)
 
 

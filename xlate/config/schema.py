@@ -14,7 +14,7 @@ from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.source_schema import SourceConfig, StoredSourceConfig
-from xlate.settings import MISSING
+from xlate.settings import COUNT, ENDLESS, LISTED, MISSING, ORDER, PHRASE_LENGTH, PROCESSES, SEED, SENTENCES, Range, key
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
 
@@ -23,7 +23,7 @@ class PrepareConfig:
     """xlate prepare."""
 
     work: str = MISSING
-    seed: int = MISSING
+    seed: int = key(limit=SEED)
     data: DataConfig = field(default_factory=DataConfig)
     align: AlignConfig = field(default_factory=AlignConfig)
     lm: LmConfig = field(default_factory=LmConfig)
@@ -37,12 +37,12 @@ class RowConfig:
 
     page: str = MISSING
     table: str = MISSING
-    number: int = MISSING
+    number: int = key(limit=Range(0))
     label: str = MISSING
     paper: str = MISSING
     paper_P: str | None = None
     paper_lexacc: str | None = None
-    against: int | None = None
+    against: int | None = key("", None, Range(0))
     cheating: bool = False
 
 
@@ -52,20 +52,20 @@ class TrainConfig(GivenListsConfig):
 
     work: str = MISSING
     run: str | None = None
-    seed: int = MISSING
+    seed: int = key(limit=SEED)
     device: str = MISSING
-    checkpoint_seconds: float = MISSING
+    checkpoint_seconds: float = key(limit=ENDLESS)
     base: str | None = None
     measure_test: bool = MISSING
     measures: list[str] = field(default_factory=lambda: ["bleu", "chrf", "ter", "nist", "lexacc"])
-    dev_sentences: int | None = None
-    dev_every: int = 1
-    samples: int = MISSING
+    dev_sentences: int | None = key("", None, COUNT)
+    dev_every: int = key("", 1, Range(0))
+    samples: int = key(limit=Range(0))
     row: RowConfig | None = None
     nbest: str | None = None
     references: list[str] = field(default_factory=list)
     nbest_source: str | None = None
-    first_id: int | None = None
+    first_id: int | None = key("", None, Range(0))
     source: SourceConfig = field(default_factory=StoredSourceConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     loss: LossConfig = field(default_factory=LossConfig)
@@ -81,13 +81,13 @@ class TranslateConfig:
     work: str | None = None
     input: str | None = None
     output: str | None = None
-    nbest: int = MISSING
+    nbest: int = key(limit=LISTED)
     nbest_out: str | None = None
     lattice_out: str | None = None
-    lattice_format: str = MISSING
+    lattice_format: str = key(limit=("fst", "slf"))
     target: str | None = None
     tables: str | None = None
-    processes: int = MISSING
+    processes: int = key(limit=PROCESSES)
     distinct: bool = MISSING
     trace: bool = MISSING
     detokenize: bool = MISSING
@@ -120,7 +120,7 @@ class ExportConfig:
     work: str | None = None
     out: str = MISSING
     input: str | None = None
-    reordering: str = MISSING
+    reordering: str = key(limit=("files", "scores"))
     debug: bool = False
 
 
@@ -141,7 +141,7 @@ class InspectConfig:
 
     run: str = MISSING
     work: str | None = None
-    top: int = MISSING
+    top: int = key(limit=COUNT)
     family: str | None = None
     find: str | None = None
     diff: str | None = None
@@ -158,11 +158,11 @@ class ServeConfig:
     other: str | None = None
     work: str | None = None
     host: str = MISSING
-    port: int = MISSING
+    port: int = key(limit=Range(0, 65535))
     allow: list[str] = field(default_factory=list)
-    max_bytes: int = MISSING
-    max_words: int = MISSING
-    max_nbest: int = MISSING
+    max_bytes: int = key(limit=COUNT)
+    max_words: int = key(limit=COUNT)
+    max_nbest: int = key(limit=LISTED)
     debug: bool = False
 
 
@@ -173,14 +173,14 @@ class ScoreConfig:
     hyp: list[str] = MISSING
     against: list[str] = field(default_factory=list)
     ref: list[str] = field(default_factory=list)
-    split: str = MISSING
+    split: str = key(limit=("dev", "test"))
     measures: list[str] = MISSING
     columns: list[str] = field(default_factory=list)
     against_columns: list[str] = field(default_factory=list)
     lowercase: bool = MISSING
     tokenize: str = MISSING
-    bootstrap: int = MISSING
-    seed: int = MISSING
+    bootstrap: int = key(limit=Range(0, 10**6))
+    seed: int = key(limit=SEED)
     out: str | None = None
     debug: bool = False
 
@@ -193,9 +193,9 @@ class ReportConfig:
     out: str | None = None
     plots: bool = MISSING
     html: bool = MISSING
-    split: str | None = None
-    sentences: int = MISSING
-    explained: int = MISSING
+    split: str | None = key("", None, ("dev", "test"))
+    sentences: int = key(limit=Range(0))
+    explained: int = key(limit=Range(0))
     debug: bool = False
 
 
@@ -207,11 +207,11 @@ class CompareConfig:
     b: str = MISSING
     ref: list[str] = field(default_factory=list)
     src: str | None = None
-    split: str = MISSING
+    split: str = key(limit=("dev", "test"))
     train: str | None = None
     lowercase: bool = MISSING
     tokenize: str = MISSING
-    top: int = MISSING
+    top: int = key(limit=Range(0))
     out: str | None = None
     debug: bool = False
 
@@ -225,7 +225,7 @@ class AlignCommandConfig:
     out: str = MISSING
     method: str = MISSING
     symmetrization: str = MISSING
-    seed: int = MISSING
+    seed: int = key(limit=SEED)
     debug: bool = False
 
 
@@ -234,7 +234,7 @@ class LmCommandConfig:
     """xlate lm."""
 
     text: list[str] = MISSING
-    order: int = MISSING
+    order: int = key(limit=ORDER)
     out: str = MISSING
     perplexity: str | None = None
     debug: bool = False
@@ -248,7 +248,7 @@ class PhrasesCommandConfig:
     target: str = MISSING
     links: str = MISSING
     out: str = MISSING
-    max_length: int = MISSING
+    max_length: int = key(limit=PHRASE_LENGTH)
     debug: bool = False
 
 
@@ -290,6 +290,6 @@ class DemoConfig:
 
     work: str = MISSING
     run: str = MISSING
-    seed: int = MISSING
-    sentences: int = MISSING
+    seed: int = key(limit=SEED)
+    sentences: int = key(limit=SENTENCES)
     debug: bool = False

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.settings import key
+from xlate.settings import (
+    BELOW_ONE,
+    COUNT,
+    ENDLESS,
+    LISTED,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    PROCESSES,
+    SHARE,
+    Range,
+    key,
+)
 
 
 class _TuneKeys:
@@ -39,24 +51,30 @@ class TuneConfig(_TuneKeys):
     split: str = key("tuned on this split of the work directory", "dev")
     source: str | None = key("or on this file of tokens (of raw text, where base= takes that)", None)
     references: list[str] = key("and its references, written as it is", [])
-    start: str = key("weights of the first round: uniform, or base (those of the run base)", "uniform")
+    start: str = key(
+        "weights of the first round: uniform, or base (those of the run base)", "uniform", ("uniform", "base")
+    )
     weights: list[str] = key("only these float weights are tuned, and the others stay as in base; []: all", [])
-    rounds: int = key("the most rounds", 10)
-    nbest: int = key("hypotheses of a list", 100)
-    select: str = key("best: weights with the highest score when decoded (held-out sentences if any); last", "best")
+    rounds: int = key("the most rounds", 10, COUNT)
+    nbest: int = key("hypotheses of a list", 100, LISTED)
+    select: str = key(
+        "best: weights with the highest score when decoded (held-out sentences if any); last", "best", ("best", "last")
+    )
     metric: str = key("tuned for bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
-    heldout_every: int = key("every so many sentences one is not tuned on; 0 for none", 0)
-    length_band: float = key("weights are preferred whose output is this near to the reference length, as a share", 0.1)
-    processes: int = key("processes that decode", 1)
-    tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5)
-    least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4)
+    heldout_every: int = key("every so many sentences one is not tuned on; 0 for none", 0, Range(0, but=(1,)))
+    length_band: float = key(
+        "weights are preferred whose output is this near to the reference length, as a share", 0.1, ENDLESS
+    )
+    processes: int = key("processes that decode", 1, PROCESSES)
+    tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5, NOT_NEGATIVE)
+    least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4, PROBABILITY)
 
 
 @dataclass
 class EpochsConfig(TuneConfig):
     """Tuners that pass over the lists of a round."""
 
-    epochs: int = key("passes over the lists in a round", 60)
+    epochs: int = key("passes over the lists in a round", 60, COUNT)
 
 
 @dataclass
@@ -64,9 +82,9 @@ class MiraConfig(EpochsConfig):
     """k-best MIRA (Cherry & Foster 2012)."""
 
     name: str = key("the tuner", "mira")
-    C: float = key("the longest step", 0.01)
-    decay: float = key("of the background corpus, a list", 0.999)
-    sparse_rate: float = key("how much faster sparse weights move than float weights", 1.0)
+    C: float = key("the longest step", 0.01, POSITIVE)
+    decay: float = key("of the background corpus, a list", 0.999, BELOW_ONE)
+    sparse_rate: float = key("how much faster sparse weights move than float weights", 1.0, NOT_NEGATIVE)
 
 
 @dataclass
@@ -74,11 +92,11 @@ class MertConfig(TuneConfig):
     """MERT (Och 2003): exact line searches for the score of the whole text."""
 
     name: str = key("the tuner", "mert")
-    restarts: int = key("random starting points beside the given one", 20)
-    directions: int = key("random directions tried when the coordinates gain no more", 2)
-    coordinate_rounds: int = key("the most rounds of coordinates from one point", 20)
-    least_gain: float = key("a round of coordinates that gains less ends the search from a point", 0.02)
-    window: int = key("intervals to either side that a place is averaged with; 0 takes the highest peak", 3)
+    restarts: int = key("random starting points beside the given one", 20, Range(0, 10**6))
+    directions: int = key("random directions tried when the coordinates gain no more", 2, Range(0, 10**6))
+    coordinate_rounds: int = key("the most rounds of coordinates from one point", 20, COUNT)
+    least_gain: float = key("a round of coordinates that gains less ends the search from a point", 0.02, NOT_NEGATIVE)
+    window: int = key("intervals to either side that a place is averaged with; 0 takes the highest peak", 3, Range(0))
 
 
 @dataclass
@@ -86,8 +104,10 @@ class PenaltyConfig(EpochsConfig):
     """Tuners that descend on a loss of the lists."""
 
     gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
-    penalty: float = key("on the squared weights of standardised features", 1.0e-4)
-    step_penalty: float = key("on the square of what a round changes; 0 for none, as always in model=rerank", 1.0e-4)
+    penalty: float = key("on the squared weights of standardised features", 1.0e-4, NOT_NEGATIVE)
+    step_penalty: float = key(
+        "on the square of what a round changes; 0 for none, as always in model=rerank", 1.0e-4, NOT_NEGATIVE
+    )
 
 
 @dataclass
@@ -98,11 +118,13 @@ class ProConfig(PenaltyConfig):
     # BLEU+1 does not punish short sentences enough, and PRO makes them shorter (Nakov, Guzman & Vogel 2012).
     gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "gao")
     # The classifier of pairs has one minimum, wherever it begins.
-    step_penalty: float = key("on the square of what a round changes; 0 for none, as always in model=rerank", 0.0)
-    samples: int = key("pairs drawn from a list", 5000)
-    kept: int = key("how many of them stay", 50)
-    least: float = key("the least difference of their sentence scores, from 0 to 1", 0.05)
-    share: float = key("of the new weights in what a round goes on with", 1.0)
+    step_penalty: float = key(
+        "on the square of what a round changes; 0 for none, as always in model=rerank", 0.0, NOT_NEGATIVE
+    )
+    samples: int = key("pairs drawn from a list", 5000, LISTED)
+    kept: int = key("how many of them stay", 50, LISTED)
+    least: float = key("the least difference of their sentence scores, from 0 to 1", 0.05, SHARE)
+    share: float = key("of the new weights in what a round goes on with", 1.0, SHARE)
 
 
 @dataclass
@@ -110,7 +132,7 @@ class ExpectedBleuConfig(PenaltyConfig):
     """Expected BLEU (Rosti et al. 2010)."""
 
     name: str = key("the tuner", "expected_bleu")
-    gamma: float = key("scale of the scores", 1.0)
+    gamma: float = key("scale of the scores", 1.0, POSITIVE)
 
 
 @dataclass
@@ -118,7 +140,7 @@ class SoftmaxMarginConfig(PenaltyConfig):
     """Softmax-margin (Gimpel & Smith 2010)."""
 
     name: str = key("the tuner", "softmax_margin")
-    margin: float = key("what a unit of gain is worth", 1.0)
+    margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
 
 
 @dataclass
@@ -126,8 +148,8 @@ class RampConfig(PenaltyConfig):
     """Ramp loss (Gimpel & Smith 2012)."""
 
     name: str = key("the tuner", "ramp")
-    margin: float = key("what a unit of gain is worth", 1.0)
-    kind: int = key("1: fear against model best; 2: model best against hope; 3: fear against hope", 3)
+    margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
+    kind: int = key("1: fear against model best; 2: model best against hope; 3: fear against hope", 3, Range(1, 3))
 
 
 @dataclass
@@ -142,7 +164,7 @@ class ListHingeConfig(PenaltyConfig):
     """The hinge: what gains most must lead by as much as it gains more (loss=hinge is that of single decisions)."""
 
     name: str = key("the tuner", "list_hinge")
-    margin: float = key("what a unit of gain is worth", 1.0)
+    margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
 
 
 @dataclass

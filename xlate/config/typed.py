@@ -1,29 +1,53 @@
-"""From Hydra's loose configuration to the schema, with errors a user can act on."""
+"""From Hydra's loose configuration to dataclasses of settings, with errors a user can act on."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
+from dataclasses import Field, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from types import UnionType
+from typing import Any, TypeVar, cast, get_args, get_origin
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import AnyNode, BooleanNode, DictConfig, FloatNode, IntegerNode, OmegaConf, StringNode
 from omegaconf.errors import (
-    ConfigKeyError,
     GrammarParseError,
     InterpolationResolutionError,
     InterpolationToMissingValueError,
     MissingMandatoryValue,
     OmegaConfBaseException,
     UnsupportedInterpolationType,
+    ValidationError,
 )
 
-from xlate.config.choices import schemas_of
-from xlate.config.limits import check_limits
-from xlate.config.used_keys import SpareKeys, known_keys, unknown_key, used_keys
+from xlate.config.choices import SCHEMAS, defaults_at, hints_of, keys_of, schema_within, schemas_of, settings_at
 from xlate.errors import InputError
+from xlate.settings import MISSING, Range, check_limit, limit_of
 
 T = TypeVar("T")
+# Of keys that end in the same name, `name` itself say, so many are proposed in place of an unknown one.
+MOST_NAMED = 3
+# What reads a value of each type as Hydra does, and its name: `yes` is true, and 5 is a text where one is expected.
+NODES: dict[Any, tuple[type[Any], str]] = {
+    bool: (BooleanNode, "true or false"),
+    int: (IntegerNode, "a whole number"),
+    float: (FloatNode, "a number"),
+    str: (StringNode, "a text"),
+}
+
+
+@dataclass
+class SpareKeys:
+    """Dotted keys that a sweep gives to all of its jobs, and that those leave out whose choices have no such key.
+
+    Attributes:
+        keys: which may be left out.
+        left_out: which were.
+    """
+
+    keys: frozenset[str] = frozenset()
+    left_out: set[str] = field(default_factory=set)
 
 
 def _to_be_given(key: str) -> None:
@@ -37,7 +61,7 @@ OmegaConf.register_new_resolver("sweep_folder", lambda run, work: run or f"runs/
 
 
 def typed(config: DictConfig, schema: type[T], *, spare: SpareKeys | None = None) -> T:
-    """Checks a configuration against a schema dataclass and the schemas of what is chosen; an instance of it.
+    """The settings of a command from its configuration, of the types that what is chosen has.
 
     Args:
         config: composed, or read from a run.
@@ -48,40 +72,190 @@ def typed(config: DictConfig, schema: type[T], *, spare: SpareKeys | None = None
         InputError: a key that is unknown or not used (with the nearest one that is), a value of the wrong type, out of
             its range, or not given.
     """
-    shape = OmegaConf.structured(schema)
     try:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-        plain = used_keys(plain, schema, spare=spare)
-        for group, kind in schemas_of(plain, schema).items():
-            OmegaConf.update(shape, group, OmegaConf.structured(kind), merge=False)
-        made = cast(T, OmegaConf.to_object(OmegaConf.merge(shape, OmegaConf.create(plain))))
-    except ConfigKeyError as error:
-        raise unknown_key(_key_of(error), known_keys(shape)) from error
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
-    check_limits(made)
-    return made
+    return _Builder(schema, schemas_of(plain, schema), spare or SpareKeys()).build(schema, plain, "")
+
+
+def build(kind: type[T], plain: Mapping[str, Any], at: str, file: str | Path | None = None) -> T:
+    """Settings from plain values, each checked for its type and range; what is not given has its default.
+
+    Args:
+        kind: a dataclass of settings.
+        plain: values by name, nested ones in mappings.
+        at: what stands before the names of keys, such as `decoder.`.
+        file: where the values were read, for messages.
+
+    Raises:
+        InputError: an unknown key, a value of the wrong type, out of its range, or not given.
+    """
+    return _Builder(kind, {at.rstrip("."): kind}, SpareKeys(), file).build(kind, plain, at)
 
 
 def with_settings(held: T, given: Mapping[str, Any], name: str) -> T:
-    """A schema dataclass called `name` with the values given in place of its own; null leaves what is there.
+    """Settings called `name` with the values given in place of their own; null leaves what is there.
 
     Raises:
-        InputError: a key that it has not (with the nearest one that it has), or a value that does not fit.
+        InputError: a key that they do not have (with the nearest one that they have), or a value that does not fit.
     """
-    shape = OmegaConf.structured(held)
-    for key, value in given.items():
-        if value is None:
-            continue
-        if key not in shape:
-            raise unknown_key(f"{name}.{key}", [f"{name}.{known}" for known in shape])
-        try:
-            shape[key] = value
-        except OmegaConfBaseException as error:
-            raise in_our_words(error, f"{name}.{key}") from error
-    made = cast(T, OmegaConf.to_object(shape))
-    check_limits(made, f"{name}.")
-    return made
+    changed = {key: value for key, value in given.items() if value is not None}
+    return build(type(held), {**asdict(cast(Any, held)), **changed}, f"{name}.")
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """Builds settings from plain values.
+
+    Attributes:
+        root: what is built.
+        chosen: the dataclasses of dotted keys that may hold several.
+        spare: keys that may be left out.
+        file: where the values were read.
+    """
+
+    root: type[Any]
+    chosen: Mapping[str, type[Any]]
+    spare: SpareKeys
+    file: str | Path | None = None
+
+    def build(self, kind: type[T], plain: Mapping[str, Any], at: str) -> T:
+        if at == "decoder.":
+            _check_decoder(plain, kind)
+        known = {one.name: one for one in fields(cast(Any, kind))}
+        values: dict[str, Any] = {}
+        for name, value in plain.items():
+            key = f"{at}{name}"
+            if name not in known:
+                self._leave_out(key, value)
+                continue
+            within = self._within(kind, known[name], key)
+            if within is not None and isinstance(value, Mapping):
+                values[name] = self.build(within, value, f"{key}.")
+                continue
+            values[name] = _value(hints_of(kind)[name], value, key)
+            check_limit(key, values[name], limit_of(known[name]), self.file)
+            if isinstance(value, Mapping):
+                _check_of_any(key, value)
+        made = kind(**values)
+        for name in known:
+            if getattr(made, name) == MISSING:
+                raise _not_given(f"{at}{name}")
+        return made
+
+    def _within(self, kind: type[Any], setting: Field[Any], key: str) -> type[Any] | None:
+        return self.chosen.get(key) or schema_within(kind, setting)
+
+    def _leave_out(self, key: str, value: Any) -> None:
+        """Looks whether a key that the choices do not have may go.
+
+        Keys of other choices go where they have their default, which a file may have set for all of them, and those
+        that are spare.
+        """
+        defaults = defaults_at(key)
+        if defaults and key in self.spare.keys:
+            self.spare.left_out.add(key)
+        elif value not in defaults:
+            raise unknown_key(_set(key, value), self._known(key.partition(".")[0]))
+
+    def _known(self, group: str) -> list[str]:
+        """The dotted names of all keys there are; for one in a group those of all groups."""
+        if group not in self.chosen:
+            return list(keys_of(self.root, "", self.chosen))
+        groups = (keys_of(kind, f"{place}.", self.chosen) for place, kind in self.chosen.items())
+        return list(dict.fromkeys(key for keys in groups for key in keys))
+
+
+def _set(key: str, value: Any) -> str:
+    """The key within a key that was set, where it holds others."""
+    for name, inner in value.items() if isinstance(value, Mapping) else ():
+        if inner not in (defaults_at(f"{key}.{name}") or [inner]):
+            return f"{key}.{name}"
+    return key
+
+
+def _value(hint: Any, value: Any, key: str) -> Any:
+    """A value as its type has it."""
+    inner = get_args(hint)
+    if isinstance(hint, UnionType):
+        return None if value is None else _value(inner[0], value, key)
+    if get_origin(hint) is list and isinstance(value, list):
+        return [_value(inner[0], one, key) for one in value]
+    if get_origin(hint) is dict and isinstance(value, Mapping):
+        return {name: one if inner[1] is Any else _value(inner[1], one, key) for name, one in value.items()}
+    node, expected = NODES.get(hint, (AnyNode, "several values, in [] or {}"))
+    try:
+        if hint not in NODES:
+            raise ValidationError
+        return node(value, is_optional=False)._value()
+    except ValidationError as error:
+        seen, remedy = f"{key}={'null' if value is None else value}", "see the command's --help"
+        raise InputError("a configuration value does not fit", seen, expected, remedy) from error
+
+
+def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
+    """Search settings of whatever decoder has them; whether the run's has them is seen when it is opened."""
+    for name, value in given.items():
+        limits = [limit for one in settings_at(f"{at}.{name}") if (limit := limit_of(one)) is not None]
+        limit = limits[0] if limits else None
+        if isinstance(value, int | float if isinstance(limit, Range) else str):
+            check_limit(f"{at}.{name}", value, limit)
+
+
+def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
+    """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
+    keys_by_kind = {other: {one.name for one in fields(other)} for other in SCHEMAS["decoder"]}
+    if all(plain.keys() != keys for other, keys in keys_by_kind.items() if other is not kind):
+        return
+    own = sorted(keys_by_kind[kind])
+    raise InputError(
+        "the decoder belongs to another model",
+        seen=", ".join(f"decoder.{name}" for name in sorted(plain.keys() - keys_by_kind[kind])) or "no decoder",
+        expected=", ".join(own) if own else "no decoder: lists are given",
+        remedy="leave decoder=… out: every model brings its own",
+    )
+
+
+def unknown_key(key: str, known: list[str]) -> InputError:
+    """The error for a key that is not there, naming the nearest one that is."""
+    group, near = key.partition(".")[0], _nearest(key, known)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for the keys there are"
+    if group in ("model", "decoder", "loss", "source") and settings_at(key):
+        expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
+        return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
+    return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
+
+
+def _nearest(key: str, known: list[str]) -> list[str]:
+    """The keys that end in the same name as another, or the key most like it; of its own group first.
+
+    Those that hold others only where the names of groups are alike, `modell=phrase`.
+    """
+    groups = [one for one in known if "." not in one and any(other.startswith(f"{one}.") for other in known)]
+    if "." not in key and (named := difflib.get_close_matches(key, groups, n=1, cutoff=0.75)):
+        return named
+    single = [one for one in known if one != key and not any(other.startswith(f"{one}.") for other in known)]
+    group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
+    named = [one for one in single if one.rpartition(".")[2] == key.rpartition(".")[2]]
+    if 0 < len(named) <= MOST_NAMED:
+        return sorted(named, key=lambda one: one not in group)
+    own = [one for one in named if one in group]
+    near = difflib.get_close_matches(key, group, n=1, cutoff=0.4) or difflib.get_close_matches(
+        key, single, n=1, cutoff=0.4
+    )
+    return own if len(own) == 1 else near
+
+
+def known_keys(config: Any, prefix: str = "") -> list[str]:
+    """All keys of a configuration, nested ones with dots."""
+    keys: list[str] = []
+    for name in config:
+        keys.append(prefix + str(name))
+        node = config._get_node(name)
+        if isinstance(node, DictConfig) and not node._is_none() and not node._is_missing():
+            keys.extend(known_keys(node, f"{prefix}{name}."))
+    return keys
 
 
 def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> InputError:
@@ -92,12 +266,7 @@ def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> Input
     elif isinstance(error, InterpolationToMissingValueError):
         missing = str(error).rsplit("value: ", 1)[-1].split()[0]
     if missing is not None:
-        return InputError(
-            "a value must be given",
-            seen=f"{missing} is not set",
-            expected=f"{missing}=…",
-            remedy=f"add {missing}=VALUE to the command",
-        )
+        return _not_given(missing)
     if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
         seen, remedy = (
             f"{key or _key_of(error)}: {_first_line(error)}",
@@ -105,12 +274,17 @@ def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> Input
         )
         message = "a value that stands for one that is not there"
         return InputError(message, seen=seen, expected="a value without ${", remedy=remedy)
-    return InputError(
-        "a configuration value does not fit",
-        seen=f"{key or _key_of(error)}: {_first_line(error)}",
-        expected="a value of the type named",
-        remedy="see the command's --help",
-    )
+    return _unfit(key or _key_of(error), _first_line(error))
+
+
+def _not_given(key: str) -> InputError:
+    remedy = f"add {key}=VALUE to the command"
+    return InputError("a value must be given", seen=f"{key} is not set", expected=f"{key}=…", remedy=remedy)
+
+
+def _unfit(key: str, why: str) -> InputError:
+    expected, remedy = "a value of the type named", "see the command's --help"
+    return InputError("a configuration value does not fit", f"{key}: {why}", expected, remedy)
 
 
 def _key_of(error: OmegaConfBaseException) -> str:

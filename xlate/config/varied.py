@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from xlate.config.choices import keys_elsewhere
+from xlate.config.choices import defaults_at
 from xlate.config.schema import TrainConfig
 from xlate.report.identity import ABSENT, flat
 
@@ -26,7 +26,6 @@ NEVER = (
     "measure_test",
     "measures",
 )
-GROUPS = ("loss.tune", "model", "decoder", "loss", "source")
 
 
 def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> dict[str, Any]:
@@ -53,8 +52,4 @@ def _top(key: str) -> str:
 
 def _is_set(key: str, value: Any) -> bool:
     """Whether no schema has this value as the default of the key."""
-    group = next((group for group in GROUPS if key.startswith(f"{group}.")), None)
-    if group is None or value is None:
-        return False
-    defaults: Mapping[str, list[Any]] = keys_elsewhere(group)
-    return value not in defaults.get(key.removeprefix(f"{group}."), [value])
+    return value is not None and value not in (defaults_at(key) or [value])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ import numpy as np
 
 from xlate.config.decoder_schema import GrammarDecoderConfig, PhraseDecoderConfig
 from xlate.config.identity import MODEL as MODEL_FOLDER
-from xlate.config.limits import check_limits
 from xlate.config.load import load
 from xlate.config.model_schema import GrammarModelConfig, ModelConfig, PhraseModelConfig
 from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
-from xlate.config.typed import with_settings
+from xlate.config.typed import build, with_settings
 from xlate.errors import InputError
 from xlate.formats.grammars.grammar import normal_form, words_of
 from xlate.formats.grammars.moses import is_hierarchical
@@ -232,8 +231,8 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
             seen=f"[search-algorithm] {number}",
             expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
         )
-    search = replace(
-        given,
+    held = dict(
+        asdict(given),
         options=limit,
         algorithm=ALGORITHMS.get(number, given.algorithm),
         stack=ini.whole("stack", given.stack),
@@ -243,8 +242,7 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
         pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit),
         distortion_limit=ini.whole("distortion-limit", given.distortion_limit),
     )
-    check_limits(search, "decoder.", ini.path)
-    return search
+    return build(PhraseDecoderConfig, held, "decoder.", ini.path)
 
 
 def copy_packed(source: Path, target: Path) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.config.limits import Range, limits_of
 from xlate.config.tune_schema import (
     TUNERS,
     ExpectedBleuConfig,
@@ -23,6 +22,7 @@ from xlate.errors import InputError
 from xlate.jobs.train import tuning
 from xlate.jobs.train.tuning import chosen_weights, optimiser, tuning_settings
 from xlate.scoring.weights import Weights
+from xlate.settings import Range, limit_of
 from xlate.tuners.tuner import Tuned
 
 TRAINED_D = np.ones(2, dtype=np.bool_)
@@ -60,7 +60,7 @@ def other(value: Any, limit: Any) -> Any:
 )
 def test_every_key_arrives(monkeypatch: pytest.MonkeyPatch, tuner: str, key: str) -> None:
     config = TUNERS[tuner]()
-    changed = replace(config, **{key: other(getattr(config, key), limits_of(type(config))[key])})
+    changed = replace(config, **{key: other(getattr(config, key), limit_of(type(config).__dataclass_fields__[key]))})
     assert given_to(monkeypatch, config) == given_to(monkeypatch, config)
     assert given_to(monkeypatch, changed) != given_to(monkeypatch, config)
 

@@ -6,7 +6,7 @@ import copy
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.plugins.sweeper import Sweeper
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -24,10 +25,9 @@ from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweep
 from xlate.cli.shell.talk import Talk
 from xlate.config.choices import registered
 from xlate.config.folder_names import folder_name
-from xlate.config.load import composed, is_null_group, words_of_hydra
+from xlate.config.load import composed, words_of_hydra
 from xlate.config.location import conf_folder
-from xlate.config.typed import in_our_words, typed
-from xlate.config.used_keys import SpareKeys
+from xlate.config.typed import SpareKeys, in_our_words, typed
 from xlate.errors import InputError
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
@@ -112,8 +112,6 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
         raise words_of_hydra(error, command, words.overrides) from error
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
-    except (AssertionError, AttributeError) as error:
-        raise words_of_hydra(error, command, words.overrides) if is_null_group(error) else error from error
     except RuntimeError as error:
         if not _is_slurm_missing(error):
             raise
@@ -132,8 +130,7 @@ def _is_slurm_missing(error: Exception) -> bool:
 
 def _is_refused(error: Exception) -> bool:
     """Whether Hydra, or a launcher, refused the command line before a job began."""
-    ours = isinstance(error, HydraException | OmegaConfBaseException)
-    return ours or is_null_group(error) or _is_slurm_missing(error)
+    return isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error)
 
 
 def _asks_hydra(words: Words) -> bool:
@@ -175,7 +172,7 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
             failures.append(error)
 
     program = [f"xlate {command}", *words.options, *words.overrides, f"hydra.job.name={command}"]
-    with _called_as(program), registered(command):
+    with _called_as(program), registered(command), _jobs_checked(job):
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
         except Exception as error:
@@ -185,6 +182,29 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
         finally:
             say_sweeps()
     return failures
+
+
+@contextmanager
+def _jobs_checked(job: Job) -> Iterator[None]:
+    """Has Hydra check the settings of every job of a sweep where it composes them all, before the first one starts."""
+    composed_only = Sweeper.validate_batch_is_legal
+
+    def validate(sweeper: Sweeper, batch: Sequence[Sequence[str]]) -> None:
+        assert sweeper.hydra_context is not None
+        assert sweeper.config is not None
+        for overrides in batch:
+            whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
+            try:
+                typed(_without_hydra(whole), job.schema, spare=SpareKeys(job.spare))
+            except InputError:
+                forget_sweeps()
+                raise
+
+    Sweeper.validate_batch_is_legal = validate  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        Sweeper.validate_batch_is_legal = composed_only  # type: ignore[method-assign]
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from xlate.cli.shell.arguments import Words
 from xlate.config.choices import SCHEMAS, default_of, hints_of, schema_within, schemas_of
 from xlate.config.experiments import rows_of_tables
 from xlate.config.keys.described import COMMANDS, NAMES, choices_of, first_sentence, of_command, plainly, range_words
-from xlate.config.limits import limits_of
 from xlate.config.load import composed, words_of_hydra
 
 WIDTH = 100
@@ -156,7 +155,6 @@ def _kind(schema: type[Any], name: str, default: Any) -> type[Any] | None:
 def _walk(
     kind: type[Any], plain: Mapping[Any, Any], prefix: str, chosen: Mapping[str, type[Any]]
 ) -> Iterator[tuple[str, str, str, str]]:
-    limits = limits_of(kind)
     for field in fields(kind):
         key, value = prefix + field.name, plain.get(field.name, default_of(field))
         within = chosen.get(key) or schema_within(kind, field)
@@ -165,4 +163,4 @@ def _walk(
         if within is not None and isinstance(value, Mapping):
             yield from _walk(within, value, f"{key}.", chosen)
             continue
-        yield key, plainly(value), range_words(limits.get(field.name)), str(field.metadata.get("words", ""))
+        yield key, plainly(value), range_words(field), str(field.metadata.get("words", ""))

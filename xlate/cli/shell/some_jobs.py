@@ -11,8 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.shell.arguments import key_of
 from xlate.config.load import composed
-from xlate.config.typed import typed
-from xlate.config.used_keys import SpareKeys
+from xlate.config.typed import SpareKeys, typed
 from xlate.errors import InputError
 
 

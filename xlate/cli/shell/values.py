@@ -12,8 +12,8 @@ from xlate.cli.shell.arguments import NAMED_FILES
 from xlate.config.choices import hints_of
 from xlate.config.experiments import rows_of_tables
 from xlate.config.keys.brackets import keys_within
-from xlate.config.limits import Range, limits_of
 from xlate.config.location import conf_folder
+from xlate.settings import Range, limit_of
 
 
 def words_of_key(schema: type[Any], key: str) -> list[str]:
@@ -22,10 +22,10 @@ def words_of_key(schema: type[Any], key: str) -> list[str]:
         return NAMED[key.rpartition(".")[2]]()
     found: list[str] = []
     for held in keys_within(schema):
-        limit = limits_of(held.kind).get(held.name) if held.key == key else None
+        limit = limit_of(held.field) if held.key == key else None
         if isinstance(limit, tuple) and not isinstance(limit, Range):
             found += limit
-        elif held.key == key and hints_of(held.kind)[held.name] is bool:
+        elif held.key == key and hints_of(held.kind)[held.field.name] is bool:
             found += ["false", "true"]
     return list(dict.fromkeys(found))
 

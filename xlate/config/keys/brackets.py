@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import Field, fields
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -43,11 +43,11 @@ def _bracketed(override: str, keys: set[str], sweep: bool) -> str:
 
 
 class HeldKey(NamedTuple):
-    """A dotted key, and the schema that has it as the field `name`."""
+    """A dotted key, and the schema that has it as a field."""
 
     key: str
     kind: type[Any]
-    name: str
+    field: Field[Any]
 
 
 def list_keys(command: type[Any]) -> set[str]:
@@ -60,7 +60,7 @@ def keys_of(command: type[Any], fits: Callable[[Any], bool]) -> set[str]:
     found: set[str] = set()
     others: set[str] = set()
     for held in keys_within(command):
-        (found if fits(hints_of(held.kind)[held.name]) else others).add(held.key)
+        (found if fits(hints_of(held.kind)[held.field.name]) else others).add(held.key)
     return found - others
 
 
@@ -73,7 +73,7 @@ def keys_within(kind: type[Any], prefix: str = "") -> Iterator[HeldKey]:
         for schema in dict.fromkeys(schemas):
             yield from keys_within(schema, f"{key}.")
         if not schemas:
-            yield HeldKey(key, kind, field.name)
+            yield HeldKey(key, kind, field)
 
 
 def is_list_hint(hint: Any) -> bool:

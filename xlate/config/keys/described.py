@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from xlate.config.choices import CHOICES, default_of, schema_within
-from xlate.config.limits import limits_of
+from xlate.config.choices import CHOICES, Choice, default_of, schema_within
 from xlate.config.location import conf_folder
+from xlate.settings import Range, limit_of
 
 # The groups of each command: what is chosen there, and the command that has it.
 COMMANDS = {
@@ -49,9 +49,8 @@ class CommandKey(NamedTuple):
 
 def choices_of(group: str) -> dict[str, str]:
     """The choices of a group, each with the first sentence said of it."""
-    found = {name: first_sentence(kind_of(node).__doc__ or "") for name, node in CHOICES.get(group, {}).items()}
-    if group == "loss":
-        found |= {name: first_sentence(kind_of(tuner).__doc__ or "") for name, tuner in CHOICES["loss/tune"].items()}
+    choices = CHOICES.get(group, {}) | (CHOICES["loss/tune"] if group == "loss" else {})
+    found = {name: first_sentence(words_of(node)) for name, node in choices.items()}
     for path in (conf_folder() / group).glob("*.yaml"):
         comments = [line[1:].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
         found[path.stem] = first_sentence(" ".join(line for line in comments if not line.startswith("@package")))
@@ -65,14 +64,13 @@ def first_sentence(text: str) -> str:
     return words if end is None else words[: end.start() + 1]
 
 
-def kind_of(node: Any) -> type[Any]:
-    """The schema of a choice, which may be given with its values."""
-    return node if isinstance(node, type) else type(node)
+def words_of(node: Any) -> str:
+    """What a choice is."""
+    return node.words if isinstance(node, Choice) else node.__doc__ or ""
 
 
 def rows(kind: type[Any], prefix: str) -> Iterator[Row]:
     """The keys of a schema, with those of schemas within that it always has."""
-    limits = limits_of(kind)
     for field in fields(kind):
         key, default = prefix + field.name, default_of(field)
         if key in NAMES:
@@ -81,14 +79,15 @@ def rows(kind: type[Any], prefix: str) -> Iterator[Row]:
         if within is not None and is_dataclass(default) and key != "loss.tune":
             yield from rows(within, f"{key}.")
             continue
-        yield Row(key, shown(default), range_words(limits.get(field.name)), str(field.metadata.get("words", "")))
+        yield Row(key, shown(default), range_words(field), str(field.metadata.get("words", "")))
 
 
-def range_words(limit: Any) -> str:
+def range_words(setting: Field[Any]) -> str:
     """What a key may be."""
+    limit = limit_of(setting)
     if limit is None:
         return ""
-    return ", ".join(limit) if isinstance(limit, tuple) and not hasattr(limit, "low") else str(limit)
+    return str(limit) if isinstance(limit, Range) else ", ".join(limit)
 
 
 def shown(value: Any) -> str:

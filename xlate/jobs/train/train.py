@@ -188,7 +188,7 @@ def _training(identity: Mapping[str, Any], sums: Callable[[Path], dict[str, str]
 
 
 def check_training(config: TrainConfig) -> None:
-    """Checks the settings of a training against each other; ranges are in `config.limits`.
+    """Checks the settings of a training against each other.
 
     Raises:
         InputError: naming the setting, what it is and what it may be.
