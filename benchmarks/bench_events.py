@@ -124,7 +124,9 @@ class Pipeline:
         self.blocks = BlockSet.count(corpus.table, matches, collect_events(matches))
         words = BlockNames(self.blocks, Vocabulary([]), corpus.target_vocabulary)
         self.index = BigramIndex.frequent(words, ["BB"], THRESHOLD)
-        self.arrays = block_arrays(self.blocks, self.lm, corpus.target_vocabulary, self.index.keys_F, SMOOTHING)
+        self.arrays = block_arrays(
+            self.blocks, self.lm, corpus.target_vocabulary, self.index.keys_F, smoothing=SMOOTHING
+        )
 
     def run(self, sentences: int) -> Run:
         """Matches, collects and writes the stores of the first sentences."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.candidates.plain_lists import arrays_of, listed
 from tests.strategies import ragged_batches
-from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 
 LONG = np.int64
@@ -49,17 +48,10 @@ def test_valid_batches_are_accepted(batch: CandidateBatch) -> None:
 
 
 CORRUPTIONS = {
-    "candidate_offsets_I1: 0 to 4, expected offsets rising from 0 to 3": {"candidate_offsets_I1": [0, 2, 4]},
-    "candidate_offsets_I1: 1 to 3, expected": {"candidate_offsets_I1": [1, 2, 3]},
     "candidate_offsets_I1: 4, then 3, at 1, expected": {"candidate_offsets_I1": [0, 4, 3]},
-    "candidate_offsets_I1: nothing, expected": {"candidate_offsets_I1": []},
     "candidate_offsets_I1: 0 to 3, expected .* from 0 to 2": {"dense_CD": np.zeros((2, 2), np.float32)},
     r"gain_CG: shape \(2, 1\), expected shape \(3, 1\)": {"gain_CG": np.ones((2, 1), np.float32)},
-    "part_id_offsets_P1: 0 to 2, expected .* from 0 to 3": {"part_id_offsets_P1": [0, 2, 2, 2]},
-    "part_id_offsets_P1: 3, then 2, at 1": {"part_id_offsets_P1": [0, 3, 2, 3]},
-    "part_offsets_I1: 0 to 2, expected .* from 0 to 3": {"part_offsets_I1": [0, 2, 2]},
     r"part_offsets_I1: shape \(2,\), expected shape \(3,\)": {"part_offsets_I1": [0, 3]},
-    "candidate_part_offsets_C1: 0 to 3, expected .* from 0 to 4": {"candidate_part_offsets_C1": [0, 1, 3, 3]},
     r"candidate_part_offsets_C1: shape \(3,\), expected shape \(4,\)": {"candidate_part_offsets_C1": [0, 1, 4]},
     "candidate_parts_K: 1 at 3, expected": {"candidate_parts_K": np.array([0, 0, 1, 1], np.int32)},
     "candidate_parts_K: -1 at 0, expected": {"candidate_parts_K": np.array([-1, 0, 1, 0], np.int32)},
@@ -96,7 +88,7 @@ def test_any_offset_moved_is_refused(batch: CandidateBatch, data: st.DataObject)
         replace(batch, **{name: moved}).validate()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(ragged_batches(), st.data())
 def test_select_equals_picking_from_lists(batch: CandidateBatch, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(batch) - 1), max_size=6)) if len(batch) else []
@@ -114,7 +106,7 @@ def test_select_refuses_an_instance_that_is_not_there() -> None:
         example().select([2])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(ragged_batches())
 def test_flat_ids_equal_the_bags_written_out(batch: CandidateBatch) -> None:
     ids, offsets, values = batch.flat_ids()
@@ -127,8 +119,3 @@ def test_flat_ids_equal_the_bags_written_out(batch: CandidateBatch) -> None:
     assert seen == expected
     assert len(offsets) == batch.candidates + 1
     assert offsets[-1] == len(ids)
-
-
-def test_offsets_of_lengths() -> None:
-    assert offsets_of([2, 0, 1]).tolist() == [0, 2, 2, 3]
-    assert offsets_of([]).tolist() == [0]

@@ -29,7 +29,7 @@ from xlate.candidates.store import CandidateStore
 from xlate.features.bigrams import BigramIndex
 from xlate.features.block import FLOATS, block_arrays, more_floats
 from xlate.kernels.features.block_features import BlockArrays
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.kernels.orientation import NEUTRAL
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
@@ -71,7 +71,9 @@ def setting(
     blocks = BlockSet.count(table, matches, events)
     index = BigramIndex.frequent(named(blocks), families, threshold)
     instances = BlockInstances(
-        blocks=as_stored(block_arrays(blocks, lm, TARGET, index.keys_F, SMOOTHING, more, per_word)),
+        blocks=as_stored(
+            block_arrays(blocks, lm, TARGET, index.keys_F, more, smoothing=SMOOTHING, unigram_per_word=per_word)
+        ),
         features=len(index),
         lm=lm,
         matches=matches,
@@ -278,51 +280,11 @@ def test_a_linked_instance_by_hand(coin, tmp_path):
     np.testing.assert_allclose([floats for _, floats, _ in instance], expected, rtol=1e-5)
 
 
-def test_a_neutral_instance_by_hand(coin, tmp_path):
-    """The last match is b|Y: not among the two best for b, which are its alternatives; no orientation, no bigram."""
-    write_stores(tmp_path, [by_hand(coin, top=2).instances])
-    last = written(tmp_path, "neutral")[-1]
-    assert [(gain, ids) for gain, _, ids in last] == [(1.0, []), (-1.0, []), (-1.0, [])]
-    assert [round(math.exp(-floats[0]) * 12) for _, floats, _ in last] == [2, 4, 3]
-    assert [floats[1] for _, floats, _ in last] == [0.0] * 3
-    assert CandidateStore.open(tmp_path / "neutral").sparse_size == 0
-
-
-def test_rare_bigrams_are_no_features(coin, tmp_path):
-    assert len(by_hand(coin, threshold=0).index) == 3
-    write_stores(tmp_path, [by_hand(coin, threshold=1).instances])
-    assert CandidateStore.open(tmp_path / "linked").sparse_size == 0
-    assert [ids for _, _, ids in written(tmp_path, "linked")[0]] == [[]] * len(written(tmp_path, "linked")[0])
-
-
-def test_an_alternative_has_its_own_bigram(coin, tmp_path):
-    """a b is A B once and A X once, so either follows a|A in one sentence and is the alternative in the other."""
-    table = table_of([([3], [3]), ([4], [4]), ([4], [6])])
-    s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), coin)
-    write_stores(tmp_path, [s.instances])
-    assert s.index.keys_F.tolist() == [1, 2]
-    ids = [[(gain, ids) for gain, _, ids in instance] for instance in written(tmp_path, "linked")]
-    assert ids == [[(1.0, [0]), (-1.0, [1])], [(1.0, [1]), (-1.0, [0])]]
-
-
 def test_more_alternatives_than_there_are_take_no_more_room(coin, tmp_path):
     for top in (9, 2**31 - 1):
         write_stores(tmp_path / str(top), [by_hand(coin, top=top).instances])
     for name in ("linked", "neutral"):
         assert written(tmp_path / "9", name) == written(tmp_path / str(2**31 - 1), name)
-
-
-def test_alternatives_take_the_orientation_of_their_true_successor(coin, tmp_path):
-    """a b c | B C A turns around: behind b c stands a on the left, and so does its alternative."""
-    table = table_of([([3], [3]), ([3], [6]), ([4, 5], [4, 5])])
-    source, target = encoded([[3, 4, 5]] + [[4, 5, 3]] * 2), encoded([[4, 5, 3]] + [[4, 5, 6]] * 2)
-    s = setting(table, source, target, coin)
-    write_stores(tmp_path, [s.instances])
-    costs_B2 = s.blocks.orientation_cost_B2(SMOOTHING)
-    true, other = written(tmp_path, "linked")[0]
-    assert (true[0], other[0]) == (1.0, -1.0)
-    assert [true[1][1], other[1][1]] == costs_B2[[0, 1], LEFT].tolist()
-    assert costs_B2[1, LEFT] != costs_B2[1, RIGHT]
 
 
 def test_parts_of_a_text_are_written_one_behind_the_other(coin, tmp_path):
@@ -345,13 +307,6 @@ def test_names_of_other_stores(coin, tmp_path):
     sizes = write_stores(tmp_path, [s.instances], ("linked.dev", "neutral.dev"))
     assert sizes == {"linked.dev": 1, "neutral.dev": 9}
     assert CandidateStore.open(tmp_path / "linked.dev").sparse_size == len(s.index)
-
-
-def test_stores_without_instances_can_be_opened(coin, tmp_path):
-    s = setting(table_of([([3], [3])]), encoded([[4]]), encoded([[4]]), coin)
-    assert set(write_stores(tmp_path, [s.instances]).values()) == {0}
-    for name in STORES:
-        assert len(CandidateStore.open(tmp_path / name)) == 0
 
 
 def test_more_instances_than_a_chunk_holds_are_all_written(coin, tmp_path, monkeypatch):

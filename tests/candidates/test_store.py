@@ -137,70 +137,25 @@ def _edit_header(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def _flip(folder: Path, name: str, place: int) -> None:
-    raw = bytearray((folder / name).read_bytes())
-    raw[place] ^= 1
-    (folder / name).write_bytes(raw)
-
-
-def _put(folder: Path, name: str, values: list[int]) -> None:
-    """Another array, with a checksum of its own."""
-    forged(folder, name, np.array(values, dtype=np.int64))
-
-
-DAMAGES = {
-    "not a whole candidate store": lambda folder: (folder / "header.json").unlink(),
-    "damaged(?s:.*)JSON": lambda folder: (folder / "header.json").write_bytes(b'{"magic": \xff'),
-    "not a candidate store(?s:.*)version 2": lambda folder: _edit_header(folder, magic="another"),
-    "of an earlier version(?s:.*)expected: a candidate store of version 2": lambda folder: _edit_header(
-        folder, magic="xlate-candidates", version=1
-    ),
-    "of another version(?s:.*)seen: +3": lambda folder: _edit_header(folder, version=3),
-    "its checksum differs": lambda folder: _edit_header(folder, metadata={}),
-    "base_C.npy: .*missing(?s:.*)no such file": lambda folder: (folder / "base_C.npy").unlink(),
-    "part_ids_N.npy: .*wrong size(?s:.*)139 bytes(?s:.*)140 bytes": lambda folder: (
-        folder / "part_ids_N.npy"
-    ).write_bytes((folder / "part_ids_N.npy").read_bytes()[:-1]),
-    "part_ids_N.npy: damaged": lambda folder: _flip(folder, "part_ids_N.npy", 20),
-    "part_ids_N.npy: damaged: its checksum differs": lambda folder: _flip(folder, "part_ids_N.npy", 128),
-    "candidate_offsets_I1.npy: (?s:.*)rising from 0 to 3": lambda folder: _put(
-        folder, "candidate_offsets_I1", [0, 2, 2]
-    ),
-    "part_id_offsets_P1.npy: (?s:.*)9, then 3": lambda folder: _put(folder, "part_id_offsets_P1", [0, 9, 3, 3]),
-    "part_offsets_I1.npy: ": lambda folder: _put(folder, "part_offsets_I1", [1, 2, 3]),
-    "candidate_part_offsets_C1.npy: (?s:.*)rising from 0 to 4": lambda folder: _put(
-        folder, "candidate_part_offsets_C1", [0, 1, 3, 5]
-    ),
-    "part_ids_N.npy: (?s:.*)10 at 1(?s:.*)below 10": lambda folder: forged(
-        folder, "part_ids_N", np.array([7, 10, 4], np.int32)
-    ),
-    "candidate_parts_K.npy: (?s:.*)1 at 3(?s:.*)below 1": lambda folder: forged(
-        folder, "candidate_parts_K", np.array([0, 0, 1, 1], np.int32)
-    ),
-    "part_values_N.npy: arrays that do not fit": lambda folder: forged(folder, "part_values_N", np.ones(2, np.float32)),
-}
-
-
-@pytest.mark.parametrize("message", DAMAGES)
-def test_each_damage_is_refused_by_name(tmp_path: Path, message: str) -> None:
+@pytest.mark.parametrize(
+    ("message", "changes"),
+    [
+        ("not a candidate store(?s:.*)version 2", {"magic": "another"}),
+        ("of an earlier version(?s:.*)of version 2", {"magic": "xlate-candidates", "version": 1}),
+        ("of another version(?s:.*)seen: +3", {"version": 3}),
+        ("its checksum differs", {"metadata": {}}),
+        ("candidate_parts_K.npy: (?s:.*)1 at 3(?s:.*)below 1", {}),
+    ],
+)
+def test_what_is_no_store_is_refused_by_name(tmp_path: Path, message: str, changes: dict[str, object]) -> None:
     folder = write(tmp_path / "s", example())
-    DAMAGES[message](folder)
+    _edit_header(folder, **changes)
+    if not changes:
+        forged(folder, "candidate_parts_K", np.array([0, 0, 1, 1], np.int32))
     with pytest.raises(InputError, match=message) as caught:
         CandidateStore.open(folder)
     assert caught.value.remedy.startswith(f"make {folder} again")
     assert str(folder) in str(caught.value.file)
-
-
-def test_any_flipped_bit_of_a_header_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
-    folder = write(tmp_path / "s", example())
-    for name in ("header.json", "dense_CD.npy", "candidate_offsets_I1.npy"):
-        size = min(128, (folder / name).stat().st_size)
-        for place in rng.choice(size, 8, replace=False):
-            copy = tmp_path / "copy"
-            shutil.copytree(folder, copy, dirs_exist_ok=True)
-            _flip(copy, name, int(place))
-            with pytest.raises(InputError):
-                CandidateStore.open(copy)
 
 
 def units(instances: int) -> CandidateBatch:
@@ -337,8 +292,3 @@ def test_spread_takes_its_share_evenly(size: int, fraction: float) -> None:
         assert chosen[-1] < size
         gaps = np.diff(np.append(chosen, size))
         assert gaps.max() - gaps.min() <= 1
-
-
-@pytest.mark.parametrize(("fraction", "expected"), [(1.0, list(range(8))), (0.5, [0, 2, 4, 6]), (0.01, [0])])
-def test_spread_by_example(fraction: float, expected: list[int]) -> None:
-    assert spread(8, fraction).tolist() == expected

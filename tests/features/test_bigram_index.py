@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.phrases.small_corpora import (
-    bigrams_by_trial,
-    corpora,
     encoded,
-    matches_by_trial,
     table_of,
-    tables,
-    texts,
 )
-from xlate.features.bigrams import BigramIndex, BlockNames, feature_keys
+from xlate.features.bigrams import BigramIndex, BlockNames
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks
 from xlate.text.vocabulary import Vocabulary
@@ -26,20 +17,6 @@ from xlate.text.vocabulary import Vocabulary
 def counted(table, source, target) -> BlockSet:
     matches = match_blocks(table, source, target)
     return BlockSet.count(table, matches, collect_events(matches))
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables, corpora, st.integers(0, 2))
-def test_features_are_the_bigrams_above_the_threshold(table, corpus, threshold):
-    index = BigramIndex.frequent(named(counted(table, *texts(corpus))), ["BB"], threshold)
-    seen = Counter()
-    for source, target in corpus:
-        rows = matches_by_trial(table, source, target)
-        seen.update((rows[m][0], rows[n][0]) for m, _, n in bigrams_by_trial(rows))
-    often = sorted(bigram for bigram, number in seen.items() if number > threshold)
-    assert len(index) == len(often)
-    left_K, right_K = np.array(often, dtype=np.int32).reshape(-1, 2).T
-    assert index.keys_F.tolist() == feature_keys("BB", left_K, right_K).tolist()
 
 
 def named(blocks) -> BlockNames:

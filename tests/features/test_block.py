@@ -12,7 +12,7 @@ from xlate.features.bigrams import feature_keys, frequent_keys
 from xlate.features.block import FLOATS, block_arrays
 from xlate.kernels.features.block_features import Before, Placed, block_costs
 from xlate.kernels.memory.hashing import find_all
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.kernels.orientation import NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -86,20 +86,6 @@ def test_a_block_at_the_beginning_of_a_sentence(blocks, lm):
     assert after == lm.state_of([lm.vocabulary.id("house")])
 
 
-@pytest.mark.parametrize("orientation", [LEFT, RIGHT])
-def test_a_block_behind_another(blocks, lm, orientation):
-    state = lm.state_of([lm.vocabulary.id("the")])
-    found, _ = costs(blocks, lm, ((HAUS,), (HOUSE,)), orientation, state)
-    expected = {
-        "unigram": math.log(5 / 2),
-        "orientation": math.log(2),
-        "lm_first": log10(0.4),
-        "lm_rest": 0.0,
-        "lexical": 0.0,
-    }
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
 def test_the_first_word_backs_off_and_the_rest_does_not(blocks, lm):
     state = lm.state_of([lm.vocabulary.id("house")])
     found, _ = costs(blocks, lm, ((DAS, HAUS), (THE, HOUSE)), RIGHT, state)
@@ -119,15 +105,6 @@ def test_a_block_never_matched_with_a_word_that_the_language_model_lacks(blocks,
     }
     assert found == pytest.approx(expected, rel=1e-6)
     assert after == lm.empty_state
-
-
-def test_orientations_are_told_apart(lm):
-    table = table_of([([DAS], [THE]), ([HAUS], [HOUSE])])
-    matches = match_blocks(table, encoded([[DAS, HAUS]] * 3), encoded([[THE, HOUSE]] * 3))
-    blocks = BlockSet.count(table, matches, collect_events(matches))
-    right, left = (costs(blocks, lm, ((HAUS,), (HOUSE,)), o, 0)[0]["orientation"] for o in (RIGHT, LEFT))
-    assert right == pytest.approx(-math.log(3.5 / 4), rel=1e-6)
-    assert left == pytest.approx(-math.log(0.5 / 4), rel=1e-6)
 
 
 def test_bigram_features_are_found_by_their_place(blocks, lm):

@@ -157,10 +157,6 @@ def test_shares_add_up_and_lean_on_all_phrases() -> None:
     assert shares[0, 0] > shares[1, 0]
 
 
-def test_names() -> None:
-    assert list(Distances(2).names(np.arange(6))) == ["-2…", "-1", "0", "+1", "+2…", "nowhere"]
-
-
 @pytest.mark.parametrize("module", [context, sentence_scores])
 def test_examples_of_the_docstrings(module: object) -> None:
     failed, tried = doctest.testmod(module)  # type: ignore[arg-type]

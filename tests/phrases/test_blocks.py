@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 
@@ -65,7 +64,7 @@ def lexical_cost_by_trial(table, count, b):
     return cost
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data(), tables, corpora)
 def test_equal_to_counting_by_trial_over_the_counted_sentences(data, table, corpus):
     counted = data.draw(st.sets(st.integers(0, len(corpus) - 1)))
@@ -125,19 +124,6 @@ def test_lexical_weight_by_hand():
     assert cost[(4,), (3,)] == pytest.approx(-math.log(FLOOR))
 
 
-def test_costs_by_hand():
-    """a b c twice in order, then with b and c swapped: b stands right of a twice, and left of c once."""
-    table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
-    blocks = block_set(table, [[3, 4, 5]] * 3, [[3, 4, 5], [3, 4, 5], [3, 5, 4]])
-    assert blocks.count_B.tolist() == [3, 3, 3]
-    assert blocks.left_B.tolist() == [0, 1, 0]
-    assert blocks.right_B.tolist() == [0, 2, 2]
-    np.testing.assert_allclose(blocks.unigram_cost_B, [math.log(3)] * 3, rtol=1e-6)
-    smoothed = blocks.orientation_cost_B2()
-    np.testing.assert_allclose(smoothed[1, [LEFT, RIGHT]], [-math.log(1.5 / 4), -math.log(2.5 / 4)], rtol=1e-6)
-    np.testing.assert_allclose(smoothed[0], [math.log(2)] * 2, rtol=1e-6)
-
-
 def test_without_smoothing_an_orientation_never_seen_has_a_least_probability():
     table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
     costs_B2 = block_set(table, [[3, 4, 5]], [[3, 4, 5]]).orientation_cost_B2(0.0)
@@ -168,46 +154,13 @@ def test_what_was_saved_comes_back(saved):
     assert [phrase_of(again.table, b) for b in range(3)] == [phrase_of(blocks.table, b) for b in range(3)]
 
 
-def test_a_block_set_without_bigrams_comes_back(tmp_path):
-    block_set(table_of([([3], [3])]), [[3]], [[4]]).save(tmp_path)
-    again = BlockSet.load(tmp_path)
-    assert again.bigram_keys_U.tolist() == []
-    assert again.count_B.tolist() == [0]
-
-
-def _other_version(folder):
-    header = json.loads((folder / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps({**header, "version": 999}))
-
-
-def _smaller_array(folder):
-    np.save(folder / "left_B.npy", np.zeros(2, dtype=np.int32))
-
-
-def _other_table(folder):
-    table_of([([3], [3])]).save(folder / "table")
-
-
-@pytest.mark.parametrize(
-    ("damage", "named"),
-    [
-        (lambda folder: (folder / "header.json").unlink(), "arrays without a header"),
-        (lambda folder: (folder / "header.json").write_text("{"), "Expecting"),
-        (lambda folder: (folder / "header.json").write_text("[]"), "a JSON object"),
-        (_other_version, "999"),
-        (_smaller_array, r"left_B\.npy: missing or of the wrong size"),
-        (lambda folder: (folder / "count_B.npy").unlink(), "count_B.npy"),
-        (lambda folder: (folder / "count_B.npy").write_bytes(b"not an array"), "wrong size"),
-        (lambda folder: (folder / "count_B.npy").write_bytes(b""), "0 bytes"),
-        (lambda folder: (folder / "bigram_keys_U.npy").write_bytes(b"\x93NUMPY\x01\x00"), "8 bytes"),
-        (_other_table, "not what was written with"),
-        (lambda folder: (folder / "table" / "header.json").unlink(), "not a whole phrase table"),
-    ],
-)
-def test_damaged_files_are_refused(saved, damage, named):
+def test_a_block_set_over_another_table_is_refused(saved):
     _, folder = saved
-    damage(folder)
-    with pytest.raises(InputError, match=named):
+    table_of([([3], [3])]).save(folder / "table")
+    with pytest.raises(InputError, match="not what was written with"):
+        BlockSet.load(folder)
+    (folder / "table" / "header.json").unlink()
+    with pytest.raises(InputError, match="not a whole phrase table"):
         BlockSet.load(folder)
 
 

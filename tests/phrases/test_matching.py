@@ -39,7 +39,7 @@ def rows_of(matches: Matches, sentence: int) -> list[tuple[int, ...]]:
     return [tuple(row) for row in matches.rows_M5[low:high].tolist()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables, corpora)
 def test_equal_to_trying_every_pair_of_spans(table, corpus):
     matches = match_blocks(table, *texts(corpus))
@@ -57,19 +57,6 @@ def test_long_phrases_cut_from_the_sentences_are_found(data, source, target):
     found = rows_of(match_blocks(table, encoded([source]), encoded([target])), 0)
     assert found == matches_by_trial(table, source, target)
     assert {row[0] for row in found} == set(range(len(table)))
-
-
-def test_one_pair_by_hand():
-    # das=3 haus=4 | the=3 house=4
-    table = table_of([([3], [3]), ([4], [4]), ([3, 4], [3, 4]), ([4], [3, 4])])
-    matches = match_blocks(table, encoded([[3, 4]]), encoded([[3, 4]]))
-    found = [(phrase_of(table, row[0]), *row[1:]) for row in rows_of(matches, 0)]
-    assert found == [
-        (((3,), (3,)), 0, 1, 0, 1),
-        (((3, 4), (3, 4)), 0, 2, 0, 2),
-        (((4,), (3, 4)), 1, 2, 0, 2),
-        (((4,), (4,)), 1, 2, 1, 2),
-    ]
 
 
 def test_many_options_and_many_target_spans_find_the_same():
@@ -180,7 +167,7 @@ def bigrams_of(events):
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables, corpora)
 def test_equal_to_comparing_every_two_matches(table, corpus):
     matches = match_blocks(table, *texts(corpus))
@@ -195,17 +182,6 @@ def test_equal_to_comparing_every_two_matches(table, corpus):
     assert events.neutral_X.tolist() == sorted(set(range(len(matches))) - {n for _, _, n in expected})
 
 
-def test_a_sentence_with_a_swap_by_hand():
-    # a=3 b=4 c=5 | A=3 C=5 B=4: B follows A's neighbour C on its left.
-    table = table_of([([3], [3]), ([4], [4]), ([5], [5])])
-    matches = match_blocks(table, encoded([[3, 4, 5]]), encoded([[3, 5, 4]]))
-    source_words = [phrase_of(table, b)[0] for b in matches.block_M]
-    assert source_words == [(3,), (5,), (4,)]
-    events = collect_events(matches)
-    assert bigrams_of(events) == [(1, LEFT, 2)]
-    assert events.neutral_X.tolist() == [0, 1]
-
-
 def test_the_orientations_of_figure_1():
     """TZ07, Figure 1: four blocks with the orientations N, L, N, R."""
     b1, b2, b3, b4 = range(4)
@@ -215,22 +191,6 @@ def test_the_orientations_of_figure_1():
     events = collect_events(matches)
     assert bigrams_of(events) == [(b1, LEFT, b2), (b3, RIGHT, b4)]
     assert events.neutral_X.tolist() == [b1, b3]
-
-
-def test_one_predecessor_with_two_successors_is_one_group():
-    # a b c | A B C and the blocks b|B, b c|B C.
-    table = table_of([([3], [3]), ([4], [4]), ([4, 5], [4, 5])])
-    events = collect_events(match_blocks(table, encoded([[3, 4, 5]]), encoded([[3, 4, 5]])))
-    assert bigrams_of(events) == [(0, RIGHT, 1), (0, RIGHT, 2)]
-    assert events.group_G.tolist() == [0]
-    assert events.group_offsets_G1.tolist() == [0, 2]
-
-
-def test_no_matches_have_no_events():
-    events = collect_events(match_blocks(table_of([([3], [3])]), encoded([[4]]), encoded([[4]])))
-    assert len(events) == 0
-    assert events.group_offsets_G1.tolist() == [0]
-    assert len(events.neutral_X) == 0
 
 
 def groups_of(events):
@@ -264,7 +224,7 @@ def substrings(words, least=1, most=12):
     return {tuple(span) for span in spans if least <= len(span) <= most and 0 not in span}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sentences, sentences, st.integers(1, 4), st.integers(0, 3))
 def test_shares_a_substring_of_an_allowed_length(source, test, least, more):
     allowed = set().union(*(substrings(words, least, least + more) for words in test))
@@ -281,24 +241,15 @@ def test_the_example_of_the_docstring():
     assert kept.tolist() == [True, False]
 
 
-def test_unknown_words_are_common_to_nothing():
-    assert not shared_substrings_filter(encoded([[0, 3], [0, 0]]), encoded([[0, 3, 0, 0]]), min_words=2).any()
-
-
 @pytest.mark.parametrize(("least", "most"), [(0, 12), (3, 2)])
 def test_impossible_lengths_are_refused(least, most):
     with pytest.raises(InputError, match=f"{least} to {most}"):
         shared_substrings_filter(encoded([[3]]), encoded([[3]]), min_words=least, max_words=most)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(tables, sentences)
 def test_blocks_whose_source_phrase_occurs(table, test):
     occurring = set().union(*(substrings(words) for words in test))
     expected = [phrase_of(table, b)[0] in occurring for b in range(len(table))]
     assert occurring_blocks(table, encoded(test)).tolist() == expected
-
-
-def test_a_table_without_blocks_keeps_none():
-    nothing = table_of([([3], [3])]).select(np.array([False]))
-    assert occurring_blocks(nothing, encoded([[3]])).tolist() == []

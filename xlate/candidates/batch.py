@@ -361,9 +361,11 @@ class CandidateBatch:
 
     def part_of_K(self) -> Ints:
         """The number among all parts of each part that a candidate holds, (K,); of a plain batch 0 to C - 1."""
-        if self.candidate_parts_K is None or self.part_offsets_I1 is None:
+        ends_C1 = self.candidate_part_offsets_C1
+        if ends_C1 is None or self.candidate_parts_K is None or self.part_offsets_I1 is None:
             return np.arange(self.candidates)
-        return np.repeat(self.part_offsets_I1[:-1], np.diff(self._parts_ends())) + self.candidate_parts_K
+        sizes_I = np.diff(ends_C1[self.candidate_offsets_I1])
+        return np.repeat(self.part_offsets_I1[:-1], sizes_I) + self.candidate_parts_K
 
     def flat_ids(self) -> tuple[Ints32, Ints, Floats32 | None]:
         """The ids of every candidate written out: ids, offsets by candidate (C+1), and values when there are any."""
@@ -412,6 +414,8 @@ class CandidateBatch:
                 raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")
             gain_C = self.gain_CG[:, 0]
         dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
+        held = self.context_offsets_I1, self.contexts_X
+        contexts = no_contexts() if held[0] is None or held[1] is None else (held[0], held[1])
         return CandidateArrays(
             self.candidate_offsets_I1,
             np.ascontiguousarray(dense_CD, dtype=np.float32),
@@ -421,7 +425,7 @@ class CandidateBatch:
             self.part_id_offsets_P1,
             self.part_ids_N,
             _single(self.part_values_N),
-            *self._contexts(),
+            *contexts,
         )
 
     def _between(self, parts: bool) -> tuple[Ints, Ints, Ints32]:
@@ -431,15 +435,6 @@ class CandidateBatch:
             own_K = np.arange(self.candidates) - self.candidate_offsets_I1[row_numbers(self.candidate_offsets_I1)]
             return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K.astype(np.int32)
         return self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K
-
-    def _contexts(self) -> tuple[Ints, Ints32]:
-        if self.context_offsets_I1 is None or self.contexts_X is None:
-            return no_contexts()
-        return self.context_offsets_I1, self.contexts_X
-
-    def _parts_ends(self) -> Ints:
-        assert self.candidate_part_offsets_C1 is not None
-        return self.candidate_part_offsets_C1[self.candidate_offsets_I1]
 
 
 def _single(array: AnyFloats | None) -> Floats32:

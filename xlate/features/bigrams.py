@@ -136,15 +136,9 @@ def family_ranges(keys_F: Uints) -> dict[str, slice]:
     return {name: slice(int(places[tag]), int(places[tag + 1])) for tag, name in enumerate(FAMILIES)}
 
 
-def bigram_families(blocks: BlockSet, keys_F: Uints, names: Sequence[str] | None = None) -> BigramFamilies:
-    """What kernels need to find the features of two blocks; the row of a feature is its place in `keys_F`.
-
-    Args:
-        blocks: the block set.
-        keys_F: the features' keys, each once.
-        names: the families to look for; those of the keys when None.
-    """
-    names = families_of(keys_F) if names is None else names
+def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
+    """What kernels need to find the features of two blocks; the row of a feature is its place in `keys_F`."""
+    names = families_of(keys_F)
     pairs = [sides(blocks, name) for name in names]
     shape = (len(names), len(blocks))
     left_AB, right_AB = (np.array([pair[side] for pair in pairs], dtype=np.int32).reshape(shape) for side in (0, 1))

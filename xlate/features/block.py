@@ -138,9 +138,11 @@ def block_arrays(
     lm: NgramModel,
     target_vocabulary: Vocabulary,
     feature_keys_F: Uints,
-    smoothing: float,
     more: Collection[str] = (),
+    *,
+    smoothing: float = 0.0,
     unigram_per_word: bool = False,
+    distortion: DistortionArrays | None = None,
 ) -> BlockArrays:
     """Everything the feature kernels need, computed once.
 
@@ -148,63 +150,19 @@ def block_arrays(
         blocks: the block set; lm: the language model of its target side.
         target_vocabulary: what the block set's target words are numbered by.
         feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
-        smoothing: k of the orientation cost.
         more: names of optional floats.
+        smoothing: k of the orientation cost.
         unigram_per_word: whether unigram costs are divided by source words.
+        distortion: the dense features are those of the phrase-distortion model, from these; see `distortion_arrays`.
     """
-    arrays = _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, None)
-    unigram_B = blocks.unigram_cost_per_word_B if unigram_per_word else blocks.unigram_cost_B
-    return arrays._replace(unigram_B=unigram_B, orientation_B2=blocks.orientation_cost_B2(smoothing))
-
-
-def distortion_arrays(
-    blocks: BlockSet,
-    lm: NgramModel,
-    target_vocabulary: Vocabulary,
-    feature_keys_F: Uints,
-    distortion: Distortion,
-    model1_B: Floats32,
-    more: Collection[str] = (),
-    discount: float = 0.0,
-) -> BlockArrays:
-    """Everything the kernels need for the dense features of the phrase-distortion model.
-
-    Args:
-        blocks: the block set; lm: the language model of its target side.
-        target_vocabulary: what the block set's target words are numbered by.
-        feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
-        distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
-        more: names of optional floats; discount: of the counts behind the direct cost.
-    """
-    phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
-    words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
-    costs = DistortionArrays(
-        direct_B=blocks.direct_cost_B(discount),
-        model1_B=np.ascontiguousarray(model1_B),
-        first_B=words_T[offsets_P1[source_B]].astype(np.int32),
-        last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
-        inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
-        outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
-    )
-    return _arrays(blocks, lm, target_vocabulary, feature_keys_F, more, costs)
-
-
-def _arrays(
-    blocks: BlockSet,
-    lm: NgramModel,
-    target_vocabulary: Vocabulary,
-    feature_keys_F: Uints,
-    more: Collection[str],
-    distortion: DistortionArrays | None,
-) -> BlockArrays:
     optional = MoreFloats.of(blocks, more)
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
     options_P1, option_O = blocks.options
     none_B, none_V = np.zeros(0, dtype=np.float32), np.zeros((0, 1), dtype=np.float32)
-    nobody_B = np.zeros(0, dtype=np.int32)
+    nobody_B, oriented = np.zeros(0, dtype=np.int32), distortion is None
     return BlockArrays(
-        unigram_B=blocks.unigram_cost_B,
-        orientation_B2=np.zeros((0, 2), dtype=np.float32),
+        unigram_B=blocks.unigram_cost_per_word_B if unigram_per_word else blocks.unigram_cost_B,
+        orientation_B2=blocks.orientation_cost_B2(smoothing) if oriented else np.zeros((0, 2), dtype=np.float32),
         lexical_B=np.ascontiguousarray(blocks.lexical_B),
         source_B=np.ascontiguousarray(blocks.table.source_B),
         options_P1=options_P1,
@@ -215,6 +173,28 @@ def _arrays(
         bigrams=bigram_families(blocks, feature_keys_F),
         distortion=distortion or DistortionArrays(none_B, none_B, nobody_B, nobody_B, none_V, none_V),
         more_BX=optional.cost_BX,
-        oriented=distortion is None,
-        dense=len(FLOATS if distortion is None else DISTORTION_FLOATS) + len(optional.names),
+        oriented=oriented,
+        dense=len(FLOATS if oriented else DISTORTION_FLOATS) + len(optional.names),
+    )
+
+
+def distortion_arrays(
+    blocks: BlockSet, distortion: Distortion, model1_B: Floats32, discount: float = 0.0
+) -> DistortionArrays:
+    """What the dense features of the phrase-distortion model are computed from.
+
+    Args:
+        blocks: the block set.
+        distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
+        discount: of the counts behind the direct cost.
+    """
+    phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
+    words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
+    return DistortionArrays(
+        direct_B=blocks.direct_cost_B(discount),
+        model1_B=np.ascontiguousarray(model1_B),
+        first_B=words_T[offsets_P1[source_B]].astype(np.int32),
+        last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
+        inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
+        outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
     )

@@ -16,7 +16,7 @@ from xlate.align.links import Links
 from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.counting import reordering
-from xlate.phrases.extract import sentence_links
+from xlate.phrases.extract import check_linked, sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText, sides
@@ -46,13 +46,11 @@ def reordering_counts(
         max_length: of phrases, as they were extracted.
 
     Raises:
-        InputError: an unknown kind, or texts and links of different numbers of sentences.
+        InputError: an unknown kind, or texts and links that do not fit each other.
     """
     if kind not in KINDS:
         raise InputError("kind of reordering model", seen=kind, expected=", ".join(KINDS))
-    if not len(source) == len(target) == len(links):
-        seen = f"{len(source)}, {len(target)} and {len(links)} sentences"
-        raise InputError("source, target and links do not fit", seen=seen, expected="three equal numbers")
+    check_linked(source, target, links)
     counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
     reordering.count_orientations(
         phrase_finder(table.source_phrases),

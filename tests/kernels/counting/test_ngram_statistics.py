@@ -61,15 +61,6 @@ def test_equal_to_sacrebleu(hypotheses: list[list[int]], references: list[list[i
         assert row.tolist() == expected[0]
 
 
-def test_a_repeated_word_counts_as_often_as_one_reference_has_it() -> None:
-    got = statistics([([[3, 3, 3]], [[3, 4], [3, 5, 3]])])
-    assert got.tolist() == [[3, 3, 2, 0, 0, 0, 3, 2, 1, 0]]
-
-
-def test_other_orders() -> None:
-    assert statistics([([[3, 4, 5]], [[3, 4]])], order=2).tolist() == [[3, 2, 2, 1, 3, 2]]
-
-
 TEXTS = st.lists(st.lists(st.integers(0, 3), max_size=7), max_size=6)
 
 
@@ -78,7 +69,7 @@ def grams(text: list[int], n: int) -> Counter[tuple[int, ...]]:
 
 
 @given(TEXTS, st.integers(1, 6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_pair_shares_what_both_have(texts: list[list[int]], order: int) -> None:
     flat = np.array([word for text in texts for word in text], dtype=np.int32)
     found = list_overlap(flat, offsets_of([len(text) for text in texts]), order)

@@ -197,8 +197,9 @@ class Block(EventKind):
 
     def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        given = estimates.blocks, estimates.lm, words, keys_F, model.orientation_smoothing, more
-        return block_arrays(*given, model.unigram_per_word)
+        given = estimates.blocks, estimates.lm, words, keys_F, more
+        smoothing, per_word = model.orientation_smoothing, model.unigram_per_word
+        return block_arrays(*given, smoothing=smoothing, unigram_per_word=per_word)
 
     def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
         divided = {"unigram_per_word": True} if model.unigram_per_word else {}

@@ -11,7 +11,7 @@ from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
-from xlate.features.block import DISTORTION_FLOATS, distortion_arrays, more_floats
+from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arrays, more_floats
 from xlate.jobs.systems.blocks import EventKind
 from xlate.jobs.systems.kind import Asked
 from xlate.kernels.counting.lexical import model1_costs
@@ -40,8 +40,8 @@ class DistortionKind(EventKind):
 
     def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        given = (estimates.blocks, estimates.lm, words, keys_F, *_jump_costs(estimates, model), more)
-        return distortion_arrays(*given, model.direct_discount)
+        jumps = distortion_arrays(estimates.blocks, *_jump_costs(estimates, model), model.direct_discount)
+        return block_arrays(estimates.blocks, estimates.lm, words, keys_F, more, distortion=jumps)
 
     def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}
