@@ -197,9 +197,3 @@ def test_no_sentences_change_nothing():
     after, figures = GlobalTraining(lambda _: [], lambda _: [], GlobalSettings(rounds=1, epochs=1)).run(start)
     np.testing.assert_array_equal(after.dense_D, start.dense_D)
     assert figures[1]["loss"] == 0.0
-
-
-@pytest.mark.parametrize("wrong", [{"rule": "adam"}, {"eta": -1.0}, {"rounds": -1}, {"pull": float("nan")}])
-def test_settings_out_of_range(wrong):
-    with pytest.raises(InputError):
-        GlobalSettings(**wrong)

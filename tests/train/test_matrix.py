@@ -227,7 +227,7 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     """A tuner of all lists; the loss is minus BLEU for one that has no loss."""
     begin, trained_D = start_of(lists), np.ones(lists.dense_CD.shape[1], np.bool_)
     if tuner_of(name) is None:
-        tuned = descend(lists, begin, loss_of(name), GradientSettings(epochs=20)).weights
+        tuned = descend(lists, begin, loss_of(name), GradientSettings(epochs=20))
     else:
         tune = CONFIGS[tuner_of(name)](length_band=9.0)
         if hasattr(tune, "epochs"):
@@ -257,9 +257,12 @@ def descended(loss: Loss, lists: CandidateBatch, begin: Weights) -> tuple[float,
     """The loss before and after descent; what a tuner returns is scaled, so the descent itself is asked."""
     given = gains_for(loss, lists.gain_CG.astype(np.float64), lists.candidate_offsets_I1, BLEU.sentences)
     features_CD, gains = lists.dense_CD.astype(np.float64), torch.as_tensor(given)
-    scores_C = CompiledScorer(lists.arrays(np.zeros(lists.candidates)), features_CD, begin.dense_D, begin.sparse_F)()
-    before = float(loss(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
-    return before, float(descend(lists, begin, loss, GradientSettings(epochs=20, l2=0.0)).figures["loss"])
+
+    def value(at: Weights) -> float:
+        scores_C = CompiledScorer(lists.arrays(np.zeros(lists.candidates)), features_CD, at.dense_D, at.sparse_F)()
+        return float(loss(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
+
+    return value(begin), value(descend(lists, begin, loss, GradientSettings(epochs=20, l2=0.0)))
 
 
 def sparse_size(lists: CandidateBatch) -> int:

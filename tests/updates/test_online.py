@@ -149,8 +149,6 @@ def test_what_a_loss_remembers_decides_its_next_step() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(InputError, match="C of MIRA"):
-        Mira(1.0, 0.0)
     for name in losses().keys() - set(OF_LISTS):
         with pytest.raises(InputError, match="not a loss of one list"):
             LossSteps(loss_of(name), 0.1)

@@ -51,9 +51,6 @@ class GlobalSettings:
             weights at the start.
         project: floats are costs, so keep their weights at or below 0.
         seed: of the random order.
-
-    Raises:
-        InputError: a value outside its range.
     """
 
     rounds: int = 3
@@ -64,13 +61,6 @@ class GlobalSettings:
     pull: float = 0.0
     project: bool = False
     seed: int = 1
-
-    def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise InputError("unknown update rule", seen=self.rule, expected="one of " + ", ".join(RULES))
-        for name in ("rounds", "epochs", "eta", "eta_sparse", "pull"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise InputError(f"setting {name} of the global model", seen=getattr(self, name), expected="0 or more")
 
 
 @dataclass

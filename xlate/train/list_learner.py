@@ -66,10 +66,6 @@ class ListSettings:
     def __post_init__(self) -> None:
         if self.module.needs not in (Needs.GAINS, Needs.TRUTH) or self.module.judges_each:
             raise InputError("not a loss over lists with gains", seen=self.loss, expected="expected_bleu, cll, hinge …")
-        if min(self.gamma, self.rate, self.dense_rate) <= 0 or min(self.l1, self.l2, self.margin, self.tolerance) < 0:
-            raise InputError("settings of the steps", seen=self, expected="γ and rate above 0, none below 0")
-        if min(self.batch, self.epochs, self.pairs) < 1:
-            raise InputError("settings of the steps", seen=self, expected="batch, epochs and pairs of 1 or more")
 
     @property
     def module(self) -> Loss:

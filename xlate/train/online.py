@@ -32,7 +32,6 @@ from xlate.updates.online import OnlineStep
 log = logging.getLogger(__name__)
 # The lists of some sentences, at most so many translations each, under some weights.
 DecodeRows = Callable[[Weights, Ints, int], CandidateBatch]
-SELECTIONS = ("average", "last", "best")
 BEST = "best"
 
 
@@ -61,15 +60,6 @@ class OnlineSettings:
     select: str = "average"
     heldout_every: int = 0
     seed: int = 1
-
-    def __post_init__(self) -> None:
-        if min(self.iterations, self.size, self.batch, self.shards, self.processes) < 1:
-            seen, expected = self, "all of them 1 or more"
-            raise InputError("settings of online training", seen=seen, expected=expected)
-        if self.select not in SELECTIONS:
-            raise InputError("which weights to return", seen=self.select, expected=", ".join(SELECTIONS))
-        if self.heldout_every == 1 or self.heldout_every < 0:
-            raise InputError("nothing left to learn from", seen=self.heldout_every, expected="0, 2 or more")
 
 
 @dataclass

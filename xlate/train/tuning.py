@@ -14,7 +14,6 @@ from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
-from xlate.errors import InputError
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights
@@ -47,16 +46,6 @@ class TuningSettings:
     length_band: float = 0.1
     tolerance: float = 1e-5
     least_new: float = 1e-4
-
-    def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise InputError("too few rounds of tuning", seen=self.rounds, expected="1 or more")
-        if self.select not in ("best", "last"):
-            raise InputError("how to choose among the rounds", seen=self.select, expected="best or last")
-        if self.heldout_every == 1 or self.heldout_every < 0:
-            raise InputError(
-                "nothing left to tune on", seen=self.heldout_every, expected="0 (none held out), 2 or more"
-            )
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,12 @@ from torch import Tensor
 from xlate.array_types import AnyFloats, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import spread_within_lists
-from xlate.errors import InputError
 from xlate.losses.loss import Loss, gains_for
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuner import Tuned, best_statistics, checked_lists, trained
+from xlate.tuners.tuner import checked_lists, scaled, trained
 
 ZERO = (0.0, 0.0)
 # Scores are multiplied by at most two to this power.
@@ -55,16 +54,6 @@ class GradientSettings:
     step_l2: float = 0.0
     trained_D: Bools | None = None
 
-    def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
-        if self.epochs < 1 or self.l2 < 0 or self.step_l2 < 0:
-            seen = f"epochs {self.epochs}, l2 {self.l2}, step_l2 {self.step_l2}"
-            raise InputError("settings of the gradient", seen=seen, expected="epochs ≥ 1, l2 ≥ 0, step_l2 ≥ 0")
-
 
 def descend(
     lists: CandidateBatch,
@@ -72,7 +61,7 @@ def descend(
     loss: Loss,
     settings: GradientSettings,
     objective: Objective = BLEU,
-) -> Tuned:
+) -> Weights:
     """The weights where the loss of all lists is least, found from `start`; nothing is drawn at random.
 
     Args:
@@ -80,7 +69,7 @@ def descend(
         start: where to begin.
         loss: any that looks at candidates; it is given statistics, gains or the best candidates as truth.
         settings: see `GradientSettings`.
-        objective: what hypotheses gain, and what the score that comes back is of.
+        objective: what hypotheses gain.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit, a loss over lattices.
@@ -96,11 +85,9 @@ def descend(
         scorer, lambda scores: loss(scores, gain, offsets), torch.as_tensor(trained_D), settings, len(lists)
     )
     scale = penalised.best_scale() if settings.step_l2 else 1.0
-    value = penalised.minimise(scale)
+    penalised.minimise(scale)
     dense_D, sparse_F = (p.detach().numpy() / scale for p in (scorer.dense, scorer.sparse))
-    weights = replace(start, dense_D=dense_D / spread_D, sparse_F=sparse_F)
-    score = float(objective.corpus(best_statistics(arrays, statistics_CK, weights)[None])[0])
-    return Tuned(weights, score, {"loss": value, "scale": scale})
+    return replace(start, dense_D=dense_D / spread_D, sparse_F=sparse_F)
 
 
 @dataclass(frozen=True)
@@ -121,8 +108,8 @@ class _Penalised:
             values = [float(self.loss(factor * scores) + self._penalty(factor**2 * size)) for factor in factors]
         return factors[int(np.argmin(values))]
 
-    def minimise(self, scale: float) -> float:
-        """Changes the scorer's weights, from so many times what they are; returns the last value of the loss."""
+    def minimise(self, scale: float) -> None:
+        """Changes the scorer's weights, from so many times what they are."""
         scorer, most = self.scorer, self.settings.epochs
         parameters = [scorer.dense, *([scorer.sparse] if len(scorer.sparse) else [])]
         with torch.no_grad():
@@ -130,7 +117,6 @@ class _Penalised:
                 parameter.mul_(scale)
         begun = [scorer.dense.detach().clone(), scorer.sparse.detach().clone()]
         rule = torch.optim.LBFGS(parameters, max_iter=most, max_eval=most, line_search_fn="strong_wolfe")
-        reached = [0.0]
 
         def closure() -> Tensor:
             rule.zero_grad()
@@ -138,11 +124,9 @@ class _Penalised:
             value.backward()  # type: ignore[no-untyped-call]
             assert scorer.dense.grad is not None
             scorer.dense.grad *= self.trained_D
-            reached[0] = float(value.detach())
             return value
 
         rule.step(closure)  # type: ignore[no-untyped-call]
-        return reached[0]
 
     def _squares(self, origin: Sequence[Tensor | float]) -> Tensor:
         """The squared distance of the weights that move from an origin."""
@@ -173,18 +157,10 @@ class ProSettings:
     scaled: bool = True
     regression: GradientSettings = field(default_factory=GradientSettings)
 
-    def __post_init__(self) -> None:
-        """Checks every value.
 
-        Raises:
-            InputError: a value outside its range.
-        """
-        if self.samples < 1 or self.kept < 1 or self.least <= 0 or not 0 < self.share <= 1:
-            seen = f"samples {self.samples}, kept {self.kept}, least {self.least}, share {self.share}"
-            raise InputError("PRO settings", seen=seen, expected="samples ≥ 1, kept ≥ 1, least > 0, 0 < share ≤ 1")
-
-
-def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int, objective: Objective = BLEU) -> Tuned:
+def pro(
+    lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int, objective: Objective = BLEU
+) -> Weights:
     """New weights from pairs drawn with a seed; those of `start` when no pair differs enough.
 
     Raises:
@@ -194,21 +170,18 @@ def pro(lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int,
         objective.sentences(lists.gain_CG), lists.candidate_offsets_I1, settings, np.random.default_rng(seed)
     )
     if not len(better_P):
-        return Tuned(start, 0.0, {"pairs": 0.0})
+        return start
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
-    found = descend(lists, start, loss, settings.regression, objective)
     trained_D = trained(settings.regression.trained_D, start)
-    new, old, share = found.weights, start, settings.share
+    new, old, share = descend(lists, start, loss, settings.regression, objective), start, settings.share
     if settings.scaled:
-        new, old = _scaled(new, trained_D), _scaled(old, trained_D)
+        new, old = scaled(new, trained_D), scaled(old, trained_D)
     dense_D = share * new.dense_D + (1 - share) * old.dense_D
-    weights = replace(
+    return replace(
         start,
         dense_D=np.where(trained_D, dense_D, start.dense_D),
         sparse_F=share * new.sparse_F + (1 - share) * old.sparse_F,
     )
-    sums_K = best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)
-    return Tuned(weights, float(objective.corpus(sums_K[None])[0]), {"pairs": float(len(better_P))})
 
 
 def sampled_pairs(
@@ -229,9 +202,3 @@ def sampled_pairs(
         worse.append(np.where(turned_S, drawn_2S[0, wide_S], drawn_2S[1, wide_S]))
     nothing = np.zeros(0, dtype=np.int64)
     return np.concatenate([nothing, *better]), np.concatenate([nothing, *worse])
-
-
-def _scaled(weights: Weights, trained_D: Bools) -> Weights:
-    """With sizes of the tuned floats that sum to 1."""
-    size = float(np.abs(weights.dense_D[trained_D]).sum()) or 1.0
-    return replace(weights, dense_D=weights.dense_D / size, sparse_F=weights.sparse_F / size)

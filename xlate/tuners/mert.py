@@ -14,11 +14,10 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints32
 from xlate.candidates.batch import CandidateBatch
-from xlate.errors import InputError
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuner import Tuned, checked_lists, trained
+from xlate.tuners.tuner import checked_lists, trained
 
 Scores = Callable[[Floats], Floats]
 
@@ -48,20 +47,10 @@ class MertSettings:
     trained_D: Bools | None = None
     scaled: bool = True
 
-    def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
-        for name, least in (("restarts", 0), ("directions", 0), ("rounds", 1), ("window", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"MERT setting {name}", seen=getattr(self, name), expected=f"{least} or more")
-
 
 def mert(
     lists: CandidateBatch, start: Weights, settings: MertSettings, seed: int, scores: Scores = corpus_bleu
-) -> Tuned:
+) -> Weights:
     """The best weights found.
 
     Args:
@@ -83,9 +72,7 @@ def mert(
         if score > best_score:
             best_score, best_D = score, dense_D
     size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0 if settings.scaled else 1.0
-    best_D = np.where(search.trained_D, best_D / size, best_D)
-    reached = float(scores(search.sums_at(best_D)[None])[0])
-    return Tuned(replace(start, dense_D=best_D), reached, {"smoothed": best_score})
+    return replace(start, dense_D=np.where(search.trained_D, best_D / size, best_D))
 
 
 class _Search:
@@ -108,7 +95,7 @@ class _Search:
     def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:
         """Goes uphill from a point until a round gains too little: the smoothed score, and where it is."""
         dense_D = dense_D.copy()
-        score_C = self._scores_at(dense_D)
+        score_C: Floats = dense_D @ self.columns_DC + self.sparse_C
         best = -np.inf
         for _ in range(self.settings.rounds):
             before = best
@@ -163,19 +150,6 @@ class _Search:
         else:
             drawn_D = start_D * np.exp(random.normal(size=len(start_D)))
         return np.where(self.trained_D, drawn_D, start_D)
-
-    def sums_at(self, dense_D: Floats) -> Floats:
-        """The summed statistics of each list's best hypothesis, (K,)."""
-        score_C = self._scores_at(dense_D)
-        sums_K = np.zeros(self.statistics_CK.shape[1])
-        for first, last in zip(self.offsets_I1[:-1], self.offsets_I1[1:], strict=True):
-            if first < last:
-                sums_K += self.statistics_CK[first + int(np.argmax(score_C[first:last]))]
-        return sums_K
-
-    def _scores_at(self, dense_D: Floats) -> Floats:
-        score_C: Floats = dense_D @ self.columns_DC + self.sparse_C
-        return score_C
 
 
 def smoothed(scores_B: Floats, window: int) -> Floats:

@@ -14,7 +14,6 @@ import numpy as np
 
 from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
-from xlate.errors import InputError
 from xlate.kernels.learning.mira import (
     JudgedWeights,
     MiraGains,
@@ -26,7 +25,7 @@ from xlate.kernels.learning.mira import (
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.tuner import Tuned, best_statistics, checked_lists, trained
+from xlate.tuners.tuner import best_statistics, checked_lists, trained
 
 
 @dataclass(frozen=True)
@@ -50,27 +49,10 @@ class MiraSettings:
     length_band: float = 0.1
     trained_D: Bools | None = None
 
-    def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
-        if self.epochs < 1:
-            raise InputError("too few epochs of MIRA", seen=self.epochs, expected="1 or more")
-        if not 0 < self.C < float("inf"):
-            raise InputError("C of MIRA", seen=self.C, expected="a positive number")
-        if not 0 <= self.decay < 1 or self.sparse_rate < 0:
-            raise InputError(
-                "MIRA settings",
-                seen=f"decay {self.decay}, sparse_rate {self.sparse_rate}",
-                expected="0 ≤ decay < 1, rate ≥ 0",
-            )
-
 
 def mira(
     lists: CandidateBatch, start: Weights, settings: MiraSettings, seed: int, objective: Objective = BLEU
-) -> Tuned:
+) -> Weights:
     """Weights found from `start`; lists are gone through in an order drawn anew each epoch.
 
     Args:
@@ -88,7 +70,7 @@ def mira(
     trained_D = trained(settings.trained_D, start)
     steps = MiraSteps(trained_D, settings.C, settings.decay, settings.sparse_rate)
     state, room = _begin(start, gains.statistics_CK.shape[1]), mira_room(arrays, len(start.sparse_F))
-    best: tuple[bool, float, int, Weights] | None = None
+    best: tuple[bool, float, Weights] | None = None
     average = start
     for epoch in range(settings.epochs + 1):
         judged = JudgedWeights(
@@ -104,10 +86,10 @@ def mira(
             score = float(objective.corpus(sums_K[None])[0])
             fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
             if best is None or (fits, score) > best[:2]:
-                best = (fits, score, epoch - 1, average)
+                best = fits, score, average
         average = _average(state, start)
     assert best is not None
-    return Tuned(best[3], best[1], {"epoch": float(best[2]), "length_fits": float(best[0])})
+    return best[2]
 
 
 def _gains(lists: CandidateBatch, objective: Objective) -> MiraGains:

@@ -1,9 +1,8 @@
-"""What every tuner is given and returns."""
+"""What tuners share: the lists they are given, what these score under some weights, and the size of weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,15 +12,6 @@ from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import best_candidates
 from xlate.scoring.weights import Weights
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """New weights, their score on the lists they were found on (BLEU, 0 to 100), and what else is worth telling."""
-
-    weights: Weights
-    score: float
-    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
@@ -48,6 +38,18 @@ def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
 def trained(trained_D: Bools | None, start: Weights) -> Bools:
     """Which float weights move, (D,): all where it is not said."""
     return np.ones(len(start.dense_D), np.bool_) if trained_D is None else trained_D
+
+
+def scaled(weights: Weights, trained_D: Bools) -> Weights:
+    """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
+
+    Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
+    """
+    size = float(np.abs(weights.dense_D[trained_D]).sum())
+    if size == 0.0:
+        return weights
+    dense_D = np.where(trained_D, weights.dense_D / size, weights.dense_D)
+    return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
 
 
 def best_statistics(lists: CandidateArrays, statistics_CK: AnyFloats, weights: Weights) -> Floats:

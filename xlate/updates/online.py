@@ -130,18 +130,10 @@ class Mira(PairUpdate):
 
     Attributes:
         C: what the α of a list sum to at most.
-
-    Raises:
-        InputError: C is not above 0.
     """
 
     C: float = 0.01
     name = "mira"
-
-    def __post_init__(self) -> None:
-        """Checks C."""
-        if not 0 < self.C < float("inf"):
-            raise InputError("C of MIRA", seen=self.C, expected="a positive number")
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
         """Those of the largest dual."""

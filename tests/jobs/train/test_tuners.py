@@ -20,10 +20,11 @@ from xlate.config.tune_schema import (
 )
 from xlate.errors import InputError
 from xlate.jobs.train import tuning
-from xlate.jobs.train.tuning import chosen_weights, optimiser, tuning_settings
+from xlate.jobs.train.recipe import settings_of
+from xlate.jobs.train.tuning import chosen_weights, optimiser
 from xlate.scoring.weights import Weights
 from xlate.settings import Range, limit_of
-from xlate.tuners.tuner import Tuned
+from xlate.train.tuning import TuningSettings
 
 TRAINED_D = np.ones(2, dtype=np.bool_)
 # Read where lists are decoded, not by the tuner or its rounds.
@@ -32,12 +33,12 @@ ELSEWHERE = {"name", "split", "source", "references", "start", "nbest", "metric"
 
 def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
     """All that the tuner and its rounds are called with, in words."""
-    seen: list[Any] = [tuning_settings(config, 1)]
+    seen: list[Any] = [settings_of(TuningSettings, config, seed=1)]
 
-    def called(lists: CandidateBatch, weights: Weights, *more: Any, **named: Any) -> Tuned:
+    def called(lists: CandidateBatch, weights: Weights, *more: Any, **named: Any) -> Weights:
         seen.extend([vars(one) if hasattr(one, "gamma") or hasattr(one, "margin") else one for one in more])
         seen.append(named)
-        return Tuned(weights, 0.0)
+        return weights
 
     for name in ("mira", "mert", "pro", "descend"):
         monkeypatch.setattr(tuning, name, called)

@@ -36,7 +36,7 @@ from xlate.jobs.train.online import OnlineTraining, check_online, check_start
 from xlate.jobs.train.recipe import Recipe, refuse_if
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.sparse_models import sparse_settings
-from xlate.jobs.train.tuning import TunedTraining, optimiser, tuning_settings
+from xlate.jobs.train.tuning import TunedTraining, optimiser
 from xlate.losses.loss import Needs, losses
 from xlate.metrics.objective import Objective
 from xlate.metrics.score import MEASURES
@@ -289,7 +289,6 @@ def _check_tuning(config: TrainConfig, *, started: bool = False) -> None:
             seen=f"loss.name={config.loss.name}",
             expected="loss=" + ", ".join(TUNERS),
         )
-    tuning_settings(tune, config.seed)
     refuse_if(
         config.loss.lists is None and tune.name != config.loss.name,
         "two tuners",

@@ -50,13 +50,12 @@ from xlate.train.tuning import Optimise, RoundFigures, Tuning, TuningSettings
 from xlate.tuners.gradient import GradientSettings, ProSettings, descend, pro
 from xlate.tuners.mert import MertSettings, mert
 from xlate.tuners.mira import MiraSettings, mira
-from xlate.tuners.tuner import Tuned
+from xlate.tuners.tuner import scaled
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 TOKENIZED = TokenizedText()
-Tuner = Callable[[CandidateBatch, Weights, int], Tuned]
 # What tells a loss over lists from that of single decisions, where both are chosen by a name.
 OF_LISTS = "list_"
 LOSS_KEYS = ("margin", "gamma", "kind")
@@ -119,15 +118,6 @@ def tuning_text(
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
 
 
-def tuning_settings(tune: TuneConfig, seed: int) -> TuningSettings:
-    """The settings of the rounds.
-
-    Raises:
-        InputError: a value outside its range.
-    """
-    return settings_of(TuningSettings, tune, seed=seed)
-
-
 def tune(
     config: TrainConfig,
     system: TunedSystem,
@@ -150,7 +140,7 @@ def tune(
     loop = Tuning(
         lists.decode,
         optimiser(settings, chosen_weights(settings, start, system.trained_D), objective),
-        tuning_settings(settings, config.seed),
+        settings_of(TuningSettings, settings, seed=config.seed),
         run.directory.checkpoint,
         run.reporter,
         objective,
@@ -310,11 +300,11 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLE
         raise InputError("no such tuner", seen=f"loss.tune.name={settings.name}", expected=", ".join(TUNERS))
     tuner = _tuner(settings, trained_D, objective)
     if settings.weights:
-        return lambda lists, weights, seed: tuner(lists, weights, seed).weights
-    return lambda lists, weights, seed: scaled(tuner(lists, weights, seed).weights, trained_D)
+        return tuner
+    return lambda lists, weights, seed: scaled(tuner(lists, weights, seed), trained_D)
 
 
-def _tuner(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Tuner:
+def _tuner(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Optimise:
     is_scaled = not settings.weights
     if settings.name == "mira":
         margins = settings_of(MiraSettings, settings, trained_D=trained_D)
@@ -352,15 +342,3 @@ def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bo
         seen, expected = f"loss.tune.weights: {strange[0]}", ", ".join(start.dense_names)
         raise InputError("no float weight of this name", seen=seen, expected=f"some of {expected}")
     return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)
-
-
-def scaled(weights: Weights, trained_D: Bools) -> Weights:
-    """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
-
-    Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
-    """
-    size = float(np.abs(weights.dense_D[trained_D]).sum())
-    if size == 0.0:
-        return weights
-    dense_D = np.where(trained_D, weights.dense_D / size, weights.dense_D)
-    return replace(weights, dense_D=dense_D, sparse_F=weights.sparse_F / size)
