@@ -56,7 +56,7 @@ def synthetic(instances: int, seed: int = 1) -> CandidateBatch:
 def kernel_run(batch: CandidateBatch, order: np.ndarray, dense_D: np.ndarray, sparse_F: np.ndarray) -> None:
     """One pass of the kernel over the instances in `order`."""
     loss, rule = LocalSoftmax(SINK), UpdateRule()
-    steps = InstanceSteps(loss.numbers_array, True, rule.compiled(np.full(FLOATS, ETA), ETA), True, False)
+    steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(FLOATS, ETA), ETA), True, False)
     state = np.ones(1, dtype=np.uint64)
     assert loss.slope is not None
     instance_pass(order, batch.arrays(), rule.learned(dense_D, sparse_F, {}), steps, loss.slope.pointer, state)

@@ -101,7 +101,7 @@ def kernel_rate(instances: CandidateBatch, features: int, epoch: int) -> float:
     # Memory is handed out when it is first written, which Vowpal Wabbit's earlier passes have done.
     learned = rule.learned(np.zeros(floats_of(instances)), np.full(features, 0.0), {})
     eta_D = np.full(floats_of(instances), ETA)
-    steps = InstanceSteps(loss.numbers_array, True, rule.compiled(eta_D, ETA), True, False)
+    steps = InstanceSteps(loss.numbers_array, rule.compiled(eta_D, ETA), True, False)
     arrays, state = instances.arrays(), np.ones(1, dtype=np.uint64)
     assert loss.slope is not None
     order = epoch_order(count, 1, epoch)

@@ -17,7 +17,7 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.jobs.paper_page import write_pages
 from xlate.jobs.systems.block_lists import block_stores
-from xlate.jobs.train.global_model import FoldedText
+from xlate.jobs.train.global_model import folded_text
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights, true_occurrences
 from xlate.work.directory import WorkDirectory
@@ -90,9 +90,9 @@ def test_the_global_model_learns_from_lattices_of_the_training_text(work: Path, 
     assert np.count_nonzero(held.sparse_F) > 10
     assert figures["dev_bleu"] > 15
     config = load(TrainConfig, "train", [f"work={work}", *whole])
-    text = FoldedText(config, WorkDirectory(work), tmp_path / "base")
-    assert {row.fold for row in text.sentences()} == {0, 1, 2}
-    seen = [text.system, *(text.opened(fold, text.start) for fold in range(3))]
+    text = folded_text(config, WorkDirectory(work), tmp_path / "base")
+    assert {row.fold for row in text.sentences} == {0, 1, 2}
+    seen = [text.system, *(text.opened(fold, text.system.weights) for fold in range(3))]
     counts = [np.asarray(one.model.blocks.unigram_cost_B).tobytes() for one in seen]
     assert len(set(counts)) == 4, "no fold is decoded by what has seen it"
     # The same seed draws the same sentences and learns the same.

@@ -13,7 +13,7 @@ from xlate.align.links import Links
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.context.training import check_context
+from xlate.jobs.context.training import ContextTraining
 from xlate.memory import check_memory, free_memory
 from xlate.phrases.distortion import Distortion
 from xlate.text.clustering import exchange_classes
@@ -81,7 +81,7 @@ def test_what_needs_more_than_is_free_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def _classifier(*more: str) -> None:
-    check_context(load(TrainConfig, "train", ["work=w", "model=context", "model.bits=27", *more]))
+    ContextTraining.check(load(TrainConfig, "train", ["work=w", "model=context", "model.bits=27", *more]))
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
     dense_D, sparse_F = -np.ones(7), np.zeros(8)
     sparse_F[6] = 0.5
     loss, rule = LocalSoftmax(-4.0), UpdateRule()
-    steps = InstanceSteps(loss.numbers_array, True, rule.compiled(np.full(7, 0.1), 0.1), True, False)
+    steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(7, 0.1), 0.1), True, False)
     state = np.ones(1, dtype=np.uint64)
     learned = rule.learned(dense_D, sparse_F, {})
     met, _ = instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)

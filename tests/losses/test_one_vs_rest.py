@@ -38,9 +38,7 @@ def step(batch: CandidateBatch, negatives: int, seed: int) -> np.ndarray:
     dense_D, sparse_F = np.full(FLOATS, 0.2), np.full(size, 0.2)
     learned = rule.learned(dense_D, sparse_F, rule.memory(FLOATS, size))
     loss = OneVsRest(negatives)
-    steps = InstanceSteps(
-        loss.numbers_array, True, rule.compiled(np.full(FLOATS, rate), rate), True, False, loss.negatives
-    )
+    steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(FLOATS, rate), rate), True, False, loss.negatives)
     state = np.array([seed], dtype=np.uint64)
     assert loss.slope is not None
     instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)

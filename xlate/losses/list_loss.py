@@ -9,7 +9,7 @@ Legend: B lists of at most N candidates each, C candidates in all, I lists; K st
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -180,7 +180,16 @@ def _shape(tensor: Tensor) -> str:
     return f"({', '.join(map(str, tensor.shape))})"
 
 
-class ExpectedBleu(ListLoss):
+class NamedLoss(ListLoss):
+    """A loss of the registry, which is made of its settings; the reduction is named."""
+
+    kind: ClassVar[type[Loss]]
+
+    def __init__(self, *settings: float, reduction: Reduction = "mean", **named: float) -> None:
+        super().__init__(self.kind(*settings, **named), reduction)
+
+
+class ExpectedBleu(NamedLoss):
     """Minus the expected gain of a candidate drawn with p(e) ∝ exp γ s(e) (Auli, Galley & Gao 2014, section 5).
 
     Gains may be sentence BLEU or anything else that is better when it is higher; this is minimum risk training over
@@ -204,11 +213,10 @@ class ExpectedBleu(ListLoss):
         tensor([ 0.0250, -0.0250,  0.0000])
     """
 
-    def __init__(self, gamma: float = 1.0, reduction: Reduction = "mean") -> None:
-        super().__init__(expected_bleu.ExpectedBleu(gamma), reduction)
+    kind = expected_bleu.ExpectedBleu
 
 
-class ExpectedCorpusBleu(ListLoss):
+class ExpectedCorpusBleu(NamedLoss):
     """Minus BLEU of the expected statistics of all lists together (Rosti et al. 2010).
 
     What it takes for gains are the statistics that BLEU is computed from, in the order of `metrics.sentence_bleu`; its
@@ -219,11 +227,10 @@ class ExpectedCorpusBleu(ListLoss):
         reduction: "mean" is minus BLEU from 0 to 1, "sum" that times the number of lists.
     """
 
-    def __init__(self, gamma: float = 1.0, reduction: Reduction = "mean") -> None:
-        super().__init__(expected_bleu.ExpectedCorpusBleu(gamma), reduction)
+    kind = expected_bleu.ExpectedCorpusBleu
 
 
-class ConditionalLikelihood(ListLoss):
+class ConditionalLikelihood(NamedLoss):
     """-ln p of the candidate of the highest gain, p(e) ∝ exp γ s(e) (Auli, Galley & Gao 2014, section 5.2).
 
     Args:
@@ -231,11 +238,10 @@ class ConditionalLikelihood(ListLoss):
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
-    def __init__(self, gamma: float = 1.0, reduction: Reduction = "mean") -> None:
-        super().__init__(softmax_margin.ConditionalLikelihood(gamma), reduction)
+    kind = softmax_margin.ConditionalLikelihood
 
 
-class SoftmaxMargin(ListLoss):
+class SoftmaxMargin(NamedLoss):
     """-ln p of the candidate of the highest gain, the others given what they cost (Gimpel & Smith 2010).
 
     Args:
@@ -244,11 +250,10 @@ class SoftmaxMargin(ListLoss):
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
-    def __init__(self, gamma: float = 1.0, margin: float = 1.0, reduction: Reduction = "mean") -> None:
-        super().__init__(softmax_margin.SoftmaxMargin(gamma, margin), reduction)
+    kind = softmax_margin.SoftmaxMargin
 
 
-class Hinge(ListLoss):
+class Hinge(NamedLoss):
     """Max-margin: the candidate of the highest gain leads each other one by their difference in gain.
 
     Args:
@@ -257,22 +262,20 @@ class Hinge(ListLoss):
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
-    def __init__(self, gamma: float = 1.0, margin: float = 1.0, reduction: Reduction = "mean") -> None:
-        super().__init__(hinge.Hinge(gamma, margin), reduction)
+    kind = hinge.Hinge
 
 
-class Perceptron(ListLoss):
+class Perceptron(NamedLoss):
     """By how much another candidate leads the one of the highest gain (Rosenblatt 1958).
 
     Args:
         reduction: "mean" over lists, "sum", or "none" for one value a list.
     """
 
-    def __init__(self, reduction: Reduction = "mean") -> None:
-        super().__init__(hinge.Perceptron(), reduction)
+    kind = hinge.Perceptron
 
 
-class Ramp(ListLoss):
+class Ramp(NamedLoss):
     """The difference of two maxima over a list, which is bounded (Gimpel & Smith 2012).
 
     Args:
@@ -284,11 +287,10 @@ class Ramp(ListLoss):
         InputError: another kind.
     """
 
-    def __init__(self, margin: float = 1.0, kind: int = 3, reduction: Reduction = "mean") -> None:
-        super().__init__(ramp.Ramp(margin, kind), reduction)
+    kind = ramp.Ramp
 
 
-class Pro(ListLoss):
+class Pro(NamedLoss):
     """Logistic loss of pairs of candidates drawn from each list (Hopkins & May 2011).
 
     The pairs are drawn anew from the same seed at every call. Which pairs there are depends on the gains, so this loss
@@ -305,18 +307,10 @@ class Pro(ListLoss):
         InputError: no pairs, or no difference.
     """
 
-    def __init__(
-        self,
-        gamma: float = 1.0,
-        pairs: int = 20,
-        least_difference: float = 0.05,
-        seed: int = 1,
-        reduction: Reduction = "mean",
-    ) -> None:
-        super().__init__(pro.Pro(gamma, pairs, least_difference, seed), reduction)
+    kind = pro.Pro
 
 
-class LocalSoftmax(ListLoss):
+class LocalSoftmax(NamedLoss):
     """-ln of the share of each true candidate against all untrue ones and a sink (Tillmann & Zhang 2007, Eq. 7).
 
     Args:
@@ -331,5 +325,4 @@ class LocalSoftmax(ListLoss):
         tensor([1.0987, 0.6932])
     """
 
-    def __init__(self, sink: float = local_softmax.SINK, reduction: Reduction = "mean") -> None:
-        super().__init__(local_softmax.LocalSoftmax(sink), reduction)
+    kind = local_softmax.LocalSoftmax

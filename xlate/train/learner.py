@@ -142,7 +142,7 @@ class InstanceLearner(Learner):
         first = int(part[0]) if len(part) and negatives else 0
         state = np.array([s.seed + (first << 20)], dtype=np.uint64)
         rule = s.rule.compiled(*self.etas(scale))
-        steps = InstanceSteps(self.loss.numbers_array, True, rule, s.use_sparse, s.check_bound, negatives)
+        steps = InstanceSteps(self.loss.numbers_array, rule, s.use_sparse, s.check_bound, negatives)
         loss, curvature = 0.0, 0.0
         for candidates, order_I in self._runs(part):
             more, curved = instance_pass(order_I, candidates, self.learned, steps, self._slope, state)

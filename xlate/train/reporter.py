@@ -23,17 +23,5 @@ class Reporter(Protocol):
         """A picture."""
 
 
-class NullReporter:
+class NullReporter(Reporter):
     """Says nothing."""
-
-    def scalar(self, tag: str, value: float, step: int) -> None:
-        """Ignored."""
-
-    def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
-        """Ignored."""
-
-    def text(self, tag: str, text: str, step: int) -> None:
-        """Ignored."""
-
-    def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
-        """Ignored."""

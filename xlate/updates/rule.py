@@ -60,32 +60,24 @@ class UpdateRule:
         return Rule(eta_D, eta, self.adaptive, self.l1, self.l2, self.every, self.settles, self.project)
 
     def memory(self, dense: int, sparse: int) -> Arrays:
-        """Empty arrays for what steps must remember beside the weights."""
+        """Empty arrays for what steps must remember beside the weights, by their names in `Learned`."""
         held: Arrays = {}
         if self.adaptive:
-            held |= {"dense_squares": np.zeros(dense), "sparse_squares": np.zeros(sparse, dtype=np.float32)}
+            held |= {"dense_squares_D": np.zeros(dense), "sparse_squares_F": np.zeros(sparse, dtype=np.float32)}
         if self.settles:
             held |= {
-                "dense_sum": np.zeros(dense),
-                "sparse_sum": np.zeros(sparse),
-                "touched": np.zeros(sparse, dtype=np.int64),
-                "clock": np.zeros(1, dtype=np.int64),
+                "dense_sum_D": np.zeros(dense),
+                "sparse_sum_F": np.zeros(sparse),
+                "touched_F": np.zeros(sparse, dtype=np.int64),
+                "clock_1": np.zeros(1, dtype=np.int64),
             }
         return held
 
     def learned(self, dense_D: Floats, sparse_F: AnyArray, memory: Arrays) -> Learned:
         """The weights together with what steps remember; steps change all arrays in place."""
-        no_floats, no_ints = np.zeros(0), np.zeros(0, dtype=np.int64)
-        return Learned(
-            dense_D,
-            sparse_F,
-            memory.get("dense_squares", no_floats),
-            memory.get("sparse_squares", np.zeros(0, dtype=np.float32)),
-            memory.get("dense_sum", no_floats),
-            memory.get("sparse_sum", no_floats),
-            memory.get("touched", no_ints),
-            memory.get("clock", np.zeros(1, dtype=np.int64)),
-        )
+        # Of arrays that are not remembered compiled loops take empty ones; steps are counted in any case.
+        absent = UpdateRule(adaptive=True, average=True).memory(0, 0) | {"clock_1": np.zeros(1, dtype=np.int64)}
+        return Learned(dense_D, sparse_F, **{name: memory.get(name, array) for name, array in absent.items()})
 
     def result(self, learned: Learned, eta_D: Floats, eta: float) -> tuple[AnyArray, AnyArray]:
         """The dense and sparse weights that training ends with: the last ones or the averages; penalties that were put

@@ -16,7 +16,7 @@ from xlate.updates.rule import Arrays, UpdateRule
 
 EPSILON = 1e-8
 # What is remembered, by its names in `UpdateRule.memory`.
-KEPT = ("dense_squares", "sparse_squares", "dense_sum", "sparse_sum")
+KEPT = ("dense_squares_D", "sparse_squares_F", "dense_sum_D", "sparse_sum_F")
 
 
 class TensorSteps:
@@ -34,24 +34,24 @@ class TensorSteps:
         self._kept = {
             name: torch.as_tensor(memory[name].copy(), device=dense_D.device) for name in KEPT if name in memory
         }
-        self.clock = int(memory["clock"][0]) if "clock" in memory else 0
+        self.clock = int(memory["clock_1"][0]) if "clock_1" in memory else 0
 
     def begin(self, eta: float) -> None:
         """Does what comes before a step: adds to the sums for averages and applies penalties on every sparse weight."""
         rule = self.rule
         self.clock += 1
-        if "dense_sum" in self._kept:
-            self._kept["dense_sum"] += self.dense_D
-            self._kept["sparse_sum"] += self.sparse_F
+        if "dense_sum_D" in self._kept:
+            self._kept["dense_sum_D"] += self.dense_D
+            self._kept["sparse_sum_F"] += self.sparse_F
         if not rule.every or not (rule.l1 or rule.l2):
             return
-        rate = self._rate(eta, self._kept.get("sparse_squares"))
+        rate = self._rate(eta, self._kept.get("sparse_squares_F"))
         size_F = (self.sparse_F.abs() - rate * rule.l1).clamp(min=0.0)
         self.sparse_F.copy_(self.sparse_F.sign() * size_F * (1.0 - rate * rule.l2))
 
     def step(self, eta_D: Tensor, eta: float, uphill_D: Tensor, ids_U: Tensor, uphill_U: Tensor) -> None:
         """Moves all dense weights and U distinct sparse weights by their gradients."""
-        rule, squares, squares_D = self.rule, self._kept.get("sparse_squares"), self._kept.get("dense_squares")
+        rule, squares, squares_D = self.rule, self._kept.get("sparse_squares_F"), self._kept.get("dense_squares_D")
         if squares_D is not None:
             squares_D += torch.where(eta_D != 0, uphill_D**2, torch.zeros_like(uphill_D))
         rate_D = self._rate(eta_D, squares_D)
@@ -79,24 +79,24 @@ class TensorSteps:
         """Writes back what steps remember."""
         for name, kept in self._kept.items():
             memory[name][:] = kept.cpu().numpy()
-        if "clock" in memory:
+        if "clock_1" in memory:
             # Nothing is put off here, so no weight must be caught up with.
-            memory["clock"][0] = self.clock
-            memory["touched"][:] = self.clock
+            memory["clock_1"][0] = self.clock
+            memory["touched_F"][:] = self.clock
 
     def arrays(self) -> dict[str, AnyArray]:
         """Copies of the weights and of all that is remembered."""
         found = {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._tensors().items()}
-        return {**found, "clock": np.array([self.clock])}
+        return {**found, "clock_1": np.array([self.clock])}
 
     def restore(self, kept: Mapping[str, AnyArray]) -> None:
         """Restores what `arrays` returned."""
         for name, tensor in self._tensors().items():
             tensor.copy_(torch.as_tensor(np.array(kept[name])).reshape(tensor.shape))
-        self.clock = int(np.array(kept["clock"]).reshape(-1)[0])
+        self.clock = int(np.array(kept["clock_1"]).reshape(-1)[0])
 
     def _tensors(self) -> dict[str, Tensor]:
-        held = {"dense": self.dense_D, "sparse": self.sparse_F, **self._kept}
+        held = {"dense_D": self.dense_D, "sparse_F": self.sparse_F, **self._kept}
         return {name: tensor for name, tensor in held.items() if len(tensor)}
 
     def _rate(self, eta: float | Tensor, squares: Tensor | None) -> float | Tensor:

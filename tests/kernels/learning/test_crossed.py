@@ -39,7 +39,7 @@ def test_a_pass_over_large_instances_equals_that_over_pairs_written_out(single: 
     order, ends, loss = np.array([0, 1, 2, 4, 3, 5, 4, 2]), [], LocalSoftmax(-4.0)
     for one in (given, given.crossed(SIZE)):
         weights_D, weights_F, rule = np.zeros(2), np.zeros(SIZE, kind), UpdateRule()
-        steps = InstanceSteps(loss.numbers_array, True, rule.compiled(np.full(2, 0.01), 0.01), True, False)
+        steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(2, 0.01), 0.01), True, False)
         learned, state = rule.learned(weights_D, weights_F, {}), np.ones(1, np.uint64)
         total, _ = instance_pass(order, one.arrays(), learned, steps, loss.slope.pointer, state)
         ends.append((total, weights_D, weights_F, plain_scores(one.arrays(), weights_D, weights_F)))

@@ -38,7 +38,7 @@ def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: 
     learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:], rule.memory(DENSE, SPARSE))
     etas = eta_W[:DENSE], float(eta_W[-1])
     steps = InstanceSteps(
-        loss.numbers_array, True, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options
+        loss.numbers_array, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options
     )
     state = np.ones(1, dtype=np.uint64)
     slope = options.get("slope", loss.slope.pointer)

@@ -30,8 +30,8 @@ from xlate.jobs.systems.kind import Asked
 from xlate.jobs.systems.phrase import Phrase, open_phrase_model, phrase_base, phrase_decoder
 from xlate.jobs.systems.predictions import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
-from xlate.jobs.train.lists import gone_through, heldout_lists, list_figures, list_settings, sampled
-from xlate.jobs.train.recipe import TrainPart, WorkRecipe, measured_splits
+from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
+from xlate.jobs.train.recipe import WorkRecipe, measured_splits
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.memory import check_memory
 from xlate.metrics.bleu import sentence_bleu
@@ -49,20 +49,23 @@ from xlate.work.stages import identity_of
 class ContextListTraining(WorkRecipe):
     """Lists of the training text, and the weights of a classifier trained on over them.
 
-    Args:
-        config: of the run; its model is that of the base's classifier.
-        train_part: trains the classifiers of folds.
+    The model of the run is that of the base's classifier.
 
     Raises:
         InputError: no work directory, or no such base; see `check_context_lists`.
     """
 
-    def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
+    def __init__(self, config: TrainConfig) -> None:
         # How the base uses the classifier.
         self.use = check_context_lists(config)
-        self.base, self.train_part, self.classifier = Path(str(config.base)), train_part, Path(self.use.run)
+        self.base, self.classifier = Path(str(config.base)), Path(self.use.run)
         super().__init__(replace(config, model=classifier_config(self.classifier).model))
         self.system = replace(_base_config(config), work=config.work)
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        check_context_lists(config)
+        check_lists(config)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""

@@ -18,9 +18,17 @@ from xlate.jobs.context.context_stores import ContextParts, context_stores
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.predictions import KIND
 from xlate.jobs.train.events import learner_of
-from xlate.jobs.train.recipe import EventRecipe, refuse_if, rounded, settings_of
+from xlate.jobs.train.recipe import (
+    EventRecipe,
+    losses_of_events,
+    one_of,
+    refuse_base,
+    refuse_if,
+    rounded,
+    settings_of,
+)
 from xlate.kernels.learning.scores import plain_scores
-from xlate.losses.loss import Needs, losses
+from xlate.losses.loss import losses
 from xlate.memory import check_memory
 from xlate.models.context.model import log_probabilities
 from xlate.models.context.quality import Quality
@@ -41,6 +49,28 @@ WEIGHT, SQUARES, SUMS = 24, 4, 16
 
 class ContextTraining(EventRecipe):
     """One phase over stored instances, float and sparse weights together."""
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        loss, model = config.loss, config.model
+        refuse_base(config, "no base, or loss=xbleu, which trains the classifier of a run on")
+        one_of("loss.name", [loss.name], losses_of_events())
+        both = bool(loss.l1 and loss.l2)
+        refuse_if(both, "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
+        absent = model.left_out is not None and model.left_out >= model.left_out_of
+        seen = f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}"
+        refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
+        refuse_if(
+            bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
+            "candidates that are compared must all be there",
+            f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
+            "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
+        )
+        if model.target or model.predicts != DISTORTION:
+            check_target(model.target)
+        rule, bits = phase_settings(config).rule, model.bits
+        size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
+        check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains the phase and writes the weights."""
@@ -100,34 +130,6 @@ def phase_settings(config: TrainConfig) -> PhaseSettings:
         loss_settings=(("sink", loss.sink), ("margin", loss.margin), *negatives),
         rule=UpdateRule(adaptive=loss.adagrad, l1=loss.l1, l2=loss.l2, every=not loss.adagrad, average=loss.average),
     )
-
-
-def check_context(config: TrainConfig) -> None:
-    """Checks the settings of a classifier.
-
-    Raises:
-        InputError: a loss that events do not have, two penalties, no kind of targets, a fold that is not there,
-            negatives drawn for a loss that compares candidates, or more weights than there is memory for.
-    """
-    loss, model = config.loss, config.model
-    known = [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
-    refuse_if(loss.name not in known, "unknown value of loss.name", loss.name, ", ".join(known))
-    both = bool(loss.l1 and loss.l2)
-    refuse_if(both, "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
-    absent = model.left_out is not None and model.left_out >= model.left_out_of
-    seen = f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}"
-    refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
-    refuse_if(
-        bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
-        "candidates that are compared must all be there",
-        f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
-        "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
-    )
-    if model.target or model.predicts != DISTORTION:
-        check_target(model.target)
-    rule, bits = phase_settings(config).rule, model.bits
-    size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
-    check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 
 
 def heldout_quality(

@@ -16,10 +16,11 @@ import numpy as np
 
 from xlate.candidates.block_instances import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
+from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import InputError
-from xlate.features.bigrams import BigramIndex
+from xlate.features.bigrams import FAMILIES, BigramIndex
 from xlate.features.block import MORE_FLOATS
 from xlate.jobs.run_weights import made_with, weights_of, weights_path
 from xlate.jobs.systems.block_lists import BlockStores, block_stores
@@ -29,8 +30,12 @@ from xlate.jobs.train.recipe import (
     DevBleu,
     EventRecipe,
     WorkRecipe,
+    losses_of_events,
     measured_splits,
     not_too_long,
+    one_of,
+    refuse_base,
+    refuse_if,
     rounded,
     save_tuned,
     settings_of,
@@ -45,6 +50,7 @@ from xlate.progress import track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.text.encoded import EncodedText
+from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.train.loop import Phase, Standing, Training
 from xlate.train.run import Run
@@ -59,6 +65,10 @@ UNIFORM = "uniform"
 
 class Untrained(WorkRecipe):
     """The weights that the kind of model begins with: they are written, and the run is measured."""
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        refuse_base(config, "no base, or a tuner: loss=mira")
 
     def learn(self, run: Run) -> dict[str, Any]:
         tuned = kind_of(self.config.model.kind).to_tune(self.config, self.work)
@@ -84,6 +94,29 @@ class LocalTraining(EventRecipe):
             check_split(self.work, "loss.floats.split", floats.split)
         else:
             check_split(self.work, "loss.floats.data", "dev")
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        loss = config.loss
+        check_event_model(config.model)
+        one_of("loss.name", [loss.name], (*losses_of_events(), UNIFORM, GLOBAL))
+        if loss.floats.data != "nbest":
+            refuse_base(config, "no base, or what goes on from a run: loss=mira, another tuner, xbleu or global")
+        if loss.name == UNIFORM:
+            return
+        for name, value in (("loss.l1", loss.l1), ("loss.l2", loss.l2)):
+            within, expected = 0 <= value * loss.binary.eta < 1, f"from 0 to below 1/{loss.binary.eta:g}"
+            refuse_if(not within, f"{name} is out of range", str(value), expected)
+        penalties, bound = f"loss.l1={loss.l1} loss.l2={loss.l2}", loss.check_bound
+        refuse_if(bool(loss.l1 and loss.l2), "two penalties", penalties, "one of them")
+        told = "the bound of Theorem A.1 knows no penalties"
+        seen = f"loss.check_bound=true {penalties}"
+        refuse_if(bound and bool(loss.l1 or loss.l2), told, seen, "loss.l1=0 loss.l2=0")
+        told = "the bound of Theorem A.1 is about a step an instance"
+        seen = f"loss.check_bound=true loss.batch={loss.batch}"
+        refuse_if(bound and bool(loss.batch), told, seen, "loss.batch=0, the compiled pass")
+        no_base = loss.floats.data == "nbest" and config.base is None
+        refuse_if(no_base, "no run to decode n-best lists with", "loss.floats.data=nbest", "base=RUN")
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
@@ -129,6 +162,19 @@ class LocalTraining(EventRecipe):
         named = {f"{name}.nbest": store for name, store in more.items()}
         made_from = identity_of({"on": [stores.identity, identity]})
         return replace(stores, stores={**stores.stores, **named}, identity=made_from)
+
+
+def check_event_model(model: ModelConfig) -> None:
+    """Checks the features of a model over blocks.
+
+    Raises:
+        InputError: one there is none of, or no floats.
+    """
+    floats = event_kind(model.kind).choices
+    one_of("model.floats", model.floats, floats)
+    one_of("model.binary", model.binary, tuple(FAMILIES))
+    expected = f"at least one of {', '.join(floats)}"
+    refuse_if(not model.floats, "a model without floats", "model.floats=[]", expected)
 
 
 def check_split(work: WorkDirectory, setting: str, split: str) -> None:

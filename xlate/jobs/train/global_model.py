@@ -5,15 +5,15 @@ It learns from a split with references, or from the training text, decoded in fo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from xlate.candidates.lattice import LatticeExample
+from xlate.config.loss_schema import GlobalConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.run_weights import made_with, weights_of
@@ -21,14 +21,23 @@ from xlate.jobs.systems.block_lists import BlockFolds
 from xlate.jobs.systems.blocks import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.jobs.systems.kind import Asked, Kind, check_model_of_base
 from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
-from xlate.jobs.train.events import check_split
+from xlate.jobs.train.events import check_event_model, check_split
 from xlate.jobs.train.lists import sample
-from xlate.jobs.train.recipe import WorkRecipe, measured_splits, not_too_long, rounded, settings_of, warn_if_unmoved
+from xlate.jobs.train.recipe import (
+    WorkRecipe,
+    measured_splits,
+    not_too_long,
+    one_of,
+    refuse_if,
+    rounded,
+    settings_of,
+    warn_if_unmoved,
+)
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.oracle import oracle_example
-from xlate.train.global_model import GlobalSettings, GlobalTraining
+from xlate.train.global_model import RULES, GlobalSettings, GlobalTraining
 from xlate.train.run import Run
 from xlate.train.tuning import fingerprint
 from xlate.work.directory import WorkDirectory
@@ -61,11 +70,19 @@ class GlobalMethod(WorkRecipe):
             check_split(self.work, "loss.globally.split", split)
         self.base = base
 
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        if config.model.kind in EVENT_KINDS:
+            check_event_model(config.model)
+        told = "the global model starts from a run of the local one"
+        refuse_if(config.base is None, told, "no base", "base=RUN")
+        one_of("loss.globally.rule", [config.loss.globally.rule], tuple(RULES))
+
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains, writes the weights, and translates the dev set, and the test set if asked."""
         config, loss, g = self.config, self.config.loss, self.config.loss.globally
-        text = (FoldedText if g.split == TRAIN else TextOfSplit)(config, self.work, self.base)
-        sentences, last = text.sentences(), g.heldout_every - 1
+        text = (folded_text if g.split == TRAIN else text_of_split)(config, self.work, self.base)
+        sentences, last = text.sentences, g.heldout_every - 1
         # The last of every so many is held out.
         kept = [row for n, row in enumerate(sentences) if n % g.heldout_every != last]
         held = sentences[last :: g.heldout_every]
@@ -77,26 +94,27 @@ class GlobalMethod(WorkRecipe):
             project=loss.project_sign,
             seed=config.seed,
         )
+        start = text.system.weights
         made_from = {
             "loss": asdict(loss),
             "decoder": asdict(config.decoder),
             "seed": config.seed,
-            "start": fingerprint(text.start),
+            "start": fingerprint(start),
             "on": self.work.identity,
         }
         training = GlobalTraining(
-            lambda weights: text.lattices(kept, weights),
-            lambda weights: text.lattices(held, weights),
+            lambda weights: text.lattices(kept, weights, g),
+            lambda weights: text.lattices(held, weights, g),
             settings,
             run.reporter,
             run.checkpoint(identity_of(made_from)),
         )
-        found = training.run(text.start, run.stop.__bool__)
+        found = training.run(start, run.stop.__bool__)
         if found is None:
             return None
         weights, epochs = found
         seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={loss.eta:g}"
-        warn_if_unmoved({"weights": text.start}, {"weights": weights}, seen)
+        warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
         saved = text.kind.saved(text.system.with_weights(weights), text.file)
         metadata = {**text.file.metadata, **made_with(config.model)}
         save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=metadata)
@@ -119,35 +137,31 @@ class Sentence(NamedTuple):
     fold: int = 0
 
 
-class GlobalText(ABC):
-    """A text, and the model whose weights are learned from it: its kind, the weights to begin with, and the system."""
+@dataclass(frozen=True)
+class GlobalText:
+    """Sentences without empty sides, and the model whose weights are learned from them.
+
+    Attributes:
+        kind: of the model.
+        file: the weights to begin with.
+        system: the model under them.
+        sentences: what is learned from.
+        opened: the system that decodes a fold, under some weights.
+    """
 
     kind: Kind
     file: WeightsFile
     system: AnySystem
+    sentences: list[Sentence]
+    opened: Callable[[int, Weights], AnySystem]
 
-    def __init__(self, config: TrainConfig, work: WorkDirectory) -> None:
-        self.config, self.work, self.settings = config, work, config.loss.globally
-
-    @property
-    def start(self) -> Weights:
-        """The weights to begin with."""
-        return self.system.weights
-
-    @abstractmethod
-    def sentences(self) -> list[Sentence]:
-        """What is learned from, without sentences that have an empty side."""
-
-    @abstractmethod
-    def opened(self, fold: int, weights: Weights) -> AnySystem:
-        """The system that decodes a fold, under some weights."""
-
-    def lattices(self, sentences: Sequence[Sentence], weights: Weights) -> Iterator[LatticeExample]:
+    def lattices(
+        self, sentences: Sequence[Sentence], weights: Weights, settings: GlobalConfig
+    ) -> Iterator[LatticeExample]:
         """The lattices of sentences under some weights, fold by fold, with the oracles' derivations wanted.
 
         There is none where no path has a word of the references.
         """
-        settings = self.settings
         ordered = track(sorted(sentences, key=attrgetter("fold")), "lattices")
         for fold, some in groupby(ordered, key=attrgetter("fold")):
             system = self.opened(fold, weights)
@@ -158,57 +172,41 @@ class GlobalText(ABC):
                     yield example
 
 
-class TextOfSplit(GlobalText):
-    """A split with references, decoded by the system of the base run, which has seen none of it."""
-
-    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        super().__init__(config, work)
-        self.kind, self.file = kind_of(config.model.kind), weights_of(base)
-        self.system = self.kind.open(base, config, self.file, work, Asked())
-
-    def sentences(self) -> list[Sentence]:
-        """The first ones of the split."""
-        split, work = self.settings.split, self.work
-        lines = [work.source_tokens(line) for line in work.source_lines(split)]
-        streams = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
-        whole = not_too_long([len(line) for line in lines], self.config.decoder.max_words, split)
-        rows = [Sentence(lines[n], [stream[n] for stream in streams]) for n in whole]
-        return [row for row in rows if row.source and all(row.references)][: self.settings.sentences]
-
-    def opened(self, fold: int, weights: Weights) -> AnySystem:  # noqa: ARG002
-        return self.system.with_weights(weights)
+def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
+    """The first sentences of a split with references, decoded by the system of the base run, which has seen none."""
+    kind, file, settings = kind_of(config.model.kind), weights_of(base), config.loss.globally
+    system = kind.open(base, config, file, work, Asked())
+    lines = [work.source_tokens(line) for line in work.source_lines(settings.split)]
+    streams = [[work.target_tokens(line) for line in stream] for stream in work.references(settings.split)]
+    whole = not_too_long([len(line) for line in lines], config.decoder.max_words, settings.split)
+    rows = [Sentence(lines[n], [stream[n] for stream in streams]) for n in whole]
+    sentences = [row for row in rows if row.source and all(row.references)][: settings.sentences]
+    return GlobalText(kind, file, system, sentences, lambda _, weights: system.with_weights(weights))
 
 
-class FoldedText(GlobalText):
-    """The training text, each fold decoded by a system over blocks that has not seen it.
+def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
+    """The training text, or so many sentences of it drawn by the seed, each fold decoded by a system without it.
 
-    Binary features that the base run has not learned begin at 0.
+    Blocks and features have the numbers of the whole text. Binary features that the base run has not learned begin
+    at 0.
 
     Raises:
         InputError: a model that is not over blocks, or a base run with other floats.
     """
+    kind, settings = event_kind(config.model.kind), config.loss.globally
+    features = frequent_features(work, config.model)
+    file = with_features(weights_of(base), kind.sets[0], features.keys_F)
+    folds = BlockFolds(kind, work, config.model, settings.folds, file)
+    targets, word = work.encoded[1], work.target_vocabulary.word
+    sentences = [
+        Sentence(work.training_sentence(row), [[word(w) for w in targets[row].tolist()]], int(folds.fold_I[row]))
+        for row in sample(len(folds.fold_I), settings.sentences, config.seed).tolist()
+    ]
 
-    def __init__(self, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
-        super().__init__(config, work)
-        self._features = frequent_features(work, config.model)
-        kind = event_kind(config.model.kind)
-        self.kind, self.file = kind, with_features(weights_of(base), kind.sets[0], self._features.keys_F)
-        self.system = kind.open(base, config, self.file, work, Asked())
-        self._folds = BlockFolds(kind, work, config.model, self.settings.folds, self.file)
+    def opened(fold: int, weights: Weights) -> AnySystem:
+        return folds.opened(fold, weights, features, config.decoder, 1).decoder
 
-    def sentences(self) -> list[Sentence]:
-        """All of them, or so many drawn by the seed."""
-        work, fold_I, targets = self.work, self._folds.fold_I, self.work.encoded[1]
-        rows = sample(len(fold_I), self.settings.sentences, self.config.seed)
-        word = work.target_vocabulary.word
-        return [
-            Sentence(work.training_sentence(row), [[word(w) for w in targets[row].tolist()]], int(fold_I[row]))
-            for row in rows.tolist()
-        ]
-
-    def opened(self, fold: int, weights: Weights) -> AnySystem:
-        """The system without a fold; its blocks and features have the numbers of the whole text."""
-        return self._folds.opened(fold, weights, self._features, self.config.decoder, 1).decoder
+    return GlobalText(kind, file, kind.open(base, config, file, work, Asked()), sentences, opened)
 
 
 def _check_folded(config: TrainConfig, base: Path) -> None:

@@ -27,10 +27,10 @@ from xlate.config.loss_schema import ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.systems.kind import FoldSystems, ListedModel
-from xlate.jobs.systems.registry import kind_of
+from xlate.jobs.systems.registry import EVENT_KINDS, kind_of
+from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
 from xlate.jobs.train.recipe import (
-    TrainPart,
     WorkRecipe,
     measured_splits,
     refuse_if,
@@ -38,8 +38,9 @@ from xlate.jobs.train.recipe import (
     settings_of,
     warn_if_all_zero,
 )
-from xlate.jobs.train.tuning import made_from_text, tune, tuning_summary, tuning_text
+from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_summary, tuning_text
 from xlate.metrics.bleu import sentence_bleu
+from xlate.metrics.objective import Objective
 from xlate.progress import tell, track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
@@ -56,22 +57,29 @@ PHI = "sparse.safetensors"
 class ListTraining(WorkRecipe):
     """Float weights tuned, sparse weights learned from lists of the training text, float weights tuned again.
 
-    Args:
-        config: of the run.
-        train_part: trains the run of the float weights.
-
     Raises:
         InputError: no work directory, or nothing to tune on.
     """
 
     on_device = "lists are learned from"
 
-    def __init__(self, config: TrainConfig, train_part: TrainPart) -> None:
+    def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
         assert config.loss.tune is not None
-        self.train_part = train_part
         self.as_tuning = replace(config, loss=TunedLossConfig(config.loss.tune.name, config.loss.tune))
         self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words)
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        if config.model.kind in EVENT_KINDS:
+            check_event_model(config.model)
+        kind_of(config.model.kind).check_lists(config)
+        check_lists(config)
+        start = "uniform" if config.loss.tune is None else config.loss.tune.start
+        remedy = "base=RUN begins with the weights of a run"
+        told = "float weights are tuned from the start"
+        refuse_if(start != "uniform", told, f"loss.tune.start={start}", "uniform", remedy)
+        TunedTraining.check(config, started=True)
 
     def made_from(self) -> Mapping[str, Any]:
         return made_from_text(self.work, self.text)
@@ -295,12 +303,14 @@ def sample(lists: int, wanted: int | None, seed: int) -> Ints:
     return chosen
 
 
-def check_lists(settings: ListsConfig) -> None:
-    """Checks what the lists are made with; the steps are checked by `ListSettings`.
+def check_lists(config: TrainConfig) -> None:
+    """Checks how lists of the training text are made and learned from.
 
     Raises:
         InputError: settings that do not go together.
     """
+    settings = config.loss.lists
+    assert settings is not None
     drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
     refuse_if(
         drawn and (settings.objective != "expected_bleu" or settings.joint),
@@ -317,6 +327,14 @@ def check_lists(settings: ListsConfig) -> None:
     )
     absent = machine is not None and machine >= machines
     refuse_if(absent, "no such machine", f"loss.lists.machine={machine}", f"0 to {machines - 1}")
+    list_settings(settings, config.seed)
+    Objective.of("bleu", settings.gain)
+    refuse_if(
+        settings.sentences is not None and settings.sentences < settings.heldout_every,
+        "too few lists",
+        f"loss.lists.sentences={settings.sentences}",
+        f"{settings.heldout_every} or more: some are held out",
+    )
 
 
 def list_settings(settings: ListsConfig, seed: int) -> ListSettings:

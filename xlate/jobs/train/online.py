@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import logging
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,7 @@ from xlate.features.structure import StructureFeatures
 from xlate.jobs.run_text import text_of_base
 from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.phrase_lists import by_fold
-from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.recipe import (
-    Recipe,
     measured_splits,
     not_too_long,
     refuse_if,
@@ -42,7 +39,7 @@ from xlate.jobs.train.recipe import (
     settings_of,
     warn_if_unmoved,
 )
-from xlate.jobs.train.tuning import NbestLists, TuningText, made_from_text, tuning_text
+from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check_start, tuning_text
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.tuned import TunedSystem
@@ -63,7 +60,7 @@ ROOM = 1 << 20
 CHUNKS = 3
 
 
-class OnlineTraining(Recipe):
+class OnlineTraining(DecoderRecipe):
     """A dev set decoded sentence by sentence, its weights moved by each; see `train.online`.
 
     Raises:
@@ -71,15 +68,11 @@ class OnlineTraining(Recipe):
     """
 
     def __init__(self, config: TrainConfig) -> None:
-        self.kind, source, most = kind_of(config.model.kind), config.source, config.decoder.max_words
+        source, most = config.source, config.decoder.max_words
         # What asks a kind of model for what is tuned, by the keys that tuners share.
         tune = TuneConfig(ONLINE, source.split, source.text, source.references, source.start)
-        asked = replace(config, loss=TunedLossConfig(ONLINE, tune))
-        if config.base is not None:
-            self.kind.check_base(asked, Path(config.base))
-        self.asked = self.kind.based(asked)
-        self.config = replace(self.asked, loss=config.loss)
-        self.work = WorkDirectory(Path(self.config.work)).check() if self.config.work else None
+        super().__init__(replace(config, loss=TunedLossConfig(ONLINE, tune)))
+        self.asked, self.config = self.config, replace(self.config, loss=config.loss)
         if self.work is not None and source.folds:
             self.text = _training_sentences(self.work, tune, source.sentences, most)
         else:
@@ -87,14 +80,28 @@ class OnlineTraining(Recipe):
 
     @cached_property
     def tuned(self) -> ToTune:
-        """What learns."""
         found = self.kind.to_tune(self.asked, self.work)
         if self.work is None or not self.config.source.folds:
             return found
         return replace(found, system=by_fold(self.asked, self.kind, self.work, found.system))
 
-    def made_from(self) -> Mapping[str, Any]:
-        return made_from_text(self.work, self.text)
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        source = config.source
+        seen = f"source=online loss={config.loss.name}"
+        told = "online training has its own updates"
+        refuse_if(config.loss.name != ONLINE, told, seen, "no loss=…", "source.update=…")
+        update_of(source, config.seed)
+        objective_of(source)
+        seen = f"source.k={source.k} source.nbest={source.nbest}"
+        told = "fewer translations of a list than are held against oracles"
+        refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
+        seen = f"source.references={list(source.references)} and no source.text"
+        unknown = bool(source.references) and source.text is None
+        refuse_if(unknown, "references of no text", seen, "source.text=FILE, whose translations they are")
+        seen = f"source.folds={source.folds} and no work="
+        refuse_if(bool(source.folds) and not config.work, "folds of no training text", seen, "work=…")
+        check_start(config, source.start)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Learns, writes the weights, and translates the dev set, and the test set if asked."""
@@ -195,39 +202,6 @@ def update_of(source: SourceConfig, seed: int) -> OnlineUpdate:
         raise InputError("no such update", seen=seen, expected=expected)
     given = {"gamma": source.gamma, "margin": source.margin, "seed": seed}
     return LossSteps(loss_of(source.update, **given), source.eta, seed)
-
-
-def check_online(config: TrainConfig) -> None:
-    """Looks whether the settings of online training fit each other.
-
-    Raises:
-        InputError: they do not.
-    """
-    source = config.source
-    seen = f"source=online loss={config.loss.name}"
-    told = "online training has its own updates"
-    refuse_if(config.loss.name != ONLINE, told, seen, "no loss=…", "source.update=…")
-    update_of(source, config.seed)
-    objective_of(source)
-    seen = f"source.k={source.k} source.nbest={source.nbest}"
-    told = "fewer translations of a list than are held against oracles"
-    refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
-    seen = f"source.references={list(source.references)} and no source.text"
-    unknown = bool(source.references) and source.text is None
-    refuse_if(unknown, "references of no text", seen, "source.text=FILE, whose translations they are")
-    seen = f"source.folds={source.folds} and no work="
-    refuse_if(bool(source.folds) and not config.work, "folds of no training text", seen, "work=…")
-    check_start(config, source.start)
-
-
-def check_start(config: TrainConfig, start: str) -> None:
-    """Looks whether there is a run to start from where one is needed.
-
-    Raises:
-        InputError: there is none.
-    """
-    needed = start == "base" or kind_of(config.model.kind).tunes_from_run
-    refuse_if(config.base is None and needed, "no run to start from", "base is not set", "base=RUN")
 
 
 def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:

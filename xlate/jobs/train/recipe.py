@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -22,6 +23,7 @@ from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.systems.kind import ToTune
 from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.translate import Translator
+from xlate.losses.loss import Needs, losses
 from xlate.metrics.score import checked_references, measure_sentences
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
@@ -40,14 +42,34 @@ TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
 FEW_STEPS = 20
 
 
-class Recipe(Method):
-    """One way to train a configuration."""
+class Recipe(Method, ABC):
+    """One way to train a configuration.
 
-    config: TrainConfig
+    Args:
+        config: of the run.
+
+    Raises:
+        InputError: something that the training needs is not there.
+    """
+
+    # Trains a run that this one needs.
+    train_part: TrainPart
     # What the device computes, the CPU or a GPU, that `device` names; None: all is compiled for the CPU.
     on_device: str | None = None
     # Whether it learns from events, one by one or in mini-batches.
     by_events = False
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+
+    @classmethod
+    @abstractmethod
+    def check(cls, config: TrainConfig) -> None:
+        """Checks the settings against each other; ranges are in `config.limits`.
+
+        Raises:
+            InputError: naming the setting, what it is and what it may be.
+        """
 
 
 class WorkRecipe(Recipe):
@@ -58,7 +80,7 @@ class WorkRecipe(Recipe):
     """
 
     def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+        super().__init__(config)
         self.work = WorkDirectory(Path(config.work)).check()
 
     def made_from(self) -> Mapping[str, Any]:
@@ -83,6 +105,30 @@ def refuse_if(wrong: bool, message: str, seen: str, expected: str, remedy: str |
     """
     if wrong:
         raise InputError(message, seen=seen, expected=expected, remedy=remedy)
+
+
+def refuse_base(config: TrainConfig, expected: str) -> None:
+    """Refuses a run to start from, for trainings that have no use for one.
+
+    Raises:
+        InputError: there is one.
+    """
+    refuse_if(config.base is not None, "this training starts from no run", f"base={config.base}", expected)
+
+
+def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
+    """Refuses values that are not among those that a setting may have.
+
+    Raises:
+        InputError: there is one.
+    """
+    for value in values:
+        refuse_if(value not in allowed, f"unknown value of {name}", value, ", ".join(allowed))
+
+
+def losses_of_events() -> list[str]:
+    """The losses that instances with true candidates can be trained by."""
+    return [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
 
 
 def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:

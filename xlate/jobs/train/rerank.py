@@ -17,19 +17,19 @@ import numpy as np
 from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
-from xlate.config.tune_schema import PenaltyConfig
+from xlate.config.tune_schema import TUNERS, PenaltyConfig
+from xlate.errors import InputError
 from xlate.features.index import family_of
-from xlate.jobs.ranking.lists import RankedLists, begin
+from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
 from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
 from xlate.jobs.ranking.scores import KNOWN, NEARLY, SET, SOURCES
 from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.run_weights import made_with
-from xlate.jobs.train.lists import list_settings
-from xlate.jobs.train.recipe import Recipe, rounded, warn_if_all_zero
+from xlate.jobs.train.lists import gone_through, list_settings
+from xlate.jobs.train.recipe import Recipe, refuse_base, refuse_if, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
-from xlate.progress import tell, track
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.json_files import write_json
@@ -50,8 +50,35 @@ log = logging.getLogger(__name__)
 class RankTraining(Recipe):
     """Float and sparse weights learned together from given lists, some of which are held out."""
 
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        refuse_base(config, "no base")
+        nbest = config.nbest or ""
+        refuse_if(
+            config.nbest is None or not config.references,
+            "lists of translations and their references are learned from",
+            f"nbest={config.nbest}, references={list(config.references)}",
+            "both",
+            "nbest=FILE references=[FILE,…]",
+        )
+        given_list(config, nbest)
+        if config.loss.lists is not None:
+            list_settings(config.loss.lists, config.seed)
+            ranking_objective(config)
+            return
+        tune = config.loss.tune
+        if tune is None:
+            seen, expected = f"loss={config.loss.name}", "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
+            raise InputError("lists are ranked by a loss over lists", seen=seen, expected=expected)
+        refuse_if(
+            tune.metric != "bleu",
+            "lists are ranked for the metric of the model",
+            f"loss.tune.metric={tune.metric}",
+            f"model.rerank.metric={tune.metric}",
+        )
+        seen = f"loss.tune.weights={tune.weights}"
+        refuse_if(bool(tune.weights), "of lists all weights are learned", seen, "no loss.tune.weights")
+        optimiser(tune, np.ones(1, dtype=np.bool_), ranking_objective(config))
 
     def made_from(self) -> Mapping[str, Any]:
         """Checksums of the files."""
@@ -96,11 +123,7 @@ class RankTraining(Recipe):
         learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D)
         made_from = lists_identity(learner.lists, settings, len(given.features))
         checkpoint = run.checkpoint(made_from, "ranking.safetensors", refuses=False)
-        epochs = learner.epochs(run.stop.__bool__, checkpoint)
-        for epoch in track(epochs, "ranking, epoch", total=lists.epochs + 1, from_zero=True):
-            tell(loss=epoch.heldout_loss, score=epoch.heldout_bleu)
-            run.reporter.scalar("rerank/heldout_loss", epoch.heldout_loss, epoch.epoch)
-            run.reporter.scalar("rerank/heldout_BLEU", epoch.heldout_bleu, epoch.epoch)
+        gone_through(learner, checkpoint, lists, run, what=KIND)
         if run.stop:
             return None
         checkpoint.remove()

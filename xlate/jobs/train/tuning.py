@@ -29,6 +29,7 @@ from xlate.jobs.train.recipe import (
     Recipe,
     measured_splits,
     not_too_long,
+    refuse_if,
     rounded,
     save_tuned,
     settings_of,
@@ -225,7 +226,32 @@ class NbestLists:
         return np.array([self.known[key] for key in keys], dtype=np.float32)
 
 
-class TunedTraining(Recipe):
+class DecoderRecipe(Recipe):
+    """A recipe with the decoder in the loop: weights are found while it translates a text.
+
+    Raises:
+        InputError: a base run of another model.
+    """
+
+    text: TuningText
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.kind = kind_of(config.model.kind)
+        if config.base is not None:
+            self.kind.check_base(config, Path(config.base))
+        super().__init__(self.kind.based(config))
+        self.work = WorkDirectory(Path(self.config.work)).check() if self.config.work else None
+
+    @cached_property
+    def tuned(self) -> ToTune:
+        """What learns."""
+        return self.kind.to_tune(self.config, self.work)
+
+    def made_from(self) -> Mapping[str, Any]:
+        return made_from_text(self.work, self.text)
+
+
+class TunedTraining(DecoderRecipe):
     """Rounds of decoding a text and finding better weights on its n-best lists; see `train.tuning`.
 
     Raises:
@@ -233,24 +259,40 @@ class TunedTraining(Recipe):
     """
 
     def __init__(self, config: TrainConfig) -> None:
-        self.kind = kind_of(config.model.kind)
-        if config.base is not None:
-            self.kind.check_base(config, Path(config.base))
-        self.config = config = self.kind.based(config)
-        assert config.loss.tune is not None
-        self.work = WorkDirectory(Path(config.work)).check() if config.work else None
-        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words, given=text_of_base(config))
-        if config.loss.tune.weights:
+        super().__init__(config)
+        tune = self.config.loss.tune
+        assert tune is not None
+        most, given = self.config.decoder.max_words, text_of_base(self.config)
+        self.text = tuning_text(tune, self.work, most, given=given)
+        if tune.weights:
             # Names of weights are known when the system is open; a wrong one is said before anything is written.
-            chosen_weights(config.loss.tune, self.tuned.start, self.tuned.system.trained_D)
+            chosen_weights(tune, self.tuned.start, self.tuned.system.trained_D)
 
-    @cached_property
-    def tuned(self) -> ToTune:
-        """What is tuned."""
-        return self.kind.to_tune(self.config, self.work)
-
-    def made_from(self) -> Mapping[str, Any]:
-        return made_from_text(self.work, self.text)
+    @classmethod
+    def check(cls, config: TrainConfig, *, started: bool = False) -> None:
+        """`started`: there is a run to start from, or one is made."""
+        tune = config.loss.tune
+        if tune is None:
+            raise InputError(
+                f"the {config.model.kind} model is trained by tuning",
+                seen=f"loss.name={config.loss.name}",
+                expected="loss=" + ", ".join(TUNERS),
+            )
+        refuse_if(
+            config.loss.lists is None and tune.name != config.loss.name,
+            "two tuners",
+            f"loss.name={config.loss.name} loss.tune.name={tune.name}",
+            f"one: loss={config.loss.name} or loss={tune.name}",
+        )
+        optimiser(tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
+        refuse_if(
+            bool(tune.weights) and tune.start != "base",
+            "the weights that are not tuned are those of a run",
+            f"loss.tune.weights={tune.weights} loss.tune.start={tune.start}",
+            "loss.tune.start=base",
+        )
+        if not started:
+            check_start(config, tune.start)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Tunes, writes the weights, and translates the dev set, and the test set if asked."""
@@ -262,6 +304,16 @@ class TunedTraining(Recipe):
         save_tuned(run, tuned, weights)
         summary = tuning_summary(config, weights, rounds, self.text)
         return {**summary, **measured_splits(config, self.work, run, len(rounds))}
+
+
+def check_start(config: TrainConfig, start: str) -> None:
+    """Looks whether there is a run to start from where one is needed.
+
+    Raises:
+        InputError: there is none.
+    """
+    needed = start == "base" or kind_of(config.model.kind).tunes_from_run
+    refuse_if(config.base is None and needed, "no run to start from", "base is not set", "base=RUN")
 
 
 def made_from_text(work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""One pass over instances whose candidates are one part each: a step for each instance, or for each positive.
+"""One pass over instances whose candidates are one part each: a step for each true candidate.
 
-With `truth`, gains above 0 mark true candidates, and a step looks at one of them and all others that are not true
-(Tillmann & Zhang 2007, Table II); else it looks at all candidates of an instance and their gains.
+Gains above 0 mark true candidates. A step looks at one of them and at all others that are not true (Tillmann & Zhang
+2007, Table II).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class InstanceSteps(NamedTuple):
 
     Attributes:
         numbers: the settings of the loss, as its slope takes them.
-        truth: whether gains mark true candidates, each of which makes a step.
         rule: how a step is made of slopes.
         use_sparse: whether sparse weights count in scores.
         curvature: add up Σ_k η_k g_k² of the gradients g, for the bound of Theorem A.1.
@@ -42,7 +41,6 @@ class InstanceSteps(NamedTuple):
     """
 
     numbers: Floats
-    truth: bool
     rule: Rule
     use_sparse: bool
     curvature: bool
@@ -96,14 +94,13 @@ def instance_pass(
         if last - first >= len(room.member_X):
             owned = step_room(2 * (last - first))
             room = lent(owned)
-        size = _members(candidates, steps.truth, first, last, room)
-        if steps.truth and 0 < steps.negatives < size - 1:
+        size = _members(candidates, first, last, room)
+        if 0 < steps.negatives < size - 1:
             size = _drawn(size, steps.negatives, room, state)
-        for positive in range(first, last if steps.truth else min(first + 1, last)):
-            if steps.truth:
-                if candidates.gain_C[positive] <= 0:
-                    continue
-                room.member_X[0] = positive
+        for positive in range(first, last):
+            if candidates.gain_C[positive] <= 0:
+                continue
+            room.member_X[0] = positive
             begin_step(learned, steps.rule)
             _score(i, size, room, here, candidates, learned, steps)
             loss += slope(room.score_X, room.gain_X, room.slope_X, size, steps.numbers, state)
@@ -118,12 +115,8 @@ def instance_pass(
 
 
 @inlined
-def _members(candidates: CandidateArrays, truth: bool, first: int, last: int, room: Room) -> int:
-    """Writes who is looked at: with `truth` a place for one true candidate, then those that are not; else all."""
-    if not truth:
-        for c in range(first, last):
-            room.member_X[c - first], room.gain_X[c - first] = c, candidates.gain_C[c]
-        return int(last - first)
+def _members(candidates: CandidateArrays, first: int, last: int, room: Room) -> int:
+    """Writes who is looked at: a place for one true candidate, then those that are not."""
     size = 1
     room.gain_X[0] = 1.0
     for c in range(first, last):
@@ -341,27 +334,25 @@ def prediction_errors(
     candidate against all that are not, as training steps on it.
     """
     errors, loss, positives = 0, 0.0, 0
-    score_X, slope_X, gain_X = np.empty(64), np.empty(64), np.zeros(64, dtype=np.float32)
     state = np.ones(1, dtype=np.uint64)
-    gain_X[0] = 1.0
+    owned = step_room(64)
+    room = lent(owned)
     for i in order_I:
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
-        if last - first >= len(score_X):
-            room = 2 * (last - first)
-            score_X, slope_X, gain_X = np.empty(room), np.empty(room), np.zeros(room, dtype=np.float32)
-            gain_X[0] = 1.0
-        best_true, best_false, size = -np.inf, -np.inf, 1
-        for c in range(first, last):
-            if candidates.gain_C[c] <= 0:
-                score_X[size] = plain_score(i, c, candidates, dense_D, sparse_F, use_sparse)
-                best_false = max(best_false, score_X[size])
-                size += 1
+        if last - first >= len(room.member_X):
+            owned = step_room(2 * (last - first))
+            room = lent(owned)
+        size, best_true, best_false = _members(candidates, first, last, room), -np.inf, -np.inf
+        for x in range(1, size):
+            room.score_X[x] = plain_score(i, room.member_X[x], candidates, dense_D, sparse_F, use_sparse)
+            best_false = max(best_false, room.score_X[x])
         for c in range(first, last):
             if candidates.gain_C[c] > 0:
-                score_X[0] = plain_score(i, c, candidates, dense_D, sparse_F, use_sparse)
-                best_true = max(best_true, score_X[0])
-                loss += slope(score_X, gain_X, slope_X, size, numbers, state)
+                room.score_X[0] = plain_score(i, c, candidates, dense_D, sparse_F, use_sparse)
+                best_true = max(best_true, room.score_X[0])
+                loss += slope(room.score_X, room.gain_X, room.slope_X, size, numbers, state)
                 positives += 1
         if best_false > -np.inf and best_false >= best_true:
             errors += 1
-    return errors, loss, positives
+    # What was lent is held until here.
+    return errors, loss + 0.0 * len(owned.member_X), positives
