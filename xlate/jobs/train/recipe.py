@@ -65,7 +65,7 @@ class Recipe(Method, ABC):
     @classmethod
     @abstractmethod
     def check(cls, config: TrainConfig) -> None:
-        """Checks the settings against each other; ranges are in `config.limits`.
+        """Checks the settings against each other; their ranges are checked before.
 
         Raises:
             InputError: naming the setting, what it is and what it may be.
