@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import pair_links
+from tests.phrases.small_corpora import encoded, pair_links
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
@@ -53,10 +52,6 @@ def inverse_links(counts, b):
 
 def rows(text):
     return [tuple(text[k].tolist()) for k in range(len(text))]
-
-
-def encode(sentences):
-    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
 
 
 def in_words(corpus, max_length=7):
@@ -108,7 +103,7 @@ def test_equals_the_textbook_definition(data):
     grids = [[(i, j) for i in range(n) for j in range(m)] for n, m in sizes]
     links = [data.draw(st.sets(st.sampled_from(grid), max_size=6)) if grid else set() for grid in grids]
     max_length = data.draw(st.integers(1, 5))
-    counts = extract_phrases(encode(source), encode(target), Links.from_pairs(links), max_length)
+    counts = extract_phrases(encoded(source), encoded(target), Links.from_pairs(links), max_length)
 
     expected, shapes = Counter(), defaultdict(Counter)
     for sentence in zip(source, target, links, strict=True):
@@ -121,9 +116,15 @@ def test_equals_the_textbook_definition(data):
     assert found == sorted(expected)
     assert sources == sorted({s for s, _ in expected})
     assert targets == sorted({t for _, t in expected})
-    for b, pair in enumerate(found):
-        assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[pair], len(pair[1]), 1)
-        assert inverse_links(counts, b) == moses_choice(shapes[pair], len(pair[0]), 0)
+    check_shapes(counts, shapes)
+
+
+def check_shapes(counts, shapes):
+    """Whether pairs have the links that Moses would choose of their sets of links, both ways."""
+    for b in range(len(counts)):
+        s, t = rows(counts.source_phrases)[counts.source_B[b]], rows(counts.target_phrases)[counts.target_B[b]]
+        assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[s, t], len(t), 1)
+        assert inverse_links(counts, b) == moses_choice(shapes[s, t], len(s), 0)
 
 
 @settings(max_examples=60, deadline=None)
@@ -131,15 +132,12 @@ def test_equals_the_textbook_definition(data):
 def test_ties_between_shapes_are_broken_as_moses_breaks_them(linkings):
     corpus = [([3, 4, 5], [6, 7, 8], links) for links in linkings]
     source, target, links = zip(*corpus, strict=True)
-    counts = extract_phrases(encode(source), encode(target), Links.from_pairs(links), 3)
+    counts = extract_phrases(encoded(source), encoded(target), Links.from_pairs(links), 3)
     shapes = defaultdict(Counter)
     for sentence in corpus:
         for s, t, shape in naive(*sentence, 3):
             shapes[s, t][shape] += 1
-    for b in range(len(counts)):
-        s, t = rows(counts.source_phrases)[counts.source_B[b]], rows(counts.target_phrases)[counts.target_B[b]]
-        assert tuple(sorted(pair_links(counts, b))) == moses_choice(shapes[s, t], len(t), 1)
-        assert inverse_links(counts, b) == moses_choice(shapes[s, t], len(s), 0)
+    check_shapes(counts, shapes)
 
 
 def test_large_random_corpus_grows_every_table(rng):
@@ -149,7 +147,7 @@ def test_large_random_corpus_grows_every_table(rng):
         {(int(rng.integers(len(s))), int(rng.integers(len(t)))) for _ in range(min(len(s), len(t)))}
         for s, t in zip(source, target, strict=True)
     ]
-    counts = extract_phrases(encode(source), encode(target), Links.from_pairs(links), 4)
+    counts = extract_phrases(encoded(source), encoded(target), Links.from_pairs(links), 4)
     expected = Counter()
     for s, t, pairs in zip(source, target, links, strict=True):
         expected.update((a, b) for a, b, _ in naive(s.tolist(), t.tolist(), pairs, 4))
@@ -163,7 +161,7 @@ def test_large_random_corpus_grows_every_table(rng):
 
 
 def test_refusals():
-    one, two = encode([[3, 4]]), encode([[3], [4]])
+    one, two = encoded([[3, 4]]), encoded([[3], [4]])
     with pytest.raises(InputError, match="differ in number of sentences"):
         extract_phrases(one, two, Links.from_pairs([[]]))
     with pytest.raises(InputError, match="no usable phrase length"):

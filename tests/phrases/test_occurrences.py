@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import phrase_of, table_of
-from tests.phrases.test_extract import encode, naive_spans
+from tests.phrases.small_corpora import encoded, phrase_of, table_of
+from tests.phrases.test_extract import naive_spans
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.occurrences import listed_pairs, occurrences_of
@@ -32,7 +32,7 @@ def test_places_are_those_of_the_textbook(data: st.DataObject) -> None:
     if not kept:
         return
     table = table_of([(row[3], row[4]) for row in kept])
-    found = occurrences_of(table, encode(source), encode(target), Links.from_pairs(links), 3)
+    found = occurrences_of(table, encoded(source), encoded(target), Links.from_pairs(links), 3)
     listed = {(row[3], row[4]) for row in kept}
     rows = zip(found.sentence_X, found.start_X, found.end_X, found.pair_X, found.tight_X, strict=True)
     seen = [(int(s), int(a), int(b), *phrase_of(table, int(pair)), bool(tight)) for s, a, b, pair, tight in rows]
@@ -43,7 +43,7 @@ def test_places_are_those_of_the_textbook(data: st.DataObject) -> None:
 
 def test_texts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError):
-        occurrences_of(table_of([([3], [4])]), encode([[3]]), encode([]), Links.from_pairs([]))
+        occurrences_of(table_of([([3], [4])]), encoded([[3]]), encoded([]), Links.from_pairs([]))
 
 
 def test_the_most_frequent_pairs_are_listed_first() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.phrases.small_corpora import encoded, small_rules
-from tests.phrases.test_extract import encode
 from tests.phrases.test_rule_extraction import links_of, random_corpus
 from tests.phrases.test_table import assert_same, naive_lexical
 from xlate.align.lexical import LexicalTable, lexical_table
@@ -59,7 +58,7 @@ def test_orders_of_non_terminals_are_other_target_sides():
 def test_scores_by_the_definition(rng):
     corpus = random_corpus(rng, 150, 8)
     asked = RuleSettings(unlikely=0.25)
-    texts = encode(s for s, _, _ in corpus), encode(t for _, t, _ in corpus), Links.from_pairs(c[2] for c in corpus)
+    texts = encoded(s for s, _, _ in corpus), encoded(t for _, t, _ in corpus), Links.from_pairs(c[2] for c in corpus)
     counts, lexical = extract_rules(*texts, asked), lexical_table(*texts)
     table = score_rules(counts, lexical, asked)
     linked = list(zip(lexical.source_K.tolist(), lexical.target_K.tolist(), strict=True))

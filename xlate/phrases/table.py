@@ -26,8 +26,26 @@ KIND = "phrase table"
 INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)
 
 
+class LinkedPairs:
+    """B pairs of a table and the links inside them."""
+
+    source_B: Ints32
+    link_offsets_B1: Ints
+    link_source_K: Ints16
+    link_target_K: Ints16
+
+    def __len__(self) -> int:
+        """The number of pairs B."""
+        return len(self.source_B)
+
+    def links(self, b: int) -> list[tuple[int, int]]:
+        """The internal links of pair b as (place in the source side, place in the target phrase)."""
+        part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
+        return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
+
+
 @dataclass(frozen=True)
-class PhraseTable:
+class PhraseTable(LinkedPairs):
     """B phrase pairs over P distinct source and Q distinct target phrases, sorted by (source_B, target_B).
 
     Rows of `source_phrases` and of `target_phrases` are in the order of a dictionary, by word numbers. The four scores
@@ -52,15 +70,6 @@ class PhraseTable:
     link_target_K: Ints16
     source_count_P: Floats
     target_count_Q: Floats
-
-    def __len__(self) -> int:
-        """The number of phrase pairs B."""
-        return len(self.source_B)
-
-    def links(self, b: int) -> list[tuple[int, int]]:
-        """The internal links of pair b as (source, target) positions within its phrases."""
-        part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
-        return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
 
     def save(self, directory: str | Path) -> None:
         """Writes the table into a directory as a folder of arrays."""
@@ -287,7 +296,7 @@ RULES = "rule table"
 
 
 @dataclass(frozen=True)
-class RuleTable:
+class RuleTable(LinkedPairs):
     """B rules X → ⟨γ, b̄ β⟩ over P source sides γ and Q target phrases b̄, sorted by (source_B, target_B, swapped_B).
 
     A source side is a row of word numbers, `GAP` for each non-terminal; b̄ is a phrase of one word or more; β are the
@@ -318,15 +327,6 @@ class RuleTable:
     link_target_K: Ints16
     insertion_B: Ints16
     deletion_B: Ints16
-
-    def __len__(self) -> int:
-        """The number of rules B."""
-        return len(self.source_B)
-
-    def links(self, b: int) -> list[tuple[int, int]]:
-        """The internal links of rule b as (place in the source side, place in the target phrase)."""
-        part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
-        return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
 
     def gaps(self) -> Ints:
         """How many non-terminals each of the source sides has, (P,)."""

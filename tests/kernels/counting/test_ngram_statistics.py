@@ -13,18 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
+from tests.phrases.small_corpora import encoded
 from xlate.arrays.ragged import offsets_of
 from xlate.kernels.counting.ngram_statistics import list_overlap, list_statistics
 from xlate.metrics.bleu import ReferenceNgrams
-from xlate.text.encoded import EncodedText
 
 # Few words, so that n-grams repeat and are clipped.
 SENTENCE = st.lists(st.integers(3, 6), max_size=9)
 ITEM = st.tuples(st.lists(SENTENCE, min_size=1, max_size=4), st.lists(SENTENCE, min_size=3, max_size=3))
-
-
-def encoded(sentences: list[list[int]]) -> EncodedText:
-    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
 
 
 def statistics(items: list[tuple[list[list[int]], list[list[int]]]], order: int = 4) -> NDArray[np.int64]:

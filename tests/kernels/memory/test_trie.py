@@ -6,19 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.phrases.small_corpora import encoded
 from xlate.kernels.memory.trie import intern_rows, preorder, spell
-from xlate.text.encoded import EncodedText
 
 ROWS = st.lists(st.lists(st.integers(0, 3) | st.just(2**31 - 1), max_size=5), max_size=30)
 
 
-def encode(rows):
-    return EncodedText.from_ids(np.array(row, dtype=np.int32) for row in rows)
-
-
 @given(ROWS)
 def test_nodes_stand_for_sequences(rows):
-    text = encode(rows)
+    text = encoded(rows)
     trie, node_S = intern_rows(text.ids_T, text.offsets_S1)
     distinct = {tuple(row) for row in rows}
     assert len({(tuple(row), int(node)) for row, node in zip(rows, node_S, strict=True)}) == len(distinct)
@@ -32,7 +28,7 @@ def test_nodes_stand_for_sequences(rows):
 
 @given(ROWS)
 def test_preorder_is_the_order_of_the_sequences(rows):
-    text = encode(rows)
+    text = encoded(rows)
     trie, node_S = intern_rows(text.ids_T, text.offsets_S1)
     size = int(trie.size_1[0])
     rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
@@ -43,7 +39,7 @@ def test_preorder_is_the_order_of_the_sequences(rows):
 
 def test_growing_keeps_what_was_there(rng):
     rows = [rng.integers(0, 10_000, size=rng.integers(0, 9)).tolist() for _ in range(3000)]
-    text = encode(rows)
+    text = encoded(rows)
     trie, node_S = intern_rows(text.ids_T, text.offsets_S1)
     assert trie.size_1[0] > 5000
     assert len(set(node_S.tolist())) == len({tuple(row) for row in rows})
