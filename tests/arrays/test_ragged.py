@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import (
-    check_offsets,
     gathered,
     joined_offsets,
     marked_in_rows,
     offsets_of,
     places_of,
+    places_of_keys,
     row_numbers,
 )
 
@@ -40,30 +39,11 @@ def test_offsets_of_several_arrays_are_joined(many: list[list[list[int]]]) -> No
     assert joined.tolist() == offsets_of([len(row) for rows in many for row in rows]).tolist()
 
 
-@pytest.mark.parametrize(
-    ("offsets", "end", "message"),
-    [
-        ([], 0, "does not begin with 0"),
-        ([1, 2], 2, "does not begin with 0"),
-        ([0, 2], 3, "ends with 2, expected 3"),
-        ([0, 3, 2, 4], 4, "falls from 3 to 2 at 1"),
-    ],
-)
-def test_offsets_that_cannot_be_are_named(offsets: list[int], end: int, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^name: {message}$"):
-        check_offsets("name", np.array(offsets, dtype=np.int64), end)
+KEYS = st.lists(st.integers(-5, 9), max_size=12)
 
 
-def test_a_fall_behind_the_first_piece_is_found() -> None:
-    offsets = np.arange(3 << 20)
-    check_offsets("name", offsets, len(offsets) - 1)
-    offsets[(2 << 20) + 5] = 0
-    with pytest.raises(ValueError, match=f"at {(2 << 20) + 4}$"):
-        check_offsets("name", offsets, len(offsets) - 1)
-
-
-def test_a_fall_from_one_piece_to_a_last_number_alone_is_found() -> None:
-    offsets = np.arange((1 << 20) + 2)
-    offsets[-1] = 5
-    with pytest.raises(ValueError, match=f"falls from {1 << 20} to 5 at {1 << 20}$"):
-        check_offsets("name", offsets, 5)
+@given(KEYS, KEYS)
+def test_places_of_keys_are_those_of_looking_for_each(among: list[int], keys: list[int]) -> None:
+    among.sort()
+    found = places_of_keys(np.array(among, np.int64), np.array(keys, np.int64))
+    assert found.tolist() == [among.index(key) if key in among else -1 for key in keys]

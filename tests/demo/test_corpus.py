@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import pairwise
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,13 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlate.demo.corpus import LONGEST, SHORTEST, SPLITS, DemoCorpus, DemoSentence, Split, text_of
+from xlate.demo.corpus import LONGEST, SHORTEST, SPLITS, DemoCorpus, DemoSentence, text_of
 from xlate.demo.meaning import Clause, Couple, Draw, Name, NounPhrase, Pronoun, Sentence, Setting
 from xlate.demo.words import (
     ADJECTIVES,
     BY_TARGET,
     COPULA,
-    EVERY_NOUN,
     FREQUENCY,
-    HEADS,
     MOVING,
     RESTING,
     TIMES,
@@ -48,11 +45,6 @@ class Usual(Draw):
 
 
 @pytest.fixture(scope="module")
-def training() -> list[DemoSentence]:
-    return DemoCorpus(1).sentences(2000, "train")
-
-
-@pytest.fixture(scope="module")
 def held_out() -> list[DemoSentence]:
     return DemoCorpus(1).sentences(300, "test")
 
@@ -75,97 +67,72 @@ def quality(noun: str, adjective: str) -> Selecting:
 
 SAILOR, WOMAN = phrase("sailor"), phrase("woman")
 THIS, TWO = Word(("s",), ("this",)), Word(("mel",), ("two",))
-SENTENCES = [
+THEY = Pronoun(Word(("ges",), ("they/them",)), True)
+
+
+def going(where, ground):
+    return Clause(SAILOR, verb("walk"), setting=Setting(where, ground))
+
+
+CLAUSES = [
     # Object before verb, adjective behind noun, plural endings and particles.
     (
         Clause(phrase("sailor", plural=True, adjective="old"), verb("see"), object=phrase("boat")),
-        "desan geltan va bunpa ri nufene",
-        "the old sailors see the boat",
+        "desan geltan va bunpa ri nufene | the old sailors see the boat",
     ),
-    # The other gender; an indefinite object has no particle but an article.
-    (
-        Clause(phrase("king", adjective="old"), verb("see"), object=phrase("egg", definite=False)),
-        "fifo gelto va brero nufet",
-        "the old king sees an egg",
-    ),
-    # The article goes by the next word.
+    # An indefinite object has no particle but an article, which goes by the next word.
     (
         Clause(SAILOR, verb("see"), object=phrase("boat", definite=False, adjective="expensive")),
-        "desa va bunpa kirra nufet",
-        "the sailor sees an expensive boat",
+        "desa va bunpa kirra nufet | the sailor sees an expensive boat",
     ),
     # One source verb, two meanings told apart by the object.
-    (Clause(SAILOR, verb("read"), object=phrase("letter")), "desa va mola ri nerfut", "the sailor reads the letter"),
-    (Clause(SAILOR, verb("open"), object=phrase("door")), "desa va varno ri nerfut", "the sailor opens the door"),
+    (Clause(SAILOR, verb("read"), object=phrase("letter")), "desa va mola ri nerfut | the sailor reads the letter"),
+    (Clause(SAILOR, verb("open"), object=phrase("door")), "desa va varno ri nerfut | the sailor opens the door"),
     # A stem in -i has one form for one and for many.
-    (Clause(SAILOR, verb("know"), object=WOMAN), "desa va nirka ri glollis", "the sailor knows the woman"),
     (
         Clause(Couple(SAILOR, WOMAN), verb("know"), object=Name("Beldan")),
-        "desa pru nirka va Beldan ri glollis",
-        "the sailor and the woman know Beldan",
+        "desa pru nirka va Beldan ri glollis | the sailor and the woman know Beldan",
     ),
-    # One postposition, three prepositions told apart by the noun; two more by its class.
-    (Clause(SAILOR, verb("sleep"), setting=Setting("em", phrase("house"))), "desa va lunla em nirvut", "in the house"),
-    (Clause(SAILOR, verb("sleep"), setting=Setting("em", phrase("hill"))), "desa va krollo em nirvut", "on the hill"),
-    (Clause(SAILOR, verb("sleep"), setting=Setting("em", phrase("mill"))), "desa va bobo em nirvut", "at the mill"),
-    (
-        Clause(SAILOR, verb("walk"), setting=Setting("dor", phrase("house"))),
-        "desa va lunla dor perput",
-        "into the house",
-    ),
-    (Clause(SAILOR, verb("walk"), setting=Setting("dor", Name("Belvik"))), "desa va Belvik dor perput", "to Belvik"),
-    (Clause(SAILOR, verb("walk"), setting=Setting("ani", WOMAN)), "desa va nirka ani perput", "with the woman"),
-    (Clause(SAILOR, verb("walk"), setting=Setting("ani", phrase("train"))), "desa va zospo ani perput", "by train"),
-    (Clause(SAILOR, verb("walk"), setting=Setting("lur", WOMAN)), "desa va nirka lur perput", "near the woman"),
+    # Of three prepositions for a postposition the noun tells which, or its class.
+    (going("em", phrase("house")), "desa va lunla em perput | the sailor walks in the house"),
+    (going("em", phrase("mill")), "desa va bobo em perput | the sailor walks at the mill"),
+    (going("dor", phrase("house")), "desa va lunla dor perput | the sailor walks into the house"),
+    (going("dor", Name("Belvik")), "desa va Belvik dor perput | the sailor walks to Belvik"),
+    (going("ani", WOMAN), "desa va nirka ani perput | the sailor walks with the woman"),
+    (going("ani", phrase("train")), "desa va zospo ani perput | the sailor walks by train"),
+    (going("lur", WOMAN), "desa va nirka lur perput | the sailor walks near the woman"),
     # Owners, determiners, compounds, drinks.
     (
         Clause(SAILOR, verb("sell"), object=phrase("boat", possessor=WOMAN)),
-        "desa va nirka no bunpa ri lefut",
-        "the sailor sells the boat of the woman",
+        "desa va nirka no bunpa ri lefut | the sailor sells the boat of the woman",
     ),
     (
         Clause(phrase("king", determiner=THIS), verb("see"), object=phrase("horse", plural=True, determiner=TWO)),
-        "so fifo va melon krornon ri nufet",
-        "this king sees two horses",
+        "so fifo va melon krornon ri nufet | this king sees two horses",
     ),
     (
         Clause(SAILOR, verb("see"), object=phrase("bridge", plural=True, modifier=BY_TARGET["stone"])),
-        "desa va firnevarpan ri nufet",
-        "the sailor sees the stone bridges",
+        "desa va firnevarpan ri nufet | the sailor sees the stone bridges",
     ),
     (
         Clause(SAILOR, verb("drink"), object=phrase("milk", definite=False)),
-        "desa va vapo pikut",
-        "the sailor drinks milk",
+        "desa va vapo pikut | the sailor drinks milk",
     ),
     # Tenses, negation, adverbs, pronouns, the copula.
-    (Clause(SAILOR, verb("see"), "past", object=WOMAN), "desa va nirka ri nufem", "the sailor saw the woman"),
+    (Clause(SAILOR, verb("see"), "past", object=WOMAN), "desa va nirka ri nufem | the sailor saw the woman"),
+    (Clause(SAILOR, verb("see"), "future", object=WOMAN), "desa va nirka ri nufer sol | the sailor will see the woman"),
     (
-        Clause(SAILOR, verb("see"), "future", object=WOMAN),
-        "desa va nirka ri nufer sol",
-        "the sailor will see the woman",
-    ),
-    (Clause(SAILOR, verb("see"), "present", True, WOMAN), "desa va nirka ri nufet nu", "does not see the woman"),
-    (Clause(SAILOR, verb("see"), "past", True, WOMAN), "desa va nirka ri nufem nu", "the sailor did not see the woman"),
-    (
-        Clause(Pronoun(Word(("ges",), ("they/them",)), True), verb("see"), object=WOMAN, adverb=FREQUENCY[1]),
-        "ges fal nirka ri nufene",
-        "they always see the woman",
+        Clause(SAILOR, verb("see"), "past", True, WOMAN),
+        "desa va nirka ri nufem nu | the sailor did not see the woman",
     ),
     (
-        Clause(WOMAN, verb("see"), object=Pronoun(Word(("ges",), ("they/them",)), True)),
-        "nirka va ges ri nufet",
-        "the woman sees them",
+        Clause(THEY, verb("see"), object=WOMAN, adverb=FREQUENCY[1]),
+        "ges fal nirka ri nufene | they always see the woman",
     ),
+    (Clause(WOMAN, verb("see"), object=THEY), "nirka va ges ri nufet | the woman sees them"),
     (
-        Clause(phrase("egg", plural=True), COPULA, predicate=quality("egg", "fresh")),
-        "breron va kiron asne",
-        "the eggs are fresh",
-    ),
-    (
-        Clause(phrase("train"), COPULA, "past", predicate=quality("train", "new")),
-        "zospo va kiro asm",
-        "the train was new",
+        Clause(phrase("egg", plural=True), COPULA, "past", predicate=quality("egg", "fresh")),
+        "breron va kiron asm | the eggs were fresh",
     ),
 ]
 
@@ -175,11 +142,9 @@ def say(sentence: Sentence) -> tuple[str, str]:
     return " ".join(token.text for token in source), " ".join(token.text for token in target)
 
 
-@pytest.mark.parametrize(("clause", "source", "target"), SENTENCES)
-def test_a_clause_says_what_was_written_by_hand(clause: Clause, source: str, target: str) -> None:
-    said, heard = say(Sentence((clause,)))
-    assert said == source + " ."
-    assert heard == target + " ." if target.startswith(("the", "this")) else heard.endswith(" " + target + " .")
+@pytest.mark.parametrize(("clause", "said"), CLAUSES)
+def test_a_clause_says_what_was_written_by_hand(clause, said):
+    assert say(Sentence((clause,))) == tuple(f"{text} ." for text in said.split(" | "))
 
 
 def test_sentences_around_clauses() -> None:
@@ -212,107 +177,47 @@ def test_every_word_of_a_clause_may_be_another_that_means_the_same() -> None:
     assert " ".join(token.text for token in heard) == "the pretty kid frequently fixed the vessel ."
 
 
-def test_the_same_seed_gives_the_same_lines_everywhere() -> None:
+def test_the_same_seed_gives_the_same_sentences_everywhere():
+    """The sentences, translations, links, glosses and word classes of every split, as they have always been."""
     assert DemoCorpus(1).pairs(2, "dev") == [
         ("Talfa falran va folla nufem.", "Last year the teachers saw tea."),
         ("Dano krorno va Marmouth em nirvut.", "Every horse sleeps in Marmouth."),
     ]
+    digest = hashlib.sha256()
+    for split in SPLITS:
+        for sentence in DemoCorpus(1).sentences(1000, split):
+            digest.update(repr(sentence).encode())
+    assert digest.hexdigest() == "7faf5813338d09f36915b242e37af22fc175bf1fe172a27ea6622267640a2c75"
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(-(10**9), 10**9), st.sampled_from(SPLITS), st.integers(0, 15), st.integers(0, 15))
-def test_asking_for_more_continues_the_same_list(seed: int, split: Split, few: int, more: int) -> None:
+def test_asking_for_more_continues_the_same_list(seed, split, few, more):
     assert DemoCorpus(seed).pairs(few + more, split)[:few] == DemoCorpus(seed).pairs(few, split)
 
 
-def test_seeds_and_splits_share_no_source_sentence() -> None:
-    lines = {split: {s for seed in (1, 2) for s, _ in DemoCorpus(seed).pairs(150, split)} for split in SPLITS}
-    assert not lines["train"] & lines["dev"]
-    assert not lines["train"] & lines["test"]
-    assert not lines["dev"] & lines["test"]
-    assert all(len(found) > 250 for found in lines.values()), "another seed gives other sentences"
-
-
-def test_no_sentence_stands_twice_and_all_are_of_the_promised_length(training: list[DemoSentence]) -> None:
-    assert len({tuple(s.source) for s in training}) == len(training)
-    sides = [side for s in training for side in (s.source, *s.references)]
+def test_seeds_and_splits_share_no_source_sentence_of_other_lengths_than_promised():
+    drawn = {split: [s for seed in (1, 2) for s in DemoCorpus(seed).sentences(150, split)] for split in SPLITS}
+    lines = {split: {tuple(s.source) for s in sentences} for split, sentences in drawn.items()}
+    assert len(set.union(*lines.values())) == sum(map(len, lines.values())) > 800, "another seed gives other sentences"
+    sides = [side for sentences in drawn.values() for s in sentences for side in (s.source, *s.references)]
     assert {len(side) for side in sides} == set(range(SHORTEST, LONGEST + 1))
-    assert all(side[0][0].isupper() and side[-1] in (".", "!", "?") for side in sides)
 
 
-def test_links_join_what_means_the_same(training: list[DemoSentence]) -> None:
-    particles = {"va", "ri"}
-    for s in training:
-        assert s.links == sorted(set(s.links))
-        assert s.gloss == [s.references[0][t] if t else lowered(s) for _, t in s.links]
-        unlinked = {s.source[i] for i in set(range(len(s.source))) - {i for i, _ in s.links}}
-        assert unlinked <= particles
-        free = {s.references[0][j].lower() for j in set(range(len(s.references[0]))) - {j for _, j in s.links}}
-        assert free <= {"the", "a", "an", ","}
-
-
-def lowered(sentence: DemoSentence) -> str:
-    """The first target word as it stands within a sentence: names alone keep their capital."""
-    word = sentence.references[0][0]
-    source = next(i for i, j in sentence.links if j == 0)
-    return word if sentence.source[source] == word else word.lower()
-
-
-def test_a_neighbour_tells_which_meaning_is_meant(training: list[DemoSentence]) -> None:
-    documents, things = {"mola", "berfo", "desso"}, {"varno", "fulpa", "vuga", "limpa"}
-    read: set[str] = set()
-    opened: set[str] = set()
-    for s in training:
-        for place in range(len(s.source) - 2):
-            noun, particle, word = (w.lower() for w in s.source[place : place + 3])
-            if particle == "ri" and word in ("nerfut", "nerfum"):
-                said = {s.references[0][j] for i, j in s.links if i == place + 2}
-                read |= said if noun in documents else set()
-                opened |= said if noun in things else set()
-    assert read == {"read", "reads"}
-    assert {"opened", "opens"} <= opened <= {"open", "opened", "opens"}
-
-
-def test_adjectives_end_as_the_noun_in_front_of_them(training: list[DemoSentence]) -> None:
-    stems = {word.source[0] for words in ADJECTIVES.values() for word in words}
-    checked = 0
-    for s in training:
-        for noun, word in pairwise(s.source):
-            if word.removesuffix("n")[:-1] in stems and noun != "va":
-                ending = noun[-2:] if noun.endswith("n") else noun[-1]
-                assert word.endswith(ending), (noun, word)
-                checked += 1
-    assert checked > 300
-
-
-def test_order_is_hard_and_mostly_local(training: list[DemoSentence]) -> None:
-    orders = [[target for _, target in s.links] for s in training]
-    turns = Counter(sum(b < a for a, b in pairwise(order)) for order in orders)
-    total = len(training)
-    assert turns[0] < 0.1 * total, "few sentences keep their order"
-    assert sum(turns[n] for n in (1, 2)) > 0.6 * total, "most need one exchange or two"
-    assert sum(count for n, count in turns.items() if n > 3) < 0.1 * total
-
-
-def test_a_word_by_word_gloss_is_a_bad_translation_and_freedom_has_bounds(held_out: list[DemoSentence]) -> None:
+def test_a_word_by_word_gloss_is_a_bad_translation_and_freedom_has_bounds(held_out):
     first, second = ([text_of(s.references[n]) for s in held_out] for n in (0, 1))
     gloss = [text_of(s.gloss) for s in held_out]
     assert sacrebleu.corpus_bleu(gloss, [first], lowercase=True).score < 20
     assert 75 < sacrebleu.corpus_bleu(second, [first], lowercase=True).score < 92
 
 
-def test_the_test_set_has_words_that_training_has_not(held_out: list[DemoSentence]) -> None:
+def test_the_test_set_has_words_that_training_has_not(held_out):
     known = {word.lower() for s in DemoCorpus(1).sentences(4000, "train") for word in s.source}
-    unseen = [(s, i) for s in held_out for i, word in enumerate(s.source) if word.lower() not in known]
-    tokens = sum(len(s.source) for s in held_out)
-    assert 0.005 * tokens < len(unseen) < 0.03 * tokens
-    copied = [s.source[i] for s, i in unseen if s.source[i] in s.references[0]]
-    compounds = [s.source[i] for s, i in unseen if sum(i == source for source, _ in s.links) == 2]
-    assert len(copied) >= 5
-    assert len(compounds) >= 3
+    unseen = [word for s in held_out for word in s.source if word.lower() not in known]
+    assert 0.005 < len(unseen) / sum(len(s.source) for s in held_out) < 0.03
 
 
-def test_lines_are_tokenised_into_what_they_were_made_of(held_out: list[DemoSentence]) -> None:
+def test_lines_are_tokenised_into_what_they_were_made_of(held_out):
     source, target = Preprocessor("src"), Preprocessor("tgt")
     for s in held_out:
         assert source.tokens(text_of(s.source)) == s.source
@@ -320,55 +225,11 @@ def test_lines_are_tokenised_into_what_they_were_made_of(held_out: list[DemoSent
         assert target.text(s.references[0]) == text_of(s.references[0])
 
 
-def test_words_of_the_lexicon_are_told_apart() -> None:
-    for noun in EVERY_NOUN:
-        assert all(form[-1] in "ao" for form in noun.source), noun
-    assert all(form[-1] in "eiu" for word in [*TRANSITIVE, *RESTING, *MOVING] for form in word.source)
-    meanings: dict[str, set[str]] = {}
-    for word in [*EVERY_NOUN, *TRANSITIVE, *RESTING, *MOVING, *(a for each in ADJECTIVES.values() for a in each)]:
-        for form in word.source:
-            meanings.setdefault(form, set()).add(word.target[0])
-    ambiguous = {form: found for form, found in meanings.items() if len(found) > 1}
-    assert set(map(len, ambiguous.values())) <= {2, 3}
-    assert 15 < len(ambiguous) < 40
-    nouns = {form[:-1] for noun in EVERY_NOUN for form in noun.source}
-    verbs = {form for word in [*TRANSITIVE, *RESTING, *MOVING] for form in word.source}
-    assert not nouns & verbs
-    # Different classes of objects or subjects go with each meaning of a verb or an adjective.
-    for words in (TRANSITIVE, [a for kind in ADJECTIVES.values() for a in kind]):
-        kinds: dict[str, dict[str, frozenset[str]]] = {}
-        for word in words:
-            kinds.setdefault(word.source[0], {})[word.target[0]] = word.kinds
-        for found in kinds.values():
-            assert sum(map(len, found.values())) == len(frozenset().union(*found.values()))
-
-
-def test_compounds_are_of_known_nouns() -> None:
-    assert set(BY_TARGET) >= set(HEADS.split())
-
-
-def test_english_forms() -> None:
+def test_english_forms():
     plurals = [plural_of(noun) for noun in ("box", "boy", "church", "diary", "man")]
     assert plurals == ["boxes", "boys", "churches", "diaries", "men"]
-    assert [with_s(v) for v in ("see", "carry", "fix", "toss", "buy")] == [
-        "sees",
-        "carries",
-        "fixes",
-        "tosses",
-        "buys",
-    ]
-    assert [past_of(v) for v in ("carry", "play", "hide", "wait")] == ["carried", "played", "hid", "waited"]
-
-
-def test_draws_follow_their_weights() -> None:
-    draw = Draw("weights")
-    picked = Counter(draw.pick("abc", (1, 0, 3)) for _ in range(4000))
-    assert picked["b"] == 0
-    assert picked["c"] / 4000 == pytest.approx(0.75, abs=0.03)
-    ranks = Counter(draw.zipf(range(3)) for _ in range(6000))
-    assert [ranks[r] / 6000 for r in range(3)] == pytest.approx([6 / 13, 4 / 13, 3 / 13], abs=0.03)
-    assert not any(draw.chance(0.0) for _ in range(100))
-    assert all(draw.chance(1.0) for _ in range(100))
+    assert list(map(with_s, ("see", "carry", "fix", "toss"))) == ["sees", "carries", "fixes", "tosses"]
+    assert list(map(past_of, ("carry", "play", "hide", "wait"))) == ["carried", "played", "hid", "waited"]
 
 
 def test_files_hold_what_pairs_gives(tmp_path: Path) -> None:
@@ -397,25 +258,6 @@ def test_factored_files_hold_the_same_words(tmp_path: Path) -> None:
     names = ["train-0"] * 10 + ["train-1"] * 10 + ["train-2"] * 5
     assert read_lines(tmp_path / "train.documents") == names
     assert read_lines(tmp_path / "train.src") == [text_of(s.source) for s in rows]
-
-
-def test_word_classes(training: list[DemoSentence]) -> None:
-    """Every word has one, and words have few: a verb that is a noun elsewhere is told by its place."""
-    seen: dict[str, set[str]] = {}
-    for sentence in training:
-        sides = [(sentence.source, sentence.classes)]
-        sides += zip(sentence.references, sentence.reference_classes, strict=True)
-        for words, classes in sides:
-            for word, word_class in zip(words, classes, strict=True):
-                seen.setdefault(word.lower(), set()).add(word_class)
-    assert {name for classes in seen.values() for name in classes} == {
-        "NOUN", "NAME", "PRON", "VERB", "AUX", "ADJ", "DET", "ADV", "ADP", "CONJ", "PART", "PUNCT"
-    }  # fmt: skip
-    assert seen["the"] == {"DET"}
-    assert seen["va"] == {"PART"}
-    assert seen["with"] == {"ADP"}
-    assert seen["teacher"] == {"NOUN"}
-    assert max(map(len, seen.values())) <= 2
 
 
 def test_what_cannot_be_asked_for(tmp_path: Path) -> None:

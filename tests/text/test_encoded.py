@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.encoded import EncodedText, Numbering
+from xlate.text.vocabulary import UNKNOWN, Vocabulary
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=6)
 
@@ -28,3 +28,22 @@ def test_the_drawn_example() -> None:
     assert text.ids_T.tolist() == [3, 4, 5]
     assert text.offsets_S1.tolist() == [0, 2, 2, 3]
     assert text[1].tolist() == []
+
+
+words = st.lists(st.sampled_from(["the", "house", "Haus", "das", "Auto", UNKNOWN]), max_size=6)
+
+
+def test_copied_words_stand_behind_the_vocabulary() -> None:
+    numbering = Numbering(Vocabulary(["the", "house"]), ["das", "Haus", "das"])
+    assert numbering.ids(["the", "Haus", "das", "Auto", "Bus", UNKNOWN]).tolist() == [3, 6, 5, 8, 8, 0]
+
+
+@given(words, words, words)
+def test_numbers_are_equal_where_words_are(source: list[str], one: list[str], other: list[str]) -> None:
+    """What a translation may hold, words of the vocabulary or the source, has a number of its own, and reads back."""
+    numbering = Numbering(Vocabulary(["the", "house"]), source)
+    ours = [word for word in one if word in ("the", "house", *source)]
+    assert numbering.words(numbering.ids(ours)) == ours
+    for a, i in zip(ours, numbering.ids(ours).tolist(), strict=True):
+        for b, j in zip(other, numbering.ids(other).tolist(), strict=True):
+            assert (i == j) == (a == b)

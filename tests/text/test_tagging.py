@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.errors import InputError
+from xlate.text.classes import commonest_classes
 from xlate.text.factors import FactorNames
-from xlate.text.tagging import UNKNOWN, ClassTagger, LineTagger, open_tagger
+from xlate.text.tagging import UNKNOWN, ClassTagger, open_tagger, tagged_line
 from xlate.text.tokens import Preprocessor
 
 CLASSES = {"das": "7", "Haus": "3", "|": "B|R", ".": "0"}
@@ -23,13 +26,11 @@ def test_a_word_has_the_class_of_its_form_or_of_its_lower_cased_form() -> None:
     assert tagger.tags([]) == []
 
 
-def test_a_line_becomes_tokens_with_their_tags() -> None:
-    tagger = LineTagger(GERMAN, ClassTagger(CLASSES))
-    assert tagger.tagged("Das Haus|Das.") == "Das|7 Haus|3 &#124;|B&#124;R Das|7 .|0"
-    assert [tagger.tagged(line) for line in ("", " \u00a0", "\u200c")] == ["", "", ""]
-    assert LineTagger(Preprocessor("de", tokenize=False), ClassTagger(CLASSES)).tagged("Haus. das") == (
-        f"Haus.|{UNKNOWN} das|7"
-    )
+def test_a_line_becomes_tokens_with_their_tags():
+    tagger = ClassTagger(CLASSES)
+    assert tagged_line("Das Haus|Das.", GERMAN, tagger) == "Das|7 Haus|3 &#124;|B&#124;R Das|7 .|0"
+    assert [tagged_line(line, GERMAN, tagger) for line in ("", " \u00a0", "\u200c")] == ["", "", ""]
+    assert tagged_line("Haus. das", Preprocessor("de", tokenize=False), tagger) == f"Haus.|{UNKNOWN} das|7"
 
 
 @settings(deadline=None)
@@ -38,7 +39,7 @@ def test_tagged_lines_are_read_as_the_tokens_that_prepare_makes(line: str) -> No
     tagger = ClassTagger(CLASSES)
     tokens = GERMAN.tokens(line)
     # What is written like an escaped bar is read as one; text is not full of that.
-    words, factors = FactorNames(("pos",)).split(LineTagger(GERMAN, tagger).tagged(line))
+    words, factors = FactorNames(("pos",)).split(tagged_line(line, GERMAN, tagger))
     assert words == [token.replace("&#124;", "|") for token in tokens]
     assert factors.get("pos", []) == tagger.tags(tokens)
 
@@ -51,3 +52,18 @@ def test_classes_are_read_from_a_file(tmp_path: Path) -> None:
         path.write_text(damaged)
         with pytest.raises(InputError, match=r"(?s)a class that cannot be a factor.*'Haus'"):
             open_tagger("xx", path)
+
+
+WORDS = ["<unk>", "<s>", "</s>", "a", "b", "c"]
+NAMES = ["<unk>", "NOUN", "VERB"]
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 3, 4, 5]), st.integers(0, 2)), max_size=30))
+def test_the_value_that_a_word_has_most_often(tokens: list[tuple[int, int]]) -> None:
+    word_T, value_T = np.array(tokens, dtype=np.int32).reshape(-1, 2).T
+    found = commonest_classes(WORDS, word_T, value_T, NAMES)
+    assert set(found) == {WORDS[word] for word, _ in tokens if word}
+    for word, name in found.items():
+        counts = Counter(value for other, value in tokens if WORDS[other] == word)
+        most = max(counts.values())
+        assert name == NAMES[min(value for value, count in counts.items() if count == most)]

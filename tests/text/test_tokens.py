@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.text.lines import read_lines
-from xlate.text.tokens import Preprocessor, preprocess_lines, split_tokens
+from xlate.text.tokens import Preprocessor, cut
 
 BLANK = [" ", "  ", "\t", "\r", "\xa0", "\u2009", "\u200b", "\u2028", "\u2029", "\u202f", "\u3000", "\ufeff", "\x85"]
 PIECES = ["|||", "|", "don't", "l'eau", "U.S.", "...", "@-@", "&amp;", "&nbsp;", "1,000.5", "«", "„", "ab", "München"]
@@ -44,13 +44,6 @@ def test_without_tokenising_tokens_end_at_blanks_tabs_and_crs_alone(line: str) -
     tokens = preprocessor("en", tokenize=False).tokens(line)
     assert tokens == [piece for piece in re.split("[ \t\r]", line) if piece]
     assert preprocessor("en", tokenize=False).text(tokens).split(" ") == (tokens or [""])
-
-
-@settings(deadline=None)
-@given(LINES)
-def test_tokens_do_not_change_when_split_again(line: str) -> None:
-    tokens = preprocessor("de").tokens(line)
-    assert split_tokens(" ".join(tokens)) == tokens
 
 
 def test_blanks_of_all_kinds_separate() -> None:
@@ -97,15 +90,6 @@ def test_a_line_of_ten_thousand_words() -> None:
     assert preprocessor("en").text(words) == " ".join(words)
 
 
-def test_split_tokens_at_blanks_only() -> None:
-    assert split_tokens(" a\xa0b  c\td ") == ["a\xa0b", "c\td"]
-    assert split_tokens("") == []
-
-
-def test_every_line_is_preprocessed() -> None:
-    assert preprocess_lines(["A b.", "", "c"], preprocessor("en")) == [["A", "b", "."], [], ["c"]]
-
-
 @pytest.mark.corpus
 @pytest.mark.parametrize("language", ["de", "en"])
 def test_round_trip_of_real_text(shared_data: Path, language: str) -> None:
@@ -114,3 +98,39 @@ def test_round_trip_of_real_text(shared_data: Path, language: str) -> None:
     same = sum(side.text(side.tokens(line)) == line for line in lines)
     assert len(lines) == 1014
     assert same / len(lines) >= 0.99
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", ".", ",", '"', "z.", "y,", "3.5", "…"]), max_size=60)
+
+
+def pieces(text: str, most: int) -> list[str]:
+    tokens = text.split()
+    return [" ".join(tokens[a:b]) for a, b in cut(tokens, most)]
+
+
+@given(words, st.integers(1, 12))
+def test_pieces_hold_every_word_once_and_in_order(words: list[str], most: int) -> None:
+    spans = cut(words, most)
+    assert [w for a, b in spans for w in words[a:b]] == words
+    assert all(b - a <= most for a, b in spans)
+    assert all(b > a for a, b in spans) or not words
+    assert len(words) > most or len(spans) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b c d e", ["a b c d", "e"]),
+        ("a b . c d e", ["a b .", "c d e"]),
+        ("a , b . c d", ["a , b .", "c d"]),
+        ("a . b , c d", ["a .", "b , c d"]),
+        ("a , b c d e", ["a ,", "b c d e"]),
+        ('a b . " c d', ['a b . "', "c d"]),
+        ("a b. c d e", ["a b.", "c d e"]),
+        ("a b. , c d e", ["a b. ,", "c d e"]),
+        ("a 3.5 b c d", ["a 3.5 b c", "d"]),
+        ("。 a b c d", ["。", "a b c d"]),
+    ],
+)
+def test_cuts_stand_behind_punctuation(text: str, expected: list[str]) -> None:
+    assert pieces(text, 4) == expected

@@ -28,6 +28,7 @@ def test_casing_away_from_sentence_beginnings() -> None:
     assert caser.apply(['"', "(", "The", "end"]) == ['"', "(", "the", "end"], "quotes are passed over"
     assert caser.apply(["NASA", "flies"]) == ["NASA", "flies"], "more than one capital is kept"
     assert caser.apply([]) == []
+    assert Truecaser.train([["x", "ab", "Ab"]]).apply(["Ab"]) == ["Ab"], "of ties the first by code point"
 
 
 def test_a_model_of_moses(tmp_path: Path) -> None:
@@ -39,10 +40,6 @@ def test_a_model_of_moses(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a truecasing model") as caught:
         Truecaser.of_moses(tmp_path / "model")
     assert caught.value.line == 2
-
-
-def test_ties_go_to_the_first_form_by_code_point() -> None:
-    assert Truecaser.train([["x", "ab", "Ab"]]).apply(["Ab"]) == ["Ab"]
 
 
 def test_restore() -> None:

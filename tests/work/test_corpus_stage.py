@@ -42,7 +42,7 @@ def corpus(folder: Path, **settings: object) -> DataConfig:
 
 def built(data: DataConfig, folder: Path) -> Path:
     folder.mkdir()
-    build_corpus(data, resolve_files(data, folder), folder)
+    build_corpus(resolve_files(data, folder), folder)
     return folder
 
 
@@ -85,11 +85,10 @@ def test_text_that_comes_tokenised_keeps_its_tokens(tmp_path: Path) -> None:
 
 def test_new_settings_leave_the_identity_of_old_work_alone(tmp_path: Path) -> None:
     plain = corpus(tmp_path)
-    files = resolve_files(plain, tmp_path)
-    before = corpus_identity(plain, files)
+    before = corpus_identity(resolve_files(plain, tmp_path))
     assert not {"dev_pairs", "tokenized"} & before.keys()
     for settings in ({"dev_pairs": 3}, {"tokenized": ["test"]}):
-        assert corpus_identity(corpus(tmp_path, **settings), files) != before
+        assert corpus_identity(resolve_files(corpus(tmp_path, **settings), tmp_path)) != before
 
 
 @pytest.mark.parametrize(

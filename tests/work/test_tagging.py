@@ -85,7 +85,7 @@ def test_another_tagger_makes_another_corpus_and_none_the_one_before(tmp_path: P
         data = corpus(tmp_path, **settings)
         if other := settings.get("tagger_classes"):
             write_lines(str(other), ["das\tART"])
-        return corpus_identity(data, resolve_files(data, tmp_path))
+        return corpus_identity(resolve_files(data, tmp_path))
 
     before = identity(tagger=None, tagger_classes=None)
     assert "tagger" not in before
@@ -107,7 +107,7 @@ def test_settings_that_cannot_be(tmp_path: Path, settings: dict[str, object], me
     data = corpus(tmp_path, **settings)
     files = resolve_files(data, tmp_path)
     with pytest.raises(InputError, match=message):
-        corpus_identity(data, files)
+        corpus_identity(files)
     with pytest.raises(InputError, match=message):
         built(data, tmp_path / "corpus")
 

@@ -74,27 +74,6 @@ def joined_offsets(many: Sequence[AnyInts]) -> Ints:
     return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets in many)]))
 
 
-def check_offsets(name: str, offsets_R1: AnyInts, end: int) -> None:
-    """Checks that offsets begin with 0, never fall and end with `end`.
-
-    They are read in pieces, because stored offsets may be larger than memory.
-
-    Raises:
-        ValueError: they do not; the message has the name, the place and what was expected there.
-    """
-    if not len(offsets_R1) or offsets_R1[0] != 0:
-        raise ValueError(f"{name}: does not begin with 0")
-    if offsets_R1[-1] != end:
-        raise ValueError(f"{name}: ends with {offsets_R1[-1]}, expected {end}")
-    piece = 1 << 20
-    for start in range(0, len(offsets_R1) - 1, piece):
-        some = np.asarray(offsets_R1[start : start + piece + 1])
-        down = np.flatnonzero(np.diff(some) < 0)
-        if len(down):
-            at = int(down[0])
-            raise ValueError(f"{name}: falls from {some[at]} to {some[at + 1]} at {start + at}")
-
-
 def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:
     """Where each of N keys stands among K ascending ones, the first place of equals, -1 where it is not; shape (N,).
 

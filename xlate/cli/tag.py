@@ -10,11 +10,10 @@ CONFIG = TagConfig
 
 def run(config: TagConfig) -> None:
     """Tokenises and tags standard input (or `input=`) line by line, to standard output (or `output=`)."""
-    from xlate.text.tagging import LineTagger, open_tagger
+    from xlate.text.tagging import open_tagger, tagged_line
     from xlate.text.tokens import Preprocessor
 
-    tagger = LineTagger(
-        Preprocessor(config.language, tokenize=config.tokenize), open_tagger(config.language, config.classes)
-    )
-    lines = (tagger.tagged(line) for batch in arriving_lines(config.input) for line in batch)
+    preprocessor = Preprocessor(config.language, tokenize=config.tokenize)
+    tagger = open_tagger(config.language, config.classes)
+    lines = (tagged_line(line, preprocessor, tagger) for batch in arriving_lines(config.input) for line in batch)
     write_answers(lines, config.output, config.input)

@@ -12,6 +12,8 @@ sentence differ.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from xlate.demo.meaning import (
     COUNTLESS,
     Clause,
@@ -29,6 +31,7 @@ from xlate.demo.words import (
     PLAIN_POSTPOSITIONS,
     VOWELS,
     Token,
+    Word,
     agree,
     past_of,
     plural_of,
@@ -40,11 +43,36 @@ OBJECT_FIRST = 0.04
 LINK = "e"
 
 
-class SourceWriter:
-    """Says sentences in the source language."""
+class _Writer(ABC):
+    """Says sentences in a language, with this word between two that are joined."""
+
+    AND: str
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
+
+    def _participant(self, participant: Participant, role: str, subject: bool = False) -> list[Token]:
+        if isinstance(participant, Name):
+            return [Token(participant.text, role)]
+        if isinstance(participant, Pronoun):
+            return [Token(self._pronoun(participant.word, subject), role)]
+        if isinstance(participant, Couple):
+            first = self._noun_phrase(participant.first, role + ".first")
+            joined = self._noun_phrase(participant.second, role + ".second")
+            return [*first, Token(self.AND, role + ".and"), *joined]
+        return self._noun_phrase(participant, role)
+
+    @abstractmethod
+    def _pronoun(self, word: Word, subject: bool) -> str: ...
+
+    @abstractmethod
+    def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]: ...
+
+
+class SourceWriter(_Writer):
+    """Says sentences in the source language."""
+
+    AND = "pru"
 
     def sentence(self, sentence: Sentence) -> list[Token]:
         """The tokens of a sentence, the first not yet capitalised."""
@@ -90,15 +118,8 @@ class SourceWriter:
     def _setting(self, setting: Setting, role: str) -> list[Token]:
         return [*self._participant(setting.ground, role), Token(setting.relation, role + ".relation")]
 
-    def _participant(self, participant: Participant, role: str) -> list[Token]:
-        if isinstance(participant, Name):
-            return [Token(participant.text, role)]
-        if isinstance(participant, Pronoun):
-            return [Token(participant.word.source[0], role)]
-        if isinstance(participant, Couple):
-            first = self._noun_phrase(participant.first, role + ".first")
-            return [*first, Token("pru", role + ".and"), *self._noun_phrase(participant.second, role + ".second")]
-        return self._noun_phrase(participant, role)
+    def _pronoun(self, word: Word, subject: bool) -> str:  # noqa: ARG002
+        return word.source[0]
 
     def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]:
         noun = self._draw.form(phrase.noun.source)
@@ -119,11 +140,10 @@ class SourceWriter:
 TIME_FIRST, PLACE_FIRST = 0.75, 0.85
 
 
-class TargetWriter:
+class TargetWriter(_Writer):
     """Says sentences in the target language."""
 
-    def __init__(self, draw: Draw) -> None:
-        self._draw = draw
+    AND = "and"
 
     def sentence(self, sentence: Sentence) -> list[Token]:
         """The tokens of a sentence, the first not yet capitalised."""
@@ -178,16 +198,8 @@ class TargetWriter:
             words = words[1:]
         return [Token(preposition, role + ".relation"), *words]
 
-    def _participant(self, participant: Participant, role: str, subject: bool = False) -> list[Token]:
-        if isinstance(participant, Name):
-            return [Token(participant.text, role)]
-        if isinstance(participant, Pronoun):
-            as_subject, as_object = participant.word.target[0].split("/")
-            return [Token(as_subject if subject else as_object, role)]
-        if isinstance(participant, Couple):
-            first = self._noun_phrase(participant.first, role + ".first")
-            return [*first, Token("and", role + ".and"), *self._noun_phrase(participant.second, role + ".second")]
-        return self._noun_phrase(participant, role)
+    def _pronoun(self, word: Word, subject: bool) -> str:
+        return word.target[0].split("/")[0 if subject else 1]
 
     def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]:
         tokens: list[Token] = []

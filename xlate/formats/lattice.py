@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,7 +99,8 @@ def write_fst(path: str | Path, lattice: WordLattice) -> None:
         InputError: a word holds a blank or is `<eps>`.
     """
     checked_words(path, lattice.words, EPS)
-    write_lines(path, _fst_lines(lattice))
+    lines = (f"{source} {target} {word or EPS} {0.0 - score!r}" for source, target, word, score in _arcs(lattice))
+    write_lines(path, chain(lines, [str(lattice.graph.nodes - 1)]))
 
 
 def write_symbols(path: str | Path, words: Iterable[str]) -> None:
@@ -115,12 +117,6 @@ def write_symbols(path: str | Path, words: Iterable[str]) -> None:
 def _arcs(lattice: WordLattice) -> Iterator[tuple[int, int, str, float]]:
     graph = lattice.graph
     return zip(graph.source_A.tolist(), graph.target_A.tolist(), lattice.words, lattice.score_A.tolist(), strict=True)
-
-
-def _fst_lines(lattice: WordLattice) -> Iterator[str]:
-    for source, target, word, score in _arcs(lattice):
-        yield f"{source} {target} {word or EPS} {0.0 - score!r}"
-    yield str(lattice.graph.nodes - 1)
 
 
 NULL = "!NULL"

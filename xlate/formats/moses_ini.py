@@ -89,12 +89,12 @@ class MosesIni:
         Raises:
             InputError: the section holds anything else.
         """
-        lines = self.settings.get(section)
-        if lines is None:
+        if section not in self.settings:
             return default
-        numbers = parse_row(" ".join(lines), LARGEST_FLOAT32)
+        text = " ".join(self.settings[section])
+        numbers = parse_row(text, LARGEST_FLOAT32)
         if numbers is None or len(numbers) != 1:
-            raise InputError(f"section [{section}]", " ".join(lines), "one number", file=self.path)
+            raise InputError(f"section [{section}]", text, "one number", file=self.path)
         return numbers[0]
 
     def whole(self, section: str, default: int) -> int:
@@ -103,14 +103,10 @@ class MosesIni:
         Raises:
             InputError: the section holds anything else.
         """
-        lines = self.settings.get(section)
-        if lines is None:
+        if section not in self.settings:
             return default
-        text = " ".join(lines)
-        try:
-            return -1 if text == "-1" else parse_int(text)
-        except ValueError as error:
-            raise InputError(f"section [{section}]", text, "one whole number", file=self.path) from error
+        text = " ".join(self.settings[section])
+        return -1 if text == "-1" else self._whole(f"section [{section}]", text, text)
 
     def argument(self, feature: FeatureLine, key: str, default: int) -> int:
         """The whole number that a feature function has as `key=`.
@@ -118,16 +114,16 @@ class MosesIni:
         Raises:
             InputError: the value is something else.
         """
-        text = feature.arguments.get(key)
-        if text is None:
+        if key not in feature.arguments:
             return default
+        text = feature.arguments[key]
+        return self._whole(f"{key} of {feature.name}", text, f"{key}={text}", feature.line)
+
+    def _whole(self, message: str, text: str, seen: str, line: int | None = None) -> int:
         try:
             return parse_int(text)
         except ValueError as error:
-            seen = f"{key}={text}"
-            raise InputError(
-                f"{key} of {feature.name}", seen, "one whole number", file=self.path, line=feature.line
-            ) from error
+            raise InputError(message, seen, "one whole number", file=self.path, line=line) from error
 
 
 def read_moses_ini(path: str | Path) -> MosesIni:

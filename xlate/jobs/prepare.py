@@ -58,8 +58,8 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
     corpus = run_stage(
         path,
         "corpus",
-        corpus_identity(config.data, files),
-        lambda folder: build_corpus(config.data, files, folder),
+        corpus_identity(files),
+        lambda folder: build_corpus(files, folder),
     )
     for split in ("dev", "test"):
         if not work.has_split(split):

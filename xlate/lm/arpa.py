@@ -15,7 +15,7 @@ from xlate.array_types import Floats, Ints32
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
-from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
+from xlate.text.numbers import LARGEST_FLOAT32, parse_floats, parse_int
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, END, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -135,11 +135,6 @@ class _Lines:
         self.number += len(lines)
         return lines
 
-    def at(self, number: int) -> _Lines:
-        """Goes back to the number of an earlier line, so that an error names it."""
-        self.number = number
-        return self
-
     def expect(self, text: str, what: str) -> None:
         line = self.next_with_text()
         if line is None:
@@ -147,8 +142,10 @@ class _Lines:
         if line.strip() != text:
             raise self.error("wrong n-gram count", line, f"{text!r}, {what}", "count the n-grams again")
 
-    def error(self, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
-        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
+    def error(
+        self, message: str, seen: object, expected: str, remedy: str | None = None, line: int | None = None
+    ) -> InputError:
+        return InputError(message, seen, expected, remedy, file=self.path, line=line or self.number)
 
     def cut_off(self, expected: str) -> InputError:
         return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")
@@ -169,11 +166,14 @@ def _read_header(lines: _Lines) -> list[int]:
         )
     counts: list[int] = []
     while (line := lines.next()) is not None and line.strip():
-        name, equals, number = line.strip().partition("=")
-        count = _count(number.strip())
-        if not equals or name.split() != ["ngram", str(len(counts) + 1)] or count is None:
-            raise lines.error("malformed header line", line, f"ngram {len(counts) + 1}=COUNT")
-        counts.append(count)
+        expected = f"ngram {len(counts) + 1}"
+        name, _, number = line.strip().partition("=")
+        try:
+            counts.append(parse_int(number.strip()))
+        except ValueError:
+            name = ""
+        if name.split() != expected.split():
+            raise lines.error("malformed header line", line, f"{expected}=COUNT")
     if line is None:
         raise lines.cut_off("\\1-grams:")
     if not 1 <= len(counts) <= HIGHEST_ORDER:
@@ -187,21 +187,21 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
     rows = lines.many(count)
     words, log10, backoff = [], [], []
     known: set[str] = set()
-    for offset, row in enumerate(track(rows, f"reading {order}-grams")):
+    for line, row in enumerate(track(rows, f"reading {order}-grams"), first):
         parts = row.split("\t")
         gram = parts[1].split(" ") if len(parts) > 1 else []
         value, weight = _number(parts[0]), _number(parts[2]) if len(parts) > 2 else 0.0
         if value is None and gram == [BEGIN] and parts[0].lower() == "-inf":
             value = NEVER_LOG10
         if value is None or weight is None or len(gram) != order or len(parts) > 3 or "" in gram:
-            lines.number = first + offset
+            fault = "malformed n-gram line", row, f"log10 TAB {order} words [TAB back-off]"
             if not row.strip() or row.startswith("\\"):
-                raise lines.error("wrong n-gram count", row, f"{count} {order}-grams, as the header says")
-            raise lines.error("malformed n-gram line", row, f"log10 TAB {order} words [TAB back-off]")
+                fault = "wrong n-gram count", row, f"{count} {order}-grams, as the header says"
+            raise lines.error(*fault, line=line)
         if value > 0:
-            raise lines.at(first + offset).error("a positive log-probability", row, "log10 probabilities at most 0")
+            raise lines.error("a positive log-probability", row, "log10 probabilities at most 0", line=line)
         if parts[1] in known:
-            raise lines.at(first + offset).error(f"a {order}-gram stands twice", row, f"each {order}-gram once")
+            raise lines.error(f"a {order}-gram stands twice", row, f"each {order}-gram once", line=line)
         known.add(parts[1])
         words.append(gram)
         log10.append(value)
@@ -212,17 +212,7 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
 
 
 def _number(text: str) -> float | None:
-    try:
-        return parse_float(text, LARGEST_LOG10)
-    except ValueError:
-        return None
-
-
-def _count(text: str) -> int | None:
-    try:
-        return parse_int(text)
-    except ValueError:
-        return None
+    return (parse_floats([text], LARGEST_LOG10) or [None])[0]
 
 
 def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:
@@ -246,7 +236,6 @@ def _table(section: _Section, order: int, vocabulary: Vocabulary, lines: _Lines)
     strange = np.flatnonzero((words_Kn < 0).any(axis=1))
     if len(strange):
         gram = section.words[int(strange[0])]
-        raise lines.at(section.first_line + int(strange[0])).error(
-            "a word without a unigram", " ".join(gram), "words listed among the 1-grams"
-        )
+        line = section.first_line + int(strange[0])
+        raise lines.error("a word without a unigram", " ".join(gram), "words listed among the 1-grams", line=line)
     return NgramTable(words_Kn, np.array(section.log10), np.array(section.backoff))

@@ -254,22 +254,16 @@ def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplex
     """Measures tokenised sentences; nan for a text without sentences."""
     text = EncodedText.encode(sentences, model.vocabulary)
     tokens = len(text.ids_T) + len(text)
-    unknown = int((text.ids_T == UNKNOWN_ID).sum())
-    total = float(model.sentence_logprobs(text).sum())
-    without = total - _unknown_share(model, text)
     if not tokens:
         return Perplexity(float("nan"), float("nan"), 0, 0)
-    return Perplexity(float(np.exp(-total / tokens)), float(np.exp(-without / (tokens - unknown))), tokens, unknown)
-
-
-def _unknown_share(model: NgramModel, text: EncodedText) -> float:
-    share = 0.0
+    total = float(model.sentence_logprobs(text).sum())
+    unknown, share = 0, 0.0
     for sentence in range(len(text)):
-        words = text[sentence]
-        if not (words == UNKNOWN_ID).any():
-            continue
         state = model.begin_state
-        for word in words.tolist():
-            logprob, state = model.score(state, word)
-            share += logprob if word == UNKNOWN_ID else 0.0
-    return share
+        if (text[sentence] == UNKNOWN_ID).any():
+            for word in text[sentence].tolist():
+                logprob, state = model.score(state, word)
+                if word == UNKNOWN_ID:
+                    unknown, share = unknown + 1, share + logprob
+    including, excluding = -total / tokens, -(total - share) / (tokens - unknown)
+    return Perplexity(float(np.exp(including)), float(np.exp(excluding)), tokens, unknown)

@@ -115,23 +115,15 @@ class ClassTagger:
 Tagger = HantaTagger | ClassTagger
 
 
-class LineTagger:
-    """Turns plain lines into lines of tokens with their tags behind them, as `xlate prepare` reads them.
+def tagged_line(line: str, preprocessor: Preprocessor, tagger: Tagger) -> str:
+    """The tokens of a plain line with their tags behind them, as `xlate prepare` reads them; empty without words.
 
     Example:
-        >>> LineTagger(Preprocessor("de"), ClassTagger({"das": "7", "Haus": "3"})).tagged("Das Haus.")
+        >>> tagged_line("Das Haus.", Preprocessor("de"), ClassTagger({"das": "7", "Haus": "3"}))
         'Das|7 Haus|3 .|UNKNOWN'
     """
-
-    def __init__(self, preprocessor: Preprocessor, tagger: Tagger) -> None:
-        self._preprocessor = preprocessor
-        self._tagger = tagger
-        self._names = FactorNames((POS,))
-
-    def tagged(self, line: str) -> str:
-        """The line with its factors, in which a `|` of a word is written `&#124;`; empty for a line without words."""
-        words = self._preprocessor.tokens(line)
-        return self._names.join(words, {POS: self._tagger.tags(words)})
+    words = preprocessor.tokens(line)
+    return FactorNames((POS,)).join(words, {POS: tagger.tags(words)})
 
 
 def open_tagger(language: str, classes: str | Path | None = None) -> Tagger:

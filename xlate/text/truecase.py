@@ -40,12 +40,13 @@ class Truecaser:
         return cls({lower: form for lower, form in best.items() if form != lower})
 
     def apply(self, tokens: Sequence[str]) -> list[str]:
-        """The tokens with sentence beginnings in their usual casing."""
-        starts = sentence_starts(tokens)
-        return [
-            self._casing.get(token.lower(), token.lower()) if place in starts and _is_capitalised(token) else token
-            for place, token in enumerate(tokens)
-        ]
+        """The tokens with sentence beginnings in their usual casing; those with further capitals stay as they are."""
+        cased = list(tokens)
+        for place in sentence_starts(tokens):
+            token, lower = tokens[place], tokens[place].lower()
+            if token[:1].isupper() and not any(letter.isupper() for letter in token[1:]):
+                cased[place] = self._casing.get(lower, lower)
+        return cased
 
     def restore(self, tokens: Sequence[str]) -> list[str]:
         """The tokens with a capital at each sentence beginning."""
@@ -108,11 +109,6 @@ class Truecaser:
             if word != word.lower():
                 casing[word.lower()] = word
         return cls(casing)
-
-
-def _is_capitalised(token: str) -> bool:
-    """Whether a token has a capital in front and none behind: `The`, not `NASA` or `iPod`."""
-    return token[:1].isupper() and not any(letter.isupper() for letter in token[1:])
 
 
 def sentence_starts(tokens: Sequence[str]) -> set[int]:

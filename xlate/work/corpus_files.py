@@ -27,16 +27,26 @@ _FACTOR_FILES = re.compile(rf"({'|'.join(SPLITS)})_({'|'.join(SIDES)})_(.+)")
 
 
 @dataclass(frozen=True)
+class SideFactors:
+    """The factors of one side: those `joined` to the words of its files, and `all` of them in their order."""
+
+    joined: FactorNames
+    all: FactorNames
+
+
+@dataclass(frozen=True)
 class CorpusFiles:
-    """The files a data configuration names, with every placeholder filled in.
+    """The files a data configuration names, with every placeholder filled in, and that configuration.
 
     Attributes:
+        data: the configuration.
         held: the files of text by split and side.
         tagger_classes: the word classes that the source is tagged with.
         factors: by split and side, the files of each factor that has files of its own, one for each text.
         documents: by split, the files that name the document of each sentence, one for each text.
     """
 
+    data: DataConfig
     source_language: str
     target_language: str
     held: Mapping[tuple[str, str], list[Path]]
@@ -47,19 +57,19 @@ class CorpusFiles:
 
     def all(self) -> list[Path]:
         """Every file of text, in a fixed order."""
-        many = [
-            self.texts(split, side) for split, side in (("train", "source"), *((split, "target") for split in SPLITS))
-        ]
-        single = [self.texts(split, "source") for split in SPLITS[1:]]
+        many = [self.held[key] for key in (("train", "source"), *((split, "target") for split in SPLITS))]
+        single = [self.held[split, "source"] for split in SPLITS[1:]]
         return [path for paths in (*many, self.lm_text, *single) for path in paths]
 
-    def texts(self, split: str, side: str) -> list[Path]:
-        """The files of a side of `train`, `dev` or `test`."""
-        return self.held[split, side]
+    def language(self, side: str) -> str:
+        """The language of `source` or `target`."""
+        return self.source_language if side == "source" else self.target_language
 
-    def factors_of(self, split: str, side: str, number: int) -> dict[str, Path]:
-        """The files of the factors that stand beside one of the texts of a side."""
-        return {name: paths[number] for name, paths in self.factors.get((split, side), {}).items()}
+    def factor_names(self, side: str) -> SideFactors:
+        """Which factors a side has: first those that are joined to its words, then those with files of their own."""
+        joined = self.data.source_factors if side == "source" else self.data.target_factors
+        own, separator = self.factors.get(("train", side), {}), self.data.factor_separator
+        return SideFactors(FactorNames(tuple(joined), separator), FactorNames((*joined, *own), separator))
 
 
 def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
@@ -102,6 +112,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
         ("test", "target"): data.test_references,
     }
     files = CorpusFiles(
+        data=data,
         source_language=source,
         target_language=target,
         held={key: [fill(t) for t in templates] for key, templates in texts.items()},
@@ -115,7 +126,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
 
 
 def _check_pairing(files: CorpusFiles) -> None:
-    sources, targets = (len(files.texts("train", side)) for side in SIDES)
+    sources, targets = (len(files.held["train", side]) for side in SIDES)
     if not sources or sources != targets:
         raise InputError(
             "training files do not pair up",
@@ -128,7 +139,7 @@ def _check_pairing(files: CorpusFiles) -> None:
     for key, (paths, split, side) in beside.items():
         if split not in SPLITS:
             raise InputError("unknown part of a corpus", seen=key, expected=", ".join(SPLITS))
-        texts = len(files.texts(split, side))
+        texts = len(files.held[split, side])
         if len(paths) != texts or not texts:
             raise InputError(
                 "files do not pair up with the texts that they are of",
@@ -166,28 +177,13 @@ PARTS = (*SPLITS, "lm_text")
 _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True)
-class SideFactors:
-    """The factors of one side: those `joined` to the words of its files, and `all` of them in their order."""
-
-    joined: FactorNames
-    all: FactorNames
-
-
-def side_factors(data: DataConfig, files: CorpusFiles, side: str) -> SideFactors:
-    """Which factors a side has: first those that are joined to its words, then those with files of their own."""
-    joined = data.source_factors if side == "source" else data.target_factors
-    own = list(files.factors.get(("train", side), {}))
-    separator = data.factor_separator
-    return SideFactors(FactorNames(tuple(joined), separator), FactorNames((*joined, *own), separator))
-
-
-def check_settings(data: DataConfig, files: CorpusFiles) -> None:
+def check_settings(files: CorpusFiles) -> None:
     """Looks whether the settings of a corpus can be met together.
 
     Raises:
         InputError: they cannot.
     """
+    data = files.data
     if data.case not in CASES:
         raise InputError("unknown casing", seen=data.case, expected=", ".join(CASES))
     unknown = [part for part in data.tokenized if part not in PARTS]
@@ -201,7 +197,7 @@ def check_settings(data: DataConfig, files: CorpusFiles) -> None:
             remedy="leave out one of the two settings",
         )
     for side in SIDES:
-        _check_factors(data, files, side)
+        _check_factors(files, side)
 
 
 def check_dev_set(data: DataConfig) -> None:
@@ -228,8 +224,8 @@ def check_dev_set(data: DataConfig) -> None:
         )
 
 
-def _check_factors(data: DataConfig, files: CorpusFiles, side: str) -> None:
-    names = side_factors(data, files, side).all.names
+def _check_factors(files: CorpusFiles, side: str) -> None:
+    data, names = files.data, files.factor_names(side).all.names
     wrong = [name for name in names if not _FACTOR.fullmatch(name) or names.count(name) > 1]
     if wrong:
         raise InputError(f"not the name of a {side} factor", seen=wrong[0], expected="a short name, each once")
@@ -251,15 +247,16 @@ def _check_factor_files(files: CorpusFiles, side: str) -> None:
     trained = files.factors.get(("train", side), {}).keys()
     for split in SPLITS[1:]:
         held = files.factors.get((split, side), {}).keys()
-        wanted = trained if held or (side == "source" and files.texts(split, side)) else held
+        wanted = trained if held or (side == "source" and files.held[split, side]) else held
         if held != wanted:
             seen = ", ".join(f"{split}_{side}_{name}" for name in sorted(held)) or "none"
             expected = ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as of the training text"
             raise InputError("the factors of a text differ", seen=f"data.factor_files: {seen}", expected=expected)
 
 
-def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
+def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
     """All that the corpus stage depends on."""
+    data = files.data
     # Named only where they are given.
     later: dict[str, Any] = {
         "dev_pairs": data.dev_pairs or None,
@@ -275,15 +272,15 @@ def corpus_identity(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
                 },
             }
             for side in SIDES
-            if (factors := side_factors(data, files, side)).all.names
+            if (factors := files.factor_names(side)).all.names
         },
-        "tagger": tagger_record(data, files),
+        "tagger": tagger_record(files),
         "documents": {split: [file_hash(path) for path in paths] for split, paths in files.documents.items()},
         "document_pattern": data.document_pattern if files.documents else None,
     }
     return {
         "files": [file_hash(path) for path in files.all()],
-        "references": [len(files.texts(split, "target")) for split in SPLITS[1:]],
+        "references": [len(files.held[split, "target"]) for split in SPLITS[1:]],
         "languages": [files.source_language, files.target_language],
         "tokenize": data.tokenize,
         "case": data.case,
@@ -301,28 +298,40 @@ TAGGER: Fields = {"name": str, "version": str}
 STORED_CLASSES = "tagger.classes"
 
 
-def tagger_record(data: DataConfig, files: CorpusFiles) -> dict[str, str]:
+def tagger_record(files: CorpusFiles) -> dict[str, str]:
     """The tagger of a corpus and its version, nothing when it has none.
 
     Raises:
         InputError: settings that cannot be met together; HanTa is asked for and not installed; a file of classes that
             cannot be read.
     """
-    _check_tagger(data, files)
+    data = files.data
+    if (data.tagger == CLASSES) != (files.tagger_classes is not None):
+        raise InputError(
+            "a tagger by word classes needs their file, and no other does",
+            seen=f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
+            expected="data.tagger=classes data.tagger_classes=FILE, or none of the two",
+        )
     if data.tagger is None:
         return {}
-    if files.tagger_classes is None:
-        return {"name": data.tagger, "version": hanta_version()}
-    return {"name": data.tagger, "version": file_hash(files.tagger_classes)}
+    if own := files.factor_names("source").all.names:
+        raise InputError(
+            "a source with factors of its own is not tagged",
+            seen=f"data.tagger={data.tagger}, factors {', '.join(own)}",
+            expected="one of the two",
+            remedy="for several factors write them into the text: xlate tag writes one",
+        )
+    version = hanta_version() if files.tagger_classes is None else file_hash(files.tagger_classes)
+    return {"name": data.tagger, "version": version}
 
 
-def keep_tagger(data: DataConfig, files: CorpusFiles, folder: Path) -> Tagger | None:
+def keep_tagger(files: CorpusFiles, folder: Path) -> Tagger | None:
     """Opens the tagger of a corpus, and keeps its classes in the folder of the stage.
 
     Raises:
         InputError: as `tagger_record` and `open_tagger` do.
     """
-    if not tagger_record(data, files):
+    if not tagger_record(files):
         return None
     if files.tagger_classes is not None:
         write_classes(folder / STORED_CLASSES, read_classes(files.tagger_classes))
@@ -340,20 +349,3 @@ def kept_tagger(record: Mapping[str, str], language: str, folder: Path) -> Tagge
     if (installed := hanta_version()) != record["version"]:
         log.warning("%s was tagged by HanTa %s, and HanTa is %s now", folder, record["version"], installed)
     return open_tagger(language)
-
-
-def _check_tagger(data: DataConfig, files: CorpusFiles) -> None:
-    if (data.tagger == CLASSES) != (files.tagger_classes is not None):
-        raise InputError(
-            "a tagger by word classes needs their file, and no other does",
-            seen=f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
-            expected="data.tagger=classes data.tagger_classes=FILE, or none of the two",
-        )
-    own = [*data.source_factors, *files.factors.get(("train", "source"), {})]
-    if data.tagger is not None and own:
-        raise InputError(
-            "a source with factors of its own is not tagged",
-            seen=f"data.tagger={data.tagger}, factors {', '.join(own)}",
-            expected="one of the two",
-            remedy="for several factors write them into the text: xlate tag writes one",
-        )

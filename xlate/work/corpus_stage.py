@@ -28,10 +28,9 @@ from xlate.text.tagging import POS, Tagger
 from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
 from xlate.text.truecase import Truecaser
 from xlate.text.vocabulary import Vocabulary, check_reserved
-from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, side_factors, tagger_record
+from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
 from xlate.work.corpus_text import PreparedSide
 from xlate.work.directory import VOCABULARIES, save_copies, save_documents, save_factor
-from xlate.work.settings import DataConfig
 
 Result = TypeVar("Result")
 
@@ -90,66 +89,54 @@ def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[
     return replace(text, source=replace(text.source, factors={POS: tags}))
 
 
-def read_side(split: str, side: str, number: int, files: CorpusFiles, data: DataConfig) -> FactoredLines:
+def _read_side(split: str, side: str, number: int, files: CorpusFiles) -> FactoredLines:
     """One text of a split with its factors; raises what `read_factored` raises."""
-    joined = side_factors(data, files, side).joined
-    return read_factored(files.texts(split, side)[number], joined, files.factors_of(split, side, number))
+    beside = {name: paths[number] for name, paths in files.factors.get((split, side), {}).items()}
+    return read_factored(files.held[split, side][number], files.factor_names(side).joined, beside)
 
 
-def documents_of(split: str, lengths: list[int], files: CorpusFiles, data: DataConfig) -> Documents | None:
+def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documents | None:
     """The documents of a split whose files have so many lines; raises what `read_documents` raises."""
     if split not in files.documents:
         return None
     paths = zip(files.documents[split], lengths, strict=True)
-    return joined_documents([read_documents(path, length, data.document_pattern) for path, length in paths])
+    return joined_documents([read_documents(path, length, files.data.document_pattern) for path, length in paths])
 
 
-def read_training(files: CorpusFiles, data: DataConfig) -> AnnotatedText:
-    """The training text of all its files.
-
-    Raises:
-        InputError: sides of unequal length; a file that cannot be used.
-    """
+def _read_training(files: CorpusFiles) -> AnnotatedText:
     sides: list[list[FactoredLines]] = [[], []]
-    for number, path in enumerate(files.texts("train", "source")):
-        source, target = (read_side("train", side, number, files, data) for side in ("source", "target"))
-        check_sides(path, len(source), files.texts("train", "target")[number], len(target))
+    for number, path in enumerate(files.held["train", "source"]):
+        source, target = (_read_side("train", side, number, files) for side in SIDES)
+        check_sides(path, len(source), files.held["train", "target"][number], len(target))
         sides[0].append(source)
         sides[1].append(target)
-    documents = documents_of("train", [len(text) for text in sides[0]], files, data)
+    documents = _documents_of("train", [len(text) for text in sides[0]], files)
     return AnnotatedText(joined_lines(sides[0]), [joined_lines(sides[1])], documents)
 
 
-def read_split(split: str, files: CorpusFiles, data: DataConfig) -> AnnotatedText:
-    """The source of `dev` or `test` and its references.
-
-    Raises:
-        InputError: a reference of another length; a file that cannot be used.
-    """
-    source = read_side(split, "source", 0, files, data)
+def _read_split(split: str, files: CorpusFiles) -> AnnotatedText:
+    source = _read_side(split, "source", 0, files)
     references = []
-    for number, path in enumerate(files.texts(split, "target")):
-        references.append(read_side(split, "target", number, files, data))
+    for number, path in enumerate(files.held[split, "target"]):
+        references.append(_read_side(split, "target", number, files))
         check_reference(path, len(references[-1]), len(source))
-    return AnnotatedText(source, references, documents_of(split, [len(source)], files, data))
+    return AnnotatedText(source, references, _documents_of(split, [len(source)], files))
 
 
 log = logging.getLogger(__name__)
 
 
-def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str, Any]:
+def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
     """Reads, checks, tokenises and cases every file of the corpus into a stage folder.
 
     Raises:
         InputError: sides of unequal length, files that cannot be read, reserved words, nothing left to train on.
     """
-    check_settings(data, files)
-    tagger = keep_tagger(data, files, folder)
-    preprocessors = {
-        "source": Preprocessor(files.source_language, tokenize=data.tokenize),
-        "target": Preprocessor(files.target_language, tokenize=data.tokenize),
-    }
-    text, dev = _training_text(files, data)
+    data = files.data
+    check_settings(files)
+    tagger = keep_tagger(files, folder)
+    preprocessors = {side: Preprocessor(files.language(side), tokenize=data.tokenize) for side in SIDES}
+    text, dev = _training_text(files)
     sides = (("source", text.source.lines), ("target", text.targets[0].lines))
     cut = [partial(preprocess_lines, lines, preprocessors[side]) for side, lines in sides]
     tokens = dict(zip(SIDES, side_by_side(cut), strict=True))
@@ -161,7 +148,7 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     if not len(kept):
         raise InputError(
             "an empty corpus",
-            file=files.texts("train", "source")[0],
+            file=files.held["train", "source"][0],
             seen=f"{total} pairs, none usable",
             expected=f"pairs with words on both sides, at most {data.max_words} a side",
         )
@@ -173,14 +160,14 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
             caser.save(folder / f"truecase.{side}")
         prepared = PreparedSide(preprocessors[side], data.case, caser)
         cased = [prepared.cased(tokens) for tokens in chosen]
-        check_reserved(cased, files.texts("train", side), kept)
+        check_reserved(cased, files.held["train", side], kept)
         write_lines(folder / f"train.{side}.gz", (" ".join(t) for t in cased))
         vocabulary = Vocabulary.build(cased)
         vocabulary.save(folder / f"vocabulary.{side}")
         figures[f"{side}_words"] = sum(map(len, cased))
         figures[f"{side}_types"] = len(vocabulary)
         if side == "target" and files.lm_text:
-            extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files, data)]
+            extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files)]
             lm_tokens = [prepared.cased(tokens) for tokens in preprocess_lines(extra, preprocessors[side])]
             check_reserved(lm_tokens, files.lm_text)
             write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
@@ -192,16 +179,16 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
         text = with_tags(text, tagger, [tokens["source"][i] for i in kept])
     _save_annotations(folder, "train", text)
     splits = {
-        split: _plain_text(split, read_split(split, files, data), files, data)
+        split: _plain_text(split, _read_split(split, files), files)
         for split in ("dev", "test")
-        if files.texts(split, "source")
+        if files.held[split, "source"]
     }
     if dev is not None:
         splits["dev"] = dev
     if "dev" in splits and not splits["dev"].source.lines:
         raise InputError(
             "an empty dev set",
-            file=next(iter(files.texts("dev", "source")), None),
+            file=next(iter(files.held["dev", "source"]), None),
             seen="no line",
             expected="sentences with their translations",
             remedy="data.dev_pairs=1000 takes the last 1000 training pairs",
@@ -209,54 +196,53 @@ def build_corpus(data: DataConfig, files: CorpusFiles, folder: Path) -> dict[str
     for split, part in splits.items():
         if tagger is not None:
             part = with_tags(part, tagger, preprocess_lines(part.source.lines, preprocessors["source"]))
-        figures[split] = _write_split(split, part, folder, files, data)
-    write_json(folder / "preprocessing.json", _preprocessing(data, files))
+        figures[split] = _write_split(split, part, folder, files)
+    write_json(folder / "preprocessing.json", _preprocessing(files))
     save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
     return figures
 
 
-def _preprocessing(data: DataConfig, files: CorpusFiles) -> dict[str, Any]:
+def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
     """What lines of either side are read with."""
+    data = files.data
     settings: dict[str, Any] = {
         "source_language": files.source_language,
         "target_language": files.target_language,
         "tokenize": data.tokenize,
         "case": data.case,
     }
-    names = {side: list(side_factors(data, files, side).all.names) for side in SIDES}
+    names = {side: list(files.factor_names(side).all.names) for side in SIDES}
     if any(names.values()):
         settings["factors"] = {**names, "separator": data.factor_separator}
-    if record := tagger_record(data, files):
+    if record := tagger_record(files):
         settings["tagger"] = record
     return settings
 
 
-def _plain(part: str, lines: list[str], side: str, files: CorpusFiles, data: DataConfig) -> list[str]:
-    if part not in data.tokenized:
-        return lines
-    return untokenized_lines(lines, files.source_language if side == "source" else files.target_language)
+def _plain(part: str, lines: list[str], side: str, files: CorpusFiles) -> list[str]:
+    return untokenized_lines(lines, files.language(side)) if part in files.data.tokenized else lines
 
 
-def _plain_text(part: str, text: AnnotatedText, files: CorpusFiles, data: DataConfig) -> AnnotatedText:
+def _plain_text(part: str, text: AnnotatedText, files: CorpusFiles) -> AnnotatedText:
     def plain(lines: FactoredLines, side: str) -> FactoredLines:
-        return replace(lines, lines=_plain(part, lines.lines, side, files, data))
+        return replace(lines, lines=_plain(part, lines.lines, side, files))
 
     targets = [plain(target, "target") for target in text.targets]
     return AnnotatedText(plain(text.source, "source"), targets, text.documents)
 
 
-def _training_text(files: CorpusFiles, data: DataConfig) -> tuple[AnnotatedText, AnnotatedText | None]:
+def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | None]:
     """The training text, and the dev set that was its end."""
-    text = _plain_text("train", read_training(files, data), files, data)
+    text = _plain_text("train", _read_training(files), files)
     total = len(text.source)
-    held = min(data.dev_pairs or 0, total)
+    held = min(files.data.dev_pairs or 0, total)
     kept = total - held
-    return text.rows(range(kept)[: data.max_sentences]), text.rows(range(kept, total)) if held else None
+    return text.rows(range(kept)[: files.data.max_sentences]), text.rows(range(kept, total)) if held else None
 
 
-def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles, data: DataConfig) -> int:
+def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles) -> int:
     """Writes a source line by line as it is translated, with the factors it came with, and its references without."""
-    names = side_factors(data, files, "source").all
+    names = files.factor_names("source").all
     write_lines(folder / f"{split}.source.gz", text.source.factored(names))
     for number, reference in enumerate(text.targets):
         write_lines(folder / f"{split}.reference.{number}.gz", reference.lines)
