@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -125,9 +124,7 @@ def test_saved_is_loaded(model: NgramModel, tmp_path: Path, rng: np.random.Gener
     assert NgramModel.load(tmp_path / "lm").arrays.contexts_N.tolist() == model.arrays.contexts_N.tolist()
 
 
-@pytest.mark.parametrize(
-    "header", [None, "", "{", "[]", "7", "{}", '{"format": "xlate n-gram model 2"}', {"sizes": {}}]
-)
+@pytest.mark.parametrize("header", [None, "{", "[]", '{"format": "xlate n-gram model 2"}', {"sizes": {}}])
 def test_a_damaged_header(model: NgramModel, tmp_path: Path, header: str | dict | None) -> None:
     model.save(tmp_path)
     path = tmp_path / "header.json"
@@ -138,26 +135,6 @@ def test_a_damaged_header(model: NgramModel, tmp_path: Path, header: str | dict 
     else:
         path.write_text(json.dumps(json.loads(path.read_text()) | header))
     with pytest.raises(InputError, match=r"header\.json: (not a|damaged|a language model of an earlier version)"):
-        NgramModel.load(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["slots", "tags", "contexts"])
-@pytest.mark.parametrize("damage", ["missing", "short", "empty"])
-def test_a_damaged_file(model: NgramModel, tmp_path: Path, name: str, damage: str) -> None:
-    model.save(tmp_path)
-    path = tmp_path / f"{name}.npy"
-    if damage == "missing":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[: -1 if damage == "short" else 0])
-    with pytest.raises(InputError, match=rf"{name}\.npy: missing or of the wrong size"):
-        NgramModel.load(tmp_path)
-
-
-def test_another_vocabulary(model: NgramModel, tmp_path: Path) -> None:
-    model.save(tmp_path)
-    (tmp_path / "vocabulary.txt").write_text("<unk>\n<s>\n</s>\na\n")
-    with pytest.raises(InputError, match=r"vocabulary\.txt: missing or of the wrong size"):
         NgramModel.load(tmp_path)
 
 
@@ -198,10 +175,3 @@ def _without_some_of_the_highest(arpa: ArpaModel, rng: np.random.Generator) -> A
     kept = rng.random(len(highest)) < 0.4
     table = NgramTable(highest.words_Kn[kept], highest.log10_K[kept], highest.backoff_K[kept])
     return dataclasses.replace(arpa, tables=[*arpa.tables[:-1], table])
-
-
-def test_a_copied_model_is_loaded(model: NgramModel, tmp_path: Path) -> None:
-    model.save(tmp_path / "one")
-    shutil.copytree(tmp_path / "one", tmp_path / "other")
-    shutil.rmtree(tmp_path / "one")
-    assert NgramModel.load(tmp_path / "other").order == 3

@@ -134,10 +134,16 @@ def test_damage_is_named(tmp_path: Path, name: str) -> None:
 def test_each_setting_makes_another_corpus_and_none_the_one_before(tmp_path: Path) -> None:
     plain = corpus(tmp_path, source_factors=[], factor_files={}, documents={})
     before = corpus_identity(resolve_files(plain, tmp_path))
-    assert not {"factors", "documents", "document_pattern"} & before.keys()
+    assert not {"factors", "documents", "document_pattern", "dev_pairs", "tokenized"} & before.keys()
     whole = corpus(tmp_path)
     seen = [before, corpus_identity(resolve_files(whole, tmp_path))]
-    for settings in ({"factor_separator": "+"}, {"documents": {}}, {"document_pattern": "."}):
+    for settings in (
+        {"factor_separator": "+"},
+        {"documents": {}},
+        {"document_pattern": "."},
+        {"dev_pairs": 3},
+        {"tokenized": ["test"]},
+    ):
         other = corpus(tmp_path, **settings)
         seen.append(corpus_identity(resolve_files(other, tmp_path)))
     for name in ("l", "d"):

@@ -16,7 +16,7 @@ from xlate.errors import InputError
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
 from xlate.work import corpus_stage as beside
-from xlate.work.corpus_files import corpus_identity, resolve_files
+from xlate.work.corpus_files import resolve_files
 from xlate.work.corpus_stage import build_corpus, side_by_side
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig
@@ -83,14 +83,6 @@ def test_text_that_comes_tokenised_keeps_its_tokens(tmp_path: Path) -> None:
     assert Vocabulary.load(stage / "vocabulary.source").words[3:] == sorted(" ".join(lines).split(" "))
 
 
-def test_new_settings_leave_the_identity_of_old_work_alone(tmp_path: Path) -> None:
-    plain = corpus(tmp_path)
-    before = corpus_identity(resolve_files(plain, tmp_path))
-    assert not {"dev_pairs", "tokenized"} & before.keys()
-    for settings in ({"dev_pairs": 3}, {"tokenized": ["test"]}):
-        assert corpus_identity(resolve_files(corpus(tmp_path, **settings), tmp_path)) != before
-
-
 @pytest.mark.parametrize(
     ("settings", "seen"),
     [
@@ -129,7 +121,7 @@ def test_damaged_preprocessing_settings_are_refused(tmp_path: Path, text: str) -
         _ = WorkDirectory(tmp_path).preprocessing
 
 
-@pytest.mark.parametrize("cores", [1, 2, 8])
+@pytest.mark.parametrize("cores", [1, 2])
 def test_results_come_in_order_from_as_many_processes_as_there_are_cores(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +160,3 @@ def test_when_one_part_fails_the_others_are_not_waited_for(tmp_path: Path, monke
 
     with pytest.raises(KeyboardInterrupt):
         side_by_side([fails, lasts])
-
-
-def test_there_is_at_least_one_core() -> None:
-    assert beside.cores() >= 1

@@ -39,7 +39,7 @@ def corpus(folder: Path, **settings: object) -> DataConfig:
     return DataConfig(name="x", pair="de-en", max_words=6, **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("case", ["true", "lower", "keep"])
+@pytest.mark.parametrize("case", ["true", "keep"])
 def test_words_are_tagged_as_they_were_written_and_stay_what_they_were(tmp_path: Path, case: str) -> None:
     tagged, plain = tmp_path / "tagged", tmp_path / "plain"
     for folder, settings in ((tagged, {}), (plain, {"tagger": None, "tagger_classes": None})):

@@ -212,7 +212,8 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
 
 
 def _number(text: str) -> float | None:
-    return (parse_floats([text], LARGEST_LOG10) or [None])[0]
+    values = parse_floats([text], LARGEST_LOG10)
+    return values[0] if values else None
 
 
 def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:

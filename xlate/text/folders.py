@@ -338,8 +338,9 @@ class _LockFile:
                     return False
                 log.debug("%s cannot be locked: %s", self.path, error)
                 return True
-            if self._is(file):
-                break
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file), os.stat(self.path)):
+                    break
             # The process that held it has removed it since it was opened here.
             os.close(file)
         self._file = file
@@ -363,13 +364,6 @@ class _LockFile:
             with contextlib.suppress(OSError):
                 return os.open(self.path, flags | os.O_NOFOLLOW, 0o666)
         return None
-
-    def _is(self, file: int) -> bool:
-        """Whether an open file is still the one that has this name."""
-        try:
-            return os.path.samestat(os.fstat(file), os.stat(self.path))
-        except FileNotFoundError:
-            return False
 
 
 def _close_all() -> None:

@@ -81,17 +81,13 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
     if process == os.getpid():
         # Left by an earlier process of the same number, or by a thread of this one.
         return os.path.abspath(entry.path) not in _in_use
-    return not _lives(process)
-
-
-def _lives(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
-        return False
+        return True
     except (OSError, OverflowError):
         pass
-    return True
+    return False
 
 
 @functools.cache

@@ -43,10 +43,6 @@ class Packing:
         # Text may begin with the first three bytes of bzip2; its blocks, or its end, tell it apart.
         return begin.startswith(self.magic) and (self.suffix != ".bz2" or begin[4:10] in _BZIP2_BLOCKS)
 
-    def reader(self, stream: BinaryIO) -> BinaryIO:
-        """The bytes that are packed in a stream."""
-        return cast(BinaryIO, import_module(self.module).open(stream, "rb"))
-
     @contextlib.contextmanager
     def writer(self, raw: BinaryIO) -> Iterator[BinaryIO]:
         """A stream whose bytes go packed into another; equal bytes are packed alike."""
@@ -121,29 +117,6 @@ def packed_beside(path: Path) -> Path:
     return path if path.exists() else next((packed for packed in beside if packed.exists()), path)
 
 
-@contextlib.contextmanager
-def naming_damage(path: Path, packing: Packing) -> Iterator[None]:
-    """Says in words that a stream which is read here is cut off or damaged.
-
-    Raises:
-        DamagedStream: it is.
-    """
-    try:
-        yield
-    except Exception as error:
-        # bzip2 raises an error of the operating system that has no number, and so does a wrong checksum of gzip.
-        unnumbered = isinstance(error, OSError) and error.errno is None
-        if unnumbered or isinstance(error, EOFError | zlib.error) or type(error).__name__ == "LZMAError":
-            raise DamagedStream(
-                f"truncated or damaged {packing.name} file",
-                str(error),
-                f"a complete {packing.name} stream",
-                f"copy or compress the file again, and check it with {packing.name} -t",
-                file=path,
-            ) from error
-        raise
-
-
 class DamagedStream(InputError):
     """A packed stream that is cut off or damaged; who reads lines adds which one could not be read."""
 
@@ -202,8 +175,21 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
         if packing is None:
             yield stream
             return
-        with naming_damage(path, packing), packing.reader(stream) as unpacked:
-            yield cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked, begun, path), BUFFER))
+        try:
+            with cast(BinaryIO, import_module(packing.module).open(stream, "rb")) as unpacked:
+                yield cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked, begun, path), BUFFER))
+        except Exception as error:
+            # bzip2 raises an error of the operating system that has no number, and so does a wrong checksum of gzip.
+            unnumbered = isinstance(error, OSError) and error.errno is None
+            if unnumbered or isinstance(error, EOFError | zlib.error) or type(error).__name__ == "LZMAError":
+                raise DamagedStream(
+                    f"truncated or damaged {packing.name} file",
+                    str(error),
+                    f"a complete {packing.name} stream",
+                    f"copy or compress the file again, and check it with {packing.name} -t",
+                    file=path,
+                ) from error
+            raise
 
 
 class _Begun(io.RawIOBase):
