@@ -26,7 +26,7 @@ from xlate.config.experiments import rows_of_tables
 from xlate.config.identity import identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.report.identity import identity_hash
+from xlate.report.run_directory import identity_hash
 
 SEEDS = (1, 2, 3)
 SMALL = {

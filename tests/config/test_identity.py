@@ -9,7 +9,7 @@ import pytest
 from xlate.config.identity import defaults_of_training, identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.report.identity import differing_keys, flat, identity_hash, plain
+from xlate.report.run_directory import differing_keys, flat, identity_hash, plain
 
 
 def base(folder: Path, weights: bytes) -> Path:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import xlate
 from xlate.errors import InputError
-from xlate.report.run_directory import Records, RunDirectory, git_commit
+from xlate.report.run_directory import ABSENT, Records, RunDirectory, differing_keys, flat, git_commit, identity_hash
 
 IDENTITY = {"work": "work/demo", "loss": {"name": "local_softmax", "eta": 0.01}, "model": {"floats": ["unigram"]}}
 
@@ -40,13 +40,9 @@ def test_the_same_run_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "config.yaml").read_text() == "first"
 
 
-def measured(path: Path, identity: dict[str, object]) -> None:
-    """A run that has learned something."""
-    RunDirectory.create(path, "", identity).records.append_scalar("train/loss", 1.0, 10)
-
-
 def test_an_attempt_that_learned_nothing_makes_room(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path, "failed", IDENTITY)
+    assert run.checkpoint == tmp_path / "checkpoint"
     assert run.checkpoint.is_dir()
     (tmp_path / "events.out.tfevents.1").write_bytes(b"head")
     (tmp_path / "train.log").write_text("")
@@ -72,7 +68,7 @@ def test_whatever_else_there_is_of_another_run_is_left_alone(tmp_path: Path, nam
 
 
 def test_another_run_is_refused_and_the_keys_are_named(tmp_path: Path) -> None:
-    measured(tmp_path, IDENTITY)
+    RunDirectory.create(tmp_path, "", IDENTITY).records.append_scalar("train/loss", 1.0, 10)
     other = {"work": "work/demo", "loss": {"name": "local_softmax", "eta": 0.1, "decay": 1}, "model": IDENTITY["model"]}
     with pytest.raises(InputError) as caught:
         RunDirectory.create(tmp_path, "", other)
@@ -89,9 +85,8 @@ def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(InputError, match="a run needs a folder"):
         RunDirectory.create(tmp_path / "thesis.tex", "", IDENTITY)
-
-
-def test_what_a_sweep_leaves_is_no_hindrance(tmp_path: Path) -> None:
+    # What a sweep leaves is no hindrance.
+    (tmp_path / "thesis.tex").unlink()
     for name in ("train.log", "multirun.yaml", ".hydra"):
         (tmp_path / name).write_text("")
     RunDirectory.create(tmp_path, "", IDENTITY)
@@ -137,22 +132,6 @@ def test_no_run_here(tmp_path: Path) -> None:
         RunDirectory.open(tmp_path)
 
 
-def test_the_folder_for_checkpoints(tmp_path: Path) -> None:
-    run = RunDirectory.create(tmp_path, "", IDENTITY)
-    assert run.checkpoint == tmp_path / "checkpoint"
-    assert run.checkpoint.is_dir()
-
-
-def test_a_run_that_lacks_a_key_or_has_one_more_is_another(tmp_path: Path) -> None:
-    measured(tmp_path, IDENTITY)
-    now = {**IDENTITY, "loss": {**IDENTITY["loss"], "centred": False}, "seed": 1}  # type: ignore[dict-item]
-    with pytest.raises(InputError, match=r"loss\.centred: nothing there, False asked for"):
-        RunDirectory.create(tmp_path, "", now)
-    measured(tmp_path / "later", now)
-    with pytest.raises(InputError, match=r"loss\.centred: False there, nothing asked for"):
-        RunDirectory.create(tmp_path / "later", "", IDENTITY)
-
-
 KEY = st.text(max_size=5).filter(lambda key: key != "tag")
 LINE = st.dictionaries(KEY, st.none() | st.booleans() | st.integers() | st.text(max_size=9), max_size=3)
 
@@ -191,24 +170,10 @@ def test_curves_by_tag_later_values_win(tmp_path: Path) -> None:
     assert math.isnan(curves["a"][2][1])
 
 
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / "m").write_text('{"a": 1}\n{oops}\n{"b": 2}\n')
-    with pytest.raises(InputError, match=r"m:2: a damaged record"):
-        Records(tmp_path / "m").read()
-    (tmp_path / "m").write_text("17\n")
-    with pytest.raises(InputError, match=r"m:1: a damaged record"):
-        Records(tmp_path / "m").read()
-
-
-def test_numbers_outside_json_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        Records(tmp_path / "m").append({"x": math.nan})
-    assert not (tmp_path / "m").exists()
-
-
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a record with a tag is a scalar"):
-        Records(tmp_path / "m").append({"tag": None, "": None})
+    for record, words in (({"x": math.nan}, "JSON"), ({"tag": None, "": None}, "a record with a tag is a scalar")):
+        with pytest.raises(ValueError, match=words):
+            Records(tmp_path / "m").append(record)
     assert not (tmp_path / "m").exists()
 
 
@@ -223,19 +188,13 @@ def test_keep_drops_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     ['{"tag": "x"}', '{"tag": 1, "value": 1, "step": 1}', '{"tag": "x", "value": "1", "step": 1}', "[" * 10_000]
-    + ['{"tag": "x", "value": 1, "step": 1.5}', '{"tag": "x", "value": [1], "step": 1}'],
+    + ['{"tag": "x", "value": 1, "step": 1.5}', '{"tag": "x", "value": [1], "step": 1}', "{oops}", "17"],
 )
-def test_a_scalar_without_its_numbers_is_refused_with_its_line(tmp_path, line):
+def test_a_damaged_line_is_refused_and_named(tmp_path, line):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"tag": "x", "value": null, "step": 1}\n' + line + "\n")
     with pytest.raises(InputError, match=r"metrics\.jsonl:2: a damaged record"):
         Records(path).curves()
-
-
-def test_outside_a_repository_there_is_no_commit(tmp_path: Path) -> None:
-    assert git_commit(tmp_path) == {}
-    (tmp_path / ".git").mkdir()
-    assert git_commit(tmp_path) == {}
 
 
 def test_the_commit_and_whether_files_changed(tmp_path: Path) -> None:
@@ -246,6 +205,8 @@ def test_the_commit_and_whether_files_changed(tmp_path: Path) -> None:
         )
         return done.stdout.strip()
 
+    (tmp_path / ".git").mkdir()
+    assert git_commit(tmp_path) == {}
     git("init", "-q")
     (tmp_path / "file").write_text("one")
     git("add", "file")
@@ -256,3 +217,16 @@ def test_the_commit_and_whether_files_changed(tmp_path: Path) -> None:
     assert git_commit(tmp_path)["git_changed"] is False
     (tmp_path / "file").write_text("two")
     assert git_commit(tmp_path)["git_changed"] is True
+
+
+def test_order_and_volatile_keys_do_not_matter() -> None:
+    first = identity_hash({"a": 1, "b": {"c": (1, 2)}, "run": "x", "checkpoint_seconds": 3})
+    assert first == identity_hash({"b": {"c": [1, 2]}, "a": 1, "run": "y"})
+    assert first != identity_hash({"b": {"c": [2, 1]}, "a": 1})
+    assert first != identity_hash({"b": {"c": [1, 2], "run": 1}, "a": 1})
+
+
+def test_nested_settings_are_dotted_and_differ_on_either_side() -> None:
+    assert flat({"a": {"b": {"c": 1}, "d": []}, "e": None, "f": {}}) == {"a.b.c": 1, "a.d": [], "e": None, "f": {}}
+    found = differing_keys({"a": 1, "b": {"c": 2}, "d": 0}, {"b": {"c": 3}, "d": 0, "e": 4})
+    assert found == [("a", 1, ABSENT), ("b.c", 2, 3), ("e", ABSENT, 4)]

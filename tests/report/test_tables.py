@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.console import Console
 from tests.report.examples import make_run
 from xlate.cli.shell.sweeps import best_first, summary_of
 from xlate.report.runs import collect_runs
-from xlate.report.tables import Column, Table, sweep_table
+from xlate.report.tables import Column, SweepTable, Table, sweep_table
 
 
 @pytest.fixture
@@ -34,33 +35,29 @@ def test_markdown_shows_what_differs_and_the_best(sweep: Path) -> None:
     )
 
 
-def test_tsv_keeps_all_digits(sweep: Path) -> None:
-    lines = sweep_table(collect_runs([sweep])).table.tsv().splitlines()
-    assert lines[0].split("\t") == [
-        "run",
-        "loss.eta",
-        "model.floats",
-        "dev BLEU",
-        "dev BLEU ±",
-        "P",
-        "seconds",
-        "state",
+def test_tsv_keeps_all_digits(sweep: Path, tmp_path: Path) -> None:
+    written = sweep_table(collect_runs([sweep])).table.write(tmp_path / "out")
+    assert [path.name for path in written] == ["report.md", "report.tsv"]
+    assert written[1].read_text().splitlines()[::3] == [
+        "run\tloss.eta\tmodel.floats\tdev BLEU\tdev BLEU ±\tP\tseconds\tstate",
+        "row10\t0.3\ta, b\t\t\t0.4\t\tunfinished",
     ]
-    assert lines[2].split("\t") == ["row1", "0.1", "", "30.123", "0.815", "0.25", "12.345", "finished"]
-    assert lines[3].split("\t") == ["row10", "0.3", "a, b", "", "", "0.4", "", "unfinished"]
+    assert "row1\t0.1\t\t30.123\t0.815\t0.25\t12.345\tfinished\n" in written[1].read_text()
+
+
+def printed(table: Table | SweepTable, **settings: Any) -> str:
+    stream = io.StringIO()
+    table.print(Console(file=stream, **settings))
+    return stream.getvalue()
 
 
 def test_the_console_shows_every_cell_whole(sweep: Path) -> None:
-    stream = io.StringIO()
-    sweep_table(collect_runs([sweep])).print(Console(file=stream))
-    text = stream.getvalue()
+    found = sweep_table(collect_runs([sweep]))
+    text = printed(found)
     for cell in ("loss.eta", "31.50 ± 0.81", "unfinished", "a, b"):
         assert cell in text
-    stream = io.StringIO()
-    sweep_table(collect_runs([sweep])).print(
-        Console(file=stream, force_terminal=True, color_system="standard", width=200)
-    )
-    bold = [part.partition("\x1b[0m")[0] for part in stream.getvalue().split("\x1b[1m")[1:]]
+    coloured = printed(found, force_terminal=True, color_system="standard", width=200)
+    bold = [part.partition("\x1b[0m")[0] for part in coloured.split("\x1b[1m")[1:]]
     assert [text for text in bold if text[0].isdigit()] == ["31.50 ± 0.81", "0.2000"]
 
 
@@ -71,9 +68,7 @@ def test_many_settings_stand_below_what_fits_into_100_columns(tmp_path: Path) ->
         figures = {"finished": True, **dict.fromkeys(("dev_bleu", "test_bleu", "P", "seconds"), 30.0 + row)}
         make_run(tmp_path / "folder" / f"row{row}", {"loss": settings, "model": kind, "seed": 1}, figures)
     found = sweep_table(collect_runs([tmp_path]))
-    stream = io.StringIO()
-    found.print(Console(file=stream))
-    lines = stream.getvalue().splitlines()
+    lines = printed(found).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[1].split() == ["#", "run", "test", "BLEU", "dev", "BLEU", "P", "seconds"]
     assert lines[3].split() == ["1", "row3", "33.00", "33.00", "33.0000", "33.0"]
@@ -86,37 +81,23 @@ def test_many_settings_stand_below_what_fits_into_100_columns(tmp_path: Path) ->
     assert [column.title for column in found.parts()[1].columns] == ["run", *found.keys]
 
 
-def test_files_are_written_and_named(sweep: Path, tmp_path: Path) -> None:
-    table = sweep_table(collect_runs([sweep])).table
-    names = table.write(tmp_path / "out")
-    assert [name.name for name in names] == ["report.md", "report.tsv"]
-    assert names[0].read_text() == table.markdown()
-    assert names[1].read_text() == table.tsv()
-
-
 def test_strange_cells_do_not_break_tables() -> None:
     table = Table([Column("a|b", ["x|y", "[red]"]), Column("n", [None, "t\tb\nc"])])
     assert table.markdown().splitlines()[0] == r"| a\|b | n |"
     assert table.markdown().splitlines()[2] == r"| x\|y | – |"
     assert table.tsv().splitlines()[2] == "[red]\tt b c"
-    stream = io.StringIO()
-    table.print(Console(file=stream))
-    assert "[red]" in stream.getvalue()
+    assert "[red]" in printed(table)
 
 
 def test_long_names_are_folded_behind_commas() -> None:
     name = "phrase-xbleu,loss.lists.epochs=3,loss.tune.rounds=2,measure_test=true,model=phrase,seed=1,sparse=local"
-    stream = io.StringIO()
-    Table([Column("run", [name]), Column("BLEU", [70.84], 2), Column("P", ["x" * 40])]).print(Console(file=stream))
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()[3:] if line.strip()]
-    parts = [line.split()[0] for line in lines]
+    text = printed(Table([Column("run", [name]), Column("BLEU", [70.84], 2), Column("P", ["x" * 40])]))
+    parts = [line.split()[0] for line in text.splitlines()[3:] if line.strip()]
     assert "".join(parts) == name
     assert len(parts) > 1
     assert all(part.endswith(",") for part in parts[:-1])
     # A part that is longer than the whole line is still printed whole.
-    stream = io.StringIO()
-    Table([Column("run", ["a," + "漢" * 120])]).print(Console(file=stream))
-    assert stream.getvalue().count("漢") == 120
+    assert printed(Table([Column("run", ["a," + "漢" * 120])])).count("漢") == 120
 
 
 def test_what_only_one_run_has_is_told_if_someone_chose_it(tmp_path: Path) -> None:
@@ -135,9 +116,7 @@ def test_what_only_one_run_has_is_told_if_someone_chose_it(tmp_path: Path) -> No
         for run in runs
         if run.name.startswith("sparse")
     }
-    stream = io.StringIO()
-    sweep_table(runs, chosen=chosen).print(Console(file=stream))
-    lines = stream.getvalue().splitlines()
+    lines = printed(sweep_table(runs, chosen=chosen)).splitlines()
     assert not any(line.startswith("Usual settings") for line in lines)
     assert lines[1].split()[:4] == ["run", "tune.rounds", "model.sparse.words", "base"]
     rows = {line.split()[0]: line.split()[1:6] for line in lines[3:] if line.strip()}
@@ -152,9 +131,7 @@ def test_what_most_rows_share_is_usual_and_lists_have_a_bleu_of_their_own(tmp_pa
         figures = {"finished": True, "heldout_ranked_BLEU": 40.0 + row, "heldout_first_BLEU": 39.0}
         make_run(tmp_path / f"row{row}", settings, figures)
     found = sweep_table(collect_runs([tmp_path]), chosen={})
-    stream = io.StringIO()
-    found.print(Console(file=stream))
-    text = stream.getvalue()
+    text = printed(found)
     assert "files" not in text
     assert text.index("42.00") < text.index("41.00") < text.index("40.00")
     assert "Usual settings: model.mbr=chrf, longer_names_of_keys_0=value 0," in text

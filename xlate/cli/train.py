@@ -15,8 +15,7 @@ from xlate.config.folder_names import folder_name
 from xlate.config.keys.brackets import PART
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
-from xlate.report.identity import VOLATILE, flat
-from xlate.report.run_directory import AnotherRun
+from xlate.report.run_directory import VOLATILE, AnotherRun, flat
 
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
@@ -113,8 +112,7 @@ def in_sweep(run: str, folder: str, settings: str) -> str:
 def _folder(config: TrainConfig, given: list[str]) -> Path:
     """The folder of the run: the one that was named, or one named after what it is trained on, and what was set."""
     from xlate.config.identity import identity_of_training
-    from xlate.report.identity import differing_keys, identity_hash, plain
-    from xlate.report.run_directory import MARK, RunDirectory
+    from xlate.report.run_directory import MARK, RunDirectory, differing_keys, identity_hash, plain
 
     if config.run:
         return Path(config.run)

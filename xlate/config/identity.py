@@ -13,8 +13,7 @@ from xlate.arrays.stored import values_sha256
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import SourceConfig
-from xlate.report.identity import VOLATILE
-from xlate.report.run_directory import MARK
+from xlate.report.run_directory import MARK, VOLATILE
 from xlate.scoring.weights import WEIGHTS_FILE
 
 # An imported system has a model of its own; its mark says what that was made of.

@@ -14,8 +14,7 @@ from omegaconf._utils import get_yaml_loader
 from xlate.config.schema import TrainConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
-from xlate.report.identity import flat
-from xlate.report.run_directory import CONFIG_FILE
+from xlate.report.run_directory import CONFIG_FILE, flat
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
 

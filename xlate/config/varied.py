@@ -9,7 +9,7 @@ from typing import Any
 
 from xlate.config.choices import defaults_at
 from xlate.config.schema import TrainConfig
-from xlate.report.identity import ABSENT, flat
+from xlate.report.run_directory import ABSENT, flat
 
 # What every run is told apart by.
 ALWAYS = ("model.name", "loss.name", "seed")

@@ -26,9 +26,8 @@ from xlate.jobs.translate import Translator
 from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.html_page import lines_html, marked, page, picture_html, said, table_html
-from xlate.report.identity import flat
-from xlate.report.pictures import encoded, quiet_style, reordering_picture
-from xlate.report.plots import drawn, plot_runs
+from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reordering_picture
+from xlate.report.run_directory import flat
 from xlate.report.runs import Run, Setting, collect_runs, of_common_seeds
 from xlate.report.tables import Column, SweepTable, Table, sweep_table
 from xlate.text.lines import atomic_write, read_lines

@@ -11,8 +11,7 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.report.identity import differing_keys
-from xlate.report.run_directory import CONFIG_FILE
+from xlate.report.run_directory import CONFIG_FILE, differing_keys
 from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
 
 MADE_WITH = "made_with"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.report.identity import flat
-from xlate.report.run_directory import MARK, RunDirectory
+from xlate.report.run_directory import MARK, RunDirectory, flat
 
 # The identity of a work directory is not a setting that anyone chose.
 CHOSEN = re.compile(r"^(?!.*_identity$)")
@@ -236,6 +235,11 @@ class Setting:
         """A figure of the runs that have it; None when none has."""
         values = [value for run in self.runs if (value := run.figure(key)) is not None]
         return Spread.of(values) if values else None
+
+    def around(self, key: str, several: bool) -> float | None:
+        """What stands behind ± of a figure: the deviation where settings have several seeds, else half the interval."""
+        spread = self.figure(key)
+        return (spread and spread.deviation) if several else self.first.figure(f"{key}_interval")
 
 
 def by_setting(runs: Sequence[Run]) -> list[Setting]:

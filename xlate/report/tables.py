@@ -342,18 +342,14 @@ def _figures(
     settings: Sequence[Setting], key: str, heading: str, digits: int, better: int, several: bool
 ) -> Column | None:
     values: list[float | None] = []
-    around: list[float | None] = []
     for setting in settings:
         spread = setting.figure(key)
         unfinished = setting.first.summary is None and key in TAGS
         latest = setting.first.last(TAGS[key]) if unfinished else None
         values.append(latest if spread is None else spread.mean)
-        if not several:
-            around.append(setting.first.figure(f"{key}_interval"))
-        else:
-            around.append(spread.deviation if spread is not None and better else None)
     if all(value is None for value in values):
         return None
+    around = [setting.around(key, several) if better or not several else None for setting in settings]
     return Column(heading, values, digits, around if any(value is not None for value in around) else None, better)
 
 

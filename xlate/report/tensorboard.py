@@ -182,21 +182,15 @@ class TensorBoardReporter:
         """Opens the writer if it is not open; `step` and `tag` are those of the first figure."""
         _silence_writers()
         self.records.repair()
-        scalars = [record for record in self.records.read() if "tag" in record]
-        if not scalars:
-            return SummaryWriter(str(self.path))
+        records = self.records.read()
         first: dict[str, float | None] = {}
-        values = [(record["tag"], _as_drawn(record["value"])) for record in scalars]
+        values = [(record["tag"], _as_drawn(record["value"])) for record in records if "tag" in record]
+        if not values:
+            return SummaryWriter(str(self.path))
         # Only a tag with two different values has a curve.
-        drawn = {tag for tag, value in values if first.setdefault(tag, value) != value}
-        again = next(
-            (
-                n
-                for n, r in enumerate(self.records.read())
-                if tag is not None and r.get("tag") == tag and r["step"] == step
-            ),
-            math.inf,
-        )
+        drawn = {name for name, value in values if first.setdefault(name, value) != value}
+        same = (n for n, r in enumerate(records) if tag is not None and (r.get("tag"), r.get("step")) == (tag, step))
+        again = next(same, math.inf)
         self.records.keep(lambda n, record: n < again and ("tag" not in record or record["step"] <= step))
         if tag is None:
             return self._going_on(drawn, step + 1)

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from xlate.memory import peak_megabytes
-from xlate.report.identity import flat
-from xlate.report.run_directory import RunDirectory
+from xlate.report.run_directory import RunDirectory, flat
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.train.checkpoint import Checkpoint
