@@ -40,7 +40,7 @@ from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports import search_of
 from xlate.jobs.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
-from xlate.jobs.run_text import PreparedText, TextSettings
+from xlate.jobs.run_text import PreparedText
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column
@@ -68,7 +68,7 @@ from xlate.work.directory import load_copies, load_documents, load_factor, save_
 from xlate.work.settings import LmConfig
 from xlate.work.stages import read_stage, run_stage
 
-RAW = TextSettings("de", "en", True, "lower", True, False)
+RAW = PreparedText("de", "en", True, "lower", True, False)
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ READERS = [
     Reader("load_copies", lambda folder: save_copies(folder, np.array([0, 1, 0, 3])), lambda f: load_copies(f), 0.5),
     Reader("Vocabulary.load", text("<unk>\n<s>\n</s>\nthe\nhouse\n"), of(Vocabulary.load)),
     Reader("Truecaser.of_moses", text("NASA (3/4) nasa (1)\nthe (9)\n"), of(Truecaser.of_moses)),
-    Reader("PreparedText.load", lambda f: PreparedText(RAW).save(f), lambda f: PreparedText.load(f), 0.5),
+    Reader("PreparedText.load", lambda f: RAW.save(f), lambda f: PreparedText.load(f), 0.5),
     Reader("Truecaser.load", text("NASA\niPod\n\u0130stanbul\n"), of(Truecaser.load)),
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tests.models.test_every_system import SYSTEMS
 from xlate.jobs import evaluate
-from xlate.jobs.inspect.fired import full_explanation
+from xlate.jobs.inspect.features import full_explanation
 from xlate.jobs.run_text import TokenizedText
 from xlate.jobs.translate import Translator
 

@@ -60,11 +60,18 @@ def test_equal_runs_have_equal_bytes(archive: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again.tar").read_bytes() == archive.read_bytes()
 
 
-@pytest.mark.parametrize("part", [0, 1, 300, 512, 1500, 4000, 11000])
+@pytest.mark.parametrize("part", [0, 300, 1500, 11000])
 def test_cut_off(archive: Path, tmp_path: Path, part: int) -> None:
     archive.write_bytes(archive.read_bytes()[:part])
     (tmp_path / "out").mkdir()
     with pytest.raises(InputError, match=r"packed run(?s:.*)copy the packed run again"):
+        extract(archive, tmp_path / "out")
+
+
+def test_a_file_is_missing(archive: Path, tmp_path: Path) -> None:
+    members(archive, but="config.yaml")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InputError, match=r"no config\.yaml"):
         extract(archive, tmp_path / "out")
 
 
@@ -116,21 +123,8 @@ def test_nothing_but_what_it_names_is_written(archive: Path, tmp_path: Path, mor
     with pytest.raises(InputError, match="each once"):
         extract(archive, tmp_path / "out")
     assert set(tmp_path.iterdir()) == before
-    assert {path.name for path in (tmp_path / "out").rglob("*")} <= {
-        "demo",
-        "work",
-        "lm",
-        "slots.npy",
-        "config.yaml",
-        MARK,
-    }
-
-
-def test_a_file_is_missing(archive: Path, tmp_path: Path) -> None:
-    members(archive, but="config.yaml")
-    (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match=r"no config\.yaml"):
-        extract(archive, tmp_path / "out")
+    named = {"demo", "work", "lm", "slots.npy", "config.yaml", MARK}
+    assert {path.name for path in (tmp_path / "out").rglob("*")} <= named
 
 
 def foreign_tar(path: Path) -> None:
@@ -160,22 +154,16 @@ def test_a_damaged_folder(tmp_path: Path) -> None:
     mark.write_text(mark.read_text().replace("the house", "the horse"))
     with pytest.raises(InputError, match="damaged"):
         read_pack(tmp_path / "run")
-    packed(tmp_path / "other")
-    (tmp_path / "other" / "config.yaml").write_text("")
-    with pytest.raises(InputError, match=r"config\.yaml(?s:.*)0 bytes(?s:.*)8 bytes"):
-        read_pack(tmp_path / "other")
-
-
-def test_what_the_files_of_a_folder_hold_is_looked_at(tmp_path: Path) -> None:
-    packed(tmp_path / "run")
-    slots = tmp_path / "run" / "work" / "lm" / "slots.npy"
-    slots.write_bytes(slots.read_bytes()[:-1] + b"x")
-    with pytest.raises(InputError, match=r"slots\.npy: a damaged packed run(?s:.*)SHA-256"):
-        unpacked(tmp_path / "run")
-    packed(tmp_path / "short")
-    (tmp_path / "short" / "work" / "lm" / "slots.npy").unlink()
-    with pytest.raises(InputError, match=r"slots\.npy: not the whole packed run(?s:.*)no such file"):
-        unpacked(tmp_path / "short")
+    for name, content, words in (
+        ("empty", b"", "not the whole packed run(?s:.*)0 bytes(?s:.*)8 bytes"),
+        ("changed", b"seed: 2\n", "a damaged packed run(?s:.*)SHA-256"),
+        ("gone", None, "not the whole packed run(?s:.*)no such file"),
+    ):
+        packed(tmp_path / name)
+        file = tmp_path / name / "config.yaml"
+        file.unlink() if content is None else file.write_bytes(content)
+        with pytest.raises(InputError, match=rf"config\.yaml: {words}"):
+            unpacked(tmp_path / name)
 
 
 @pytest.mark.parametrize("link", ["more", "work/lm/more", "work/more"])
@@ -201,9 +189,7 @@ def test_a_folder_that_a_run_was_unpacked_into(archive: Path, tmp_path: Path) ->
     packed(tmp_path / "outer" / "inner")
     packed(tmp_path / "outer")
     assert unpacked(tmp_path / "outer") == tmp_path / "outer"
-
-
-def test_a_run_that_is_no_file_stays_where_it_is(tmp_path: Path) -> None:
+    # What is no packed run stays where it is.
     assert unpacked(tmp_path) == tmp_path
     assert unpacked(tmp_path / "missing") == tmp_path / "missing"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.jobs.inspect.fired import full_explanation
+from xlate.jobs.inspect.features import full_explanation
 from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.orientation import LEFT
 from xlate.metrics.score import evaluate

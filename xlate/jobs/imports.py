@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from xlate.formats.grammars.grammar import normal_form, words_of
 from xlate.formats.grammars.moses import is_hierarchical
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
-from xlate.jobs.run_text import PreparedText, TextSettings, TextSides, TokenizedText
+from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.systems.grammar import KIND, open_grammar
 from xlate.jobs.systems.kind import Asked
@@ -71,9 +71,10 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)
     case = case or ("keep" if capitals else "lower")
     tokenize = config.tokenize and config.pair is not None
-    settings = TextSettings(source_language, target_language, tokenize, case, escape and tokenize, dashes and tokenize)
     files = dict(zip(SIDES, config.truecase, strict=True)) if case == "true" else {}
-    return PreparedText(settings, {side: Truecaser.of_moses(file) for side, file in files.items()})
+    casers = {side: Truecaser.of_moses(file) for side, file in files.items()}
+    languages, marks = (source_language, target_language), (escape and tokenize, dashes and tokenize)
+    return PreparedText(*languages, tokenize, case, *marks, casers)
 
 
 def say_text(text: TextSides, config: ImportConfig) -> None:
@@ -87,9 +88,9 @@ def say_text(text: TextSides, config: ImportConfig) -> None:
         "lower": " (the system's words have no capitals; else case=keep)",
         "keep": " (the system's words have capitals; truecase=[SOURCE,TARGET] names the models of a truecased one)",
     }
-    assumed = "" if config.case is not None else found.get(text.settings.case, "")
-    gives = f"plain {text.settings.target_language} text" if text.settings.tokenize else "tokens"
-    log.info("the run takes %s%s, and gives %s", text.settings, assumed, gives)
+    assumed = "" if config.case is not None else found.get(text.case, "")
+    gives = f"plain {text.target_language} text" if text.tokenize else "tokens"
+    log.info("the run takes %s%s, and gives %s", text, assumed, gives)
 
 
 def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
@@ -106,53 +107,36 @@ def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
     return capitals, escape, dashes
 
 
-@dataclass(frozen=True)
-class ImportedSystem:
-    """A system that was read whole, before anything of its run is written.
+def _write_run(
+    config: ImportConfig,
+    file: str,
+    text: TextSides,
+    model: ModelConfig,
+    decoder: DecoderConfig,
+    weights: Mapping[str, Weights],
+    save: Callable[[Path], None],
+    figures: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Makes the run of a system that was read whole, and returns its figures.
 
-    Attributes:
-        file: its configuration as it came.
-        model: what it is here.
-        decoder: its search settings.
-        set_name: what its weights are called in their file.
-        weights: all of them.
-        text: how lines become what it translates.
-        save: writes what else it consists of into the folder of the run.
-        figures: what is told of it.
+    `file` is the system's configuration as it came, and `save` writes what else it consists of into the run's folder.
     """
-
-    file: str
-    model: ModelConfig
-    decoder: DecoderConfig
-    set_name: str
-    weights: Weights
-    text: TextSides
-    save: Callable[[Path], None]
-    figures: Mapping[str, Any]
-
-    def write_run(self, config: ImportConfig) -> dict[str, Any]:
-        """Makes the run and returns its figures.
-
-        Raises:
-            InputError: the folder holds something else.
-        """
-        trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
-        trained = replace(trained, model=self.model, decoder=self.decoder)
-        identity: dict[str, Any] = {"imported": self.file, "ini": file_hash(self.file)}
-        if config.filter is not None:
-            identity["filter"] = file_hash(config.filter)
-        if isinstance(self.text, PreparedText):
-            identity["text"] = self.text.identity
-        run = RunDirectory.create(config.out, to_yaml(trained), identity)
-        self.save(run.path)
-        if isinstance(self.text, PreparedText):
-            self.text.save(run.path)
-        metadata = {"imported": self.file, **made_with(self.model)}
-        save_weights(run.path / WEIGHTS_FILE, {self.set_name: self.weights}, metadata=metadata)
-        figures = {"run": str(run.path), **self.figures}
-        run.write_summary({"finished": True, **figures})
-        say_text(self.text, config)
-        return figures
+    trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
+    trained = replace(trained, model=model, decoder=decoder)
+    identity: dict[str, Any] = {"imported": file, "ini": file_hash(file)}
+    if config.filter is not None:
+        identity["filter"] = file_hash(config.filter)
+    if isinstance(text, PreparedText):
+        identity["text"] = text.identity
+    run = RunDirectory.create(config.out, to_yaml(trained), identity)
+    save(run.path)
+    if isinstance(text, PreparedText):
+        text.save(run.path)
+    save_weights(run.path / WEIGHTS_FILE, weights, metadata={"imported": file, **made_with(model)})
+    figures = {"run": str(run.path), **figures}
+    run.write_summary({"finished": True, **figures})
+    say_text(text, config)
+    return figures
 
 
 LM_FILE = "lm.arpa.gz"
@@ -160,12 +144,8 @@ LM_FILE = "lm.arpa.gz"
 ALGORITHMS = {0: "stack", 1: "cube"}
 
 
-def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
-    """The system of a moses.ini, or with `filter` those of its phrases that a text needs.
-
-    Raises:
-        InputError: whatever reading the system's files raises.
-    """
+def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
+    """The system of a moses.ini, or with `filter` those of its phrases that a text needs."""
     given = with_settings(PhraseDecoderConfig(), config.decoder, "decoder")
     ini = read_moses_ini(file)
     search, text = search_of(ini, given), imported_text(config, _sources(ini))
@@ -187,21 +167,14 @@ def phrase_system(config: ImportConfig, file: str) -> ImportedSystem:
         save_phrase_model(run / MODEL, model)
         copy_packed(ini.file(ini.find("KENLM", "SRILM", "IRSTLM")), run / LM_FILE)  # type: ignore[arg-type]
 
-    return ImportedSystem(
-        file=file,
-        model=PhraseModelConfig(reordering=reordering),
-        decoder=search,
-        set_name=SET,
-        weights=Weights(weights_D, np.zeros(0), model.columns),
-        save=save,
-        text=text,
-        figures={
-            "pairs": len(model.table),
-            "source_phrases": len(model.table.source_phrases),
-            "lm_order": model.lm.order,
-            "reordering": reordering,
-        },
-    )
+    figures = {
+        "pairs": len(model.table),
+        "source_phrases": len(model.table.source_phrases),
+        "lm_order": model.lm.order,
+        "reordering": reordering,
+    }
+    weights = {SET: Weights(weights_D, np.zeros(0), model.columns)}
+    return _write_run(config, file, text, PhraseModelConfig(reordering=reordering), search, weights, save, figures)
 
 
 def _sources(ini: MosesIni) -> Iterator[str]:
@@ -266,7 +239,7 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
                 expected="moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
             )
         if config.moses is not None and not is_hierarchical(read_moses_ini(config.moses)):
-            return phrase_system(config, config.moses).write_run(config)
+            return _import_phrases(config, config.moses)
         path = Path(config.moses or config.grammar or "")
         if config.moses is None and path.suffix not in GRAMMAR_SUFFIXES:
             raise InputError(
@@ -276,10 +249,10 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
                 expected=f"a name in {' or '.join(GRAMMAR_SUFFIXES)}, such as joshua.config, cdec.ini or moses.ini",
                 remedy="moses=FILE takes a moses.ini of any name",
             )
-        return _grammar_system(config, str(path)).write_run(config)
+        return _import_grammar(config, str(path))
 
 
-def _grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
+def _import_grammar(config: ImportConfig, file: str) -> dict[str, Any]:
     """A whole grammar of Joshua, cdec or Moses, or with `filter` those of its rules that a text needs."""
     settings = with_settings(GrammarDecoderConfig(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder, Asked())
@@ -295,13 +268,8 @@ def _grammar_system(config: ImportConfig, file: str) -> ImportedSystem:
         "decoder": settings.algorithm,
         "normal_form": normal_form(grammar.scfg, grammar.copy_label)[0],
     }
-    return ImportedSystem(
-        file=file,
-        model=GrammarModelConfig(),
-        decoder=settings,
-        set_name=KIND,
-        weights=system.weights,
-        text=text,
-        save=lambda run: save_grammar(run / MODEL_FOLDER, grammar, model),
-        figures=figures,
-    )
+
+    def save(run: Path) -> None:
+        save_grammar(run / MODEL_FOLDER, grammar, model)
+
+    return _write_run(config, file, text, GrammarModelConfig(), settings, {KIND: system.weights}, save, figures)

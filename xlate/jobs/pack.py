@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -35,7 +34,7 @@ from xlate.jobs.pack_format import (
     write_archive,
     write_pack,
 )
-from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs
+from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
 from xlate.jobs.translate import Translator
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
@@ -86,23 +85,13 @@ def _begin_to_listen() -> None:
 TEXTS = {"corpus/train.source.gz": "source", "corpus/train.target.gz": "target"}
 
 
-@dataclass(frozen=True)
-class Part:
-    """A folder that a run stands on.
+class Parts:
+    """All that a run stands on, directly or through other runs: folders, and files of word classes.
 
     Attributes:
-        folder: where it lies.
-        name: its place in the pack, `.` for the run itself.
-        places: of a run, the parts and files of classes that it refers to, by what `run_places` calls them.
+        names: the place of each folder and file in the pack, `.` for the run itself.
+        places: of each run the places of what it refers to, by what `run_places` calls that.
     """
-
-    folder: Path
-    name: PurePosixPath
-    places: dict[str, Any] = field(default_factory=dict)
-
-
-class Parts:
-    """All folders and files of classes that a run stands on, directly or through other runs."""
 
     def __init__(self, run: Path, work: str | None = None) -> None:
         """Finds them; `work` is the work directory, if the user has named it.
@@ -110,68 +99,56 @@ class Parts:
         Raises:
             InputError: as `located_config`.
         """
-        self.parts: dict[Path, Part] = {}
-        self.classes: dict[Path, PurePosixPath] = {}
+        self.names: dict[Path, PurePosixPath] = {}
+        self.places: dict[Path, dict[str, Any]] = {}
         self._add_run(run, PurePosixPath("."), work)
-
-    @property
-    def tops(self) -> list[Path]:
-        """All folders and files of classes."""
-        return [*self.parts, *self.classes]
 
     def copy(self, opened: Sequence[Path], into: Path) -> None:
         """Copies the files that were opened, with all that belongs to the same arrays, and says where parts lie."""
         used: set[PurePosixPath] = set()
         for path in sorted(set(_whole(opened))):
-            if path in self.classes:
-                name = self.classes[path]
-                used.add(name)
-            else:
-                # The innermost part that it is in.
-                part = max(
-                    (p for p in self.parts.values() if p.folder in path.parents), key=lambda p: len(p.folder.parts)
-                )
-                used.add(part.name)
-                below = path.relative_to(part.folder).as_posix()
-                name = part.name / below
-                if below in TEXTS:
-                    keep_word_counts(WorkDirectory(part.folder), TEXTS[below], into / name.parent.parent)
-                    continue
-            target = into / name
+            # A file of classes is its own, others are of the innermost folder that they are in.
+            top = next(part for part in (path, *path.parents) if part in self.names)
+            used.add(self.names[top])
+            below = path.relative_to(top).as_posix()
+            target = into / self.names[top] / below
+            if below in TEXTS:
+                keep_word_counts(WorkDirectory(top), TEXTS[below], target.parent.parent)
+                continue
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        for part in self.parts.values():
+        for run, places in self.places.items():
             # Only a run says where other things lie, as paths from its own folder; what is not packed has none.
-            if part.name in used and part.places:
-                classes = part.places.pop(WORDS)
-                places, words = (
-                    {name: os.path.relpath(place, part.name) for name, place in held.items() if place in used}
-                    for held in (part.places, classes)
+            if self.names[run] in used:
+                classes = places.pop(WORDS)
+                packed, words = (
+                    {name: os.path.relpath(place, self.names[run]) for name, place in held.items() if place in used}
+                    for held in (places, classes)
                 )
-                write_json(into / part.name / PLACES, {**places, WORDS: words})
+                write_json(into / self.names[run] / PLACES, {**packed, WORDS: words})
 
     def _add_run(self, run: Path, name: PurePosixPath, work: str | None) -> PurePosixPath:
         folder = run.resolve()
-        if folder in self.parts:
-            return self.parts[folder].name
+        if folder in self.names:
+            return self.names[folder]
         stored, config = config_of_run(run), located_config(run, work=work)
-        part = self.parts[folder] = Part(folder, name)
+        self.names[folder] = name
+        places: dict[str, Any] = {}
+        self.places[folder] = places
         if config.work:
-            work_folder = Path(config.work).resolve()
-            part.places[WORK] = self.parts.setdefault(work_folder, Part(work_folder, self._free(WORK))).name
-        words: dict[str, PurePosixPath] = {}
+            places[WORK] = self.names.setdefault(Path(config.work).resolve(), self._free(WORK))
+        places[WORDS] = {}
         for called, path in zip(_class_files(stored.model), _class_files(config.model), strict=True):
             file = Path(path).resolve()
-            number = len(self.classes) + 1
-            words[called] = self.classes.setdefault(file, PurePosixPath("classes") / str(number) / file.name)
-        part.places[WORDS] = words
+            number = 1 + sum(name.parts[:1] == ("classes",) for name in self.names.values())
+            places[WORDS][called] = self.names.setdefault(file, PurePosixPath("classes") / str(number) / file.name)
         for kind, other in named_runs(config).items():
             if Path(other).is_dir():
-                part.places[kind] = self._add_run(Path(other), self._free(kind), None)
+                places[kind] = self._add_run(Path(other), self._free(kind), None)
         return name
 
     def _free(self, kind: str) -> PurePosixPath:
-        taken = {part.name for part in self.parts.values()}
+        taken = set(self.names.values())
         names = [kind, *(f"{kind}{number}" for number in range(2, len(taken) + 3))]
         return next(PurePosixPath(name) for name in names if PurePosixPath(name) not in taken)
 
@@ -189,8 +166,7 @@ def _whole(opened: Sequence[Path]) -> Iterator[Path]:
 
 def _class_files(model: ModelConfig) -> list[str]:
     """The files of classes among the kinds of words of a model's settings."""
-    settings = [model, model.sparse, model.structure]
-    kinds = [kind for held in settings if held is not None for kind in vars(held).get("words", [])]
+    kinds = [kind for settings in settings_with_words(model) for kind in settings.words]
     return [file for kind in kinds if "," in kind for file in kind.split(",")]
 
 
@@ -239,7 +215,7 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
     elif isinstance(text, WorkDirectory) and text.has_split("dev"):
         lines = text.source_lines("dev")
     parts = Parts(run, None if is_pack(run) else config.work)
-    with opened_files(parts.tops) as opened:
+    with opened_files(list(parts.names)) as opened:
         translator = Translator.of_run(config_of_run(run), run, given=config.work)
         sentences = [Sentence(line, *translator.scored(line)) for line in _chosen(run, translator, lines)]
         _use_all(translator, sentences)
@@ -251,7 +227,8 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
         _use_all(alone, sentences)
     # It opens no file of those it was packed from, and nothing of any other run.
     outside = [path for path in opened if aside not in path.parents]
-    strays = [path for path in outside if path.name in MARKS or any(top in (path, *path.parents) for top in parts.tops)]
+    ours = {path for path in outside if any(top in (path, *path.parents) for top in parts.names)}
+    strays = ours.union(path for path in outside if path.name in MARKS)
     if strays:
         names = ", ".join(map(str, sorted(strays)[:3]))
         raise RuntimeError(f"the packed run looks at files outside of itself: {names}")

@@ -18,10 +18,9 @@ from xlate.config.schema import ReportConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.evaluate import most_reordered
-from xlate.jobs.inspect.fired import full_explanation
+from xlate.jobs.inspect.features import full_explanation, learned_features
 from xlate.jobs.inspect.job import InspectedRun
-from xlate.jobs.inspect.weights import learned_features
-from xlate.jobs.score import work_of_run
+from xlate.jobs.score import read_output, references_for, work_of_run
 from xlate.jobs.translate import Translator
 from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
@@ -30,8 +29,7 @@ from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reorde
 from xlate.report.run_directory import flat
 from xlate.report.runs import Run, Setting, collect_runs, of_common_seeds
 from xlate.report.tables import Column, SweepTable, Table, sweep_table
-from xlate.text.lines import atomic_write, read_lines
-from xlate.text.opening import plain_file
+from xlate.text.lines import atomic_write
 
 log = logging.getLogger(__name__)
 
@@ -147,10 +145,10 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
 
     def statistics(run: Run) -> dict[str, Stats]:
         if run.path not in known:
-            work, lines = work_of_run(run.path), read_lines(plain_file(run.path / f"{split}.out"))
-            assert work is not None
-            references = [stream[: len(lines)] for stream in work.references(split)]
-            known[run.path] = sentence_statistics(lines, references, lowercase=work.lowercased, measures=["bleu"])
+            output = read_output(run.path, split)
+            assert output.work is not None
+            references, lowercase = references_for([output], [], split), output.work.lowercased
+            known[run.path] = sentence_statistics(output.lines, references, lowercase=lowercase, measures=["bleu"])
         return known[run.path]
 
     try:
@@ -189,9 +187,9 @@ def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
     work = held[0][1].settings.get("work")
     held = [pair for pair in held if pair[1].settings.get("work") == work]
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
-    directory = work_of_run(held[0][1].path)
+    read = [read_output(run.path, split) for _, run in shown]
+    directory, outputs = read[0].work, [output.lines for output in read]
     assert directory is not None
-    outputs = [read_lines(plain_file(run.path / f"{split}.out")) for _, run in shown]
     sources, references = directory.source_lines(split), directory.references(split)
     parts = [
         said(

@@ -8,13 +8,13 @@ of it lies.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
+from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -25,7 +25,6 @@ from xlate.text.json_files import read_json
 from xlate.work.directory import STAGES
 from xlate.work.stages import MARK, read_stage
 
-T = TypeVar("T")
 # The file of a packed run: paths from its folder, by what its configuration calls them.
 PLACES = "places.json"
 WORK, WORDS = "work", "words"
@@ -68,8 +67,9 @@ def located(
     Raises:
         InputError: the work directory is not found, or one is named for a run that has none.
     """
-    config = replace(with_located_words(run, config), work=_work(run, config.work, identity, near, work))
-    return _with_runs(run, config)
+    found = with_located_words(run, config)
+    found.work = _work(run, config.work, identity, near, work)
+    return _with_runs(run, found)
 
 
 def located_runs(run: Path) -> TrainConfig:
@@ -89,21 +89,19 @@ def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
     """A run's configuration with the paths at which its files of word classes lie, which stand among the kinds of
     words.
     """
-    placed, model = places_of(run).get(WORDS, {}), copy(config.model)
-
-    def kinds(words: list[str]) -> list[str]:
-        return [",".join(map(file, kind.split(","))) if "," in kind else kind for kind in words]
+    placed, config = places_of(run).get(WORDS, {}), deepcopy(config)
 
     def file(stored: str) -> str:
         return _placed(run, placed, stored) or _found(run, stored, os.path.isfile)
 
-    if model.sparse is not None:
-        model.sparse = replace(model.sparse, words=kinds(model.sparse.words))
-    if model.structure is not None:
-        model.structure = replace(model.structure, words=kinds(model.structure.words))
-    if "words" in vars(model):
-        model.words = kinds(model.words)
-    return replace(config, model=model)
+    for settings in settings_with_words(config.model):
+        settings.words = [",".join(map(file, kind.split(","))) if "," in kind else kind for kind in settings.words]
+    return config
+
+
+def settings_with_words(model: ModelConfig) -> list[Any]:
+    """Those of a model's settings that name kinds of words, among which files of word classes may stand."""
+    return [held for held in (model, model.sparse, model.structure) if held is not None and "words" in vars(held)]
 
 
 def places_of(run: Path) -> dict[str, Any]:
@@ -133,18 +131,13 @@ def _pack_of(run: Path) -> Path | None:
 
 
 def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
-    """The configuration with the paths of the runs that it names, as they were stored where they are not found."""
+    """The configuration, now with the paths of the runs that it names; they stay as stored where they are not found."""
     places = places_of(run)
     for name, stored in named_runs(config).items():
+        *above, key = RUNS[name]
         path = _placed(run, places, name) or _found(run, stored, lambda path: (Path(path) / CONFIG_FILE).is_file())
-        config = _with(config, RUNS[name], path)
+        setattr(reduce(getattr, above, cast(Any, config)), key, path)
     return config
-
-
-def _with(settings: T, keys: Sequence[str], value: str) -> T:
-    """Settings of settings with another value of a key."""
-    key, *below = keys
-    return replace(settings, **{key: _with(getattr(settings, key), below, value) if below else value})  # type: ignore[type-var]
 
 
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:

@@ -7,14 +7,14 @@ text, with settings that are kept in the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.jobs.run_places import located_runs
-from xlate.text.json_files import read_json, write_json
+from xlate.text.json_files import Fields, read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser
 from xlate.work.corpus_files import SIDES
@@ -34,15 +34,23 @@ class TokenizedText:
         return " ".join(tokens)
 
 
+# What is kept of how raw text is prepared.
+KEPT: Fields = {
+    **dict.fromkeys(("source_language", "target_language", "case"), str),
+    **dict.fromkeys(("tokenize", "escape", "dashes"), bool),
+}
+
+
 @dataclass(frozen=True)
-class TextSettings:
-    """How raw text is prepared for an imported system.
+class PreparedText:
+    """Raw text on both sides of an imported system.
 
     Attributes:
         source_language, target_language: whose rules are used for tokens; tokenize: false leaves what is between
             blanks.
         case: `lower`, `keep`, or `true`, by the files `truecase.source` and `truecase.target`.
         escape: whether `'` and the like are written `&apos;`. dashes: whether `-` within a word is a token, `@-@`.
+        casers: those of the sides where text is truecased.
     """
 
     source_language: str
@@ -51,6 +59,7 @@ class TextSettings:
     case: str
     escape: bool
     dashes: bool
+    casers: Mapping[str, Truecaser] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """In words, for people: what is taken."""
@@ -58,14 +67,6 @@ class TextSettings:
         tokens = f"raw {self.source_language} text, tokenised by Moses's rules" if self.tokenize else "tokens"
         marks = ["with &apos; and the like"] * self.escape + [f"with {DASH} in words"] * self.dashes
         return ", ".join([tokens, *marks, ways[self.case]])
-
-
-@dataclass(frozen=True)
-class PreparedText:
-    """Raw text on both sides of an imported system; `casers` are those of the sides where text is truecased."""
-
-    settings: TextSettings
-    casers: Mapping[str, Truecaser] = field(default_factory=dict)
 
     def source_tokens(self, line: str) -> list[str]:
         """The tokens of a source line, as the system knows them."""
@@ -83,12 +84,13 @@ class PreparedText:
         """Keeps it in the folder of a run."""
         for side, caser in self.casers.items():
             caser.save(run / f"truecase.{side}")
-        write_json(run / SETTINGS, asdict(self.settings))
+        write_json(run / SETTINGS, {name: getattr(self, name) for name in KEPT})
 
     @property
     def identity(self) -> dict[str, Any]:
         """What makes it this one and no other."""
-        return {**asdict(self.settings), "casers": {side: caser.words for side, caser in self.casers.items()}}
+        casers = {side: caser.words for side, caser in self.casers.items()}
+        return {**{name: getattr(self, name) for name in KEPT}, "casers": casers}
 
     @classmethod
     def load(cls, run: Path) -> PreparedText:
@@ -97,23 +99,18 @@ class PreparedText:
         Raises:
             InputError: it is damaged.
         """
-        kinds = {name: str if kind == "str" else bool for name, kind in TextSettings.__annotations__.items()}
-        held = read_json(run / SETTINGS, "how text is prepared", "import the system again", kinds)
-        settings = TextSettings(**{name: held[name] for name in kinds})
-        sides = SIDES if settings.case == "true" else ()
-        return cls(settings, {side: Truecaser.load(run / f"truecase.{side}") for side in sides})
+        held = read_json(run / SETTINGS, "how text is prepared", "import the system again", KEPT)
+        sides = SIDES if held["case"] == "true" else ()
+        casers = {side: Truecaser.load(run / f"truecase.{side}") for side in sides}
+        return cls(**{name: held[name] for name in KEPT}, casers=casers)
 
     @cached_property
     def _sides(self) -> dict[str, PreparedSide]:
-        s = self.settings
-        languages = dict(zip(SIDES, (s.source_language, s.target_language), strict=True))
+        how = {"tokenize": self.tokenize, "escape": self.escape, "dashes": self.dashes}
+        languages = zip(SIDES, (self.source_language, self.target_language), strict=True)
         return {
-            side: PreparedSide(
-                Preprocessor(language, tokenize=s.tokenize, escape=s.escape, dashes=s.dashes),
-                s.case,
-                self.casers.get(side),
-            )
-            for side, language in languages.items()
+            side: PreparedSide(Preprocessor(language, **how), self.case, self.casers.get(side))
+            for side, language in languages
         }
 
 

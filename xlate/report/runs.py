@@ -239,7 +239,7 @@ class Setting:
     def around(self, key: str, several: bool) -> float | None:
         """What stands behind ± of a figure: the deviation where settings have several seeds, else half the interval."""
         spread = self.figure(key)
-        return (spread and spread.deviation) if several else self.first.figure(f"{key}_interval")
+        return (None if spread is None else spread.deviation) if several else self.first.figure(f"{key}_interval")
 
 
 def by_setting(runs: Sequence[Run]) -> list[Setting]:

@@ -16,7 +16,7 @@ from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.context.context_stores import factors_of_text
-from xlate.jobs.inspect.fired import MEMBERS
+from xlate.jobs.inspect.features import MEMBERS
 from xlate.jobs.systems.context import classifier
 from xlate.kernels.search.spans import span_rows
 from xlate.models.context.explained import Influences, SpanChange, changes, influences

@@ -18,22 +18,27 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import signature
 from xlate.jobs.context.inspection import inspect_context
-from xlate.jobs.inspect.fired import MEMBERS, Fired, FiredFeatures, StepFeatures, fired_title, phrase_text
-from xlate.jobs.inspect.weights import (
+from xlate.jobs.inspect.features import (
+    MEMBERS,
     MOST_FAMILIES,
+    Fired,
+    FiredFeatures,
     Learned,
+    StepFeatures,
+    by_family,
     decimals,
     families_of,
     family_table,
+    fired_title,
     float_table,
     learned_features,
     new_table,
     of_families,
+    phrase_text,
     print_legend,
     print_table,
     strongest,
     strongest_table,
-    summaries,
 )
 from xlate.jobs.pack_format import unpacked
 from xlate.jobs.run_places import located_config
@@ -293,15 +298,15 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
         if run.weights.features:
             console.print("no sparse feature has a weight", highlight=False)
         return
-    rows = summaries(features)
-    if len(rows) > 1:
-        print_table(family_table(rows), console)
-    which = rows[0].family if len(rows) == 1 else "the largest of all families"
-    counts, above, largest = sum(r.weights for r in rows), sum(r.above_0 for r in rows), max(r.largest for r in rows)
+    families = by_family(features)
+    if len(families) > 1:
+        print_table(family_table(families), console)
+    which = next(iter(families)) if len(families) == 1 else "the largest of all families"
+    above, largest = sum(feature.weight > 0 for feature in features), max(abs(f.weight) for f in features)
     shown = f"{largest:.{decimals([largest])}f}"
-    title = f"{which}: {counts:,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"
+    title = f"{which}: {len(features):,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"
     print_table(strongest_table(title, listed, names), console)
-    print_legend([*names, *(row.family for row in rows[:MOST_FAMILIES])], console)
+    print_legend([*names, *list(families)[:MOST_FAMILIES]], console)
     if run.without_members is not None:
         why = str(run.without_members).splitlines()[0]
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)

@@ -21,8 +21,7 @@ from xlate.config.tune_schema import TUNERS, PenaltyConfig
 from xlate.errors import InputError
 from xlate.features.index import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
-from xlate.jobs.ranking.report import FIRST, ORACLE, RERANKED, Reported, reported
-from xlate.jobs.ranking.scores import KNOWN, NEARLY, SET, SOURCES
+from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
 from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.run_weights import made_with
 from xlate.jobs.train.lists import gone_through, list_settings

@@ -1,10 +1,13 @@
-"""The sparse features that a run gave a weight, what the parts of their names mean, and tables of them."""
+"""The sparse features that a run gave a weight, what their names mean, tables of them, and those that fired."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import floor, log10
 from typing import NamedTuple
 
@@ -13,7 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from xlate.array_types import Floats
 from xlate.errors import InputError
+from xlate.jobs.translate import Translation
+from xlate.models.derivation import Step
+from xlate.models.system import AnyDerivation, AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 
 
@@ -66,29 +73,13 @@ def families_of(weights: WeightsFile) -> list[str]:
     return list(dict.fromkeys(family for stored in weights.features.values() for family, _ in stored.sizes))
 
 
-class FamilySummary(NamedTuple):
-    """How the weights of a family are spread."""
-
-    family: str
-    weights: int
-    above_0: int
-    mass: float
-    largest: float
-
-
-def summaries(features: Sequence[Learned]) -> list[FamilySummary]:
-    """Of each family, those with the largest sum of absolute weights first."""
+def by_family(features: Sequence[Learned]) -> dict[str, Floats]:
+    """The weights of each family, those with the largest sum of absolute weights first."""
     weights: dict[str, list[float]] = {}
     for feature in features:
         weights.setdefault(feature.family, []).append(feature.weight)
-    rows = []
-    for family, values in weights.items():
-        values_A = np.array(values)
-        size_A = np.abs(values_A)
-        rows.append(
-            FamilySummary(family, len(values), int((values_A > 0).sum()), float(size_A.sum()), float(size_A.max()))
-        )
-    return sorted(rows, key=lambda row: -row.mass)
+    arrays = [(family, np.array(values)) for family, values in weights.items()]
+    return dict(sorted(arrays, key=lambda pair: -float(np.abs(pair[1]).sum())))
 
 
 # Behind the name of each part of a family's name, what it says; numbers at the end of a part are left out.
@@ -192,19 +183,18 @@ def float_table(sets: Mapping[str, Weights], of_costs: bool) -> Table:
     return table
 
 
-def family_table(rows: Sequence[FamilySummary]) -> Table:
-    """The families of sparse features, one a line."""
-    count = sum(row.weights for row in rows)
-    title = f"{count:,} weights of sparse features in {len(rows)} families; family=NAME shows one of them"
+def family_table(families: Mapping[str, Floats]) -> Table:
+    """The families of sparse features, one a line; `families` is what `by_family` gives."""
+    shown, all_A = list(families.items()), np.concatenate(list(families.values()))
+    title = f"{len(all_A):,} weights of sparse features in {len(shown)} families; family=NAME shows one of them"
     table = new_table(title, "family", "weights", "above 0", "sum of |weight|", "largest")
-    places = decimals(row.largest for row in rows)
-    shown, rest = [(row.family, row) for row in rows[:MOST_FAMILIES]], rows[MOST_FAMILIES:]
-    if rest:
-        counts, above, masses, most = zip(*(row[1:] for row in rest))
-        shown.append((f"{len(rest)} more", FamilySummary("", sum(counts), sum(above), sum(masses), max(most))))
-    for name, row in shown:
-        largest = f"{row.largest:.{places}f}"
-        table.add_row(escape(name), f"{row.weights:,}", f"{row.above_0:,}", f"{row.mass:.2f}", largest)
+    places = decimals(all_A)
+    if rest := shown[MOST_FAMILIES:]:
+        shown[MOST_FAMILIES:] = [(f"{len(rest)} more", np.concatenate([weights_A for _, weights_A in rest]))]
+    for name, weights_A in shown:
+        size_A = np.abs(weights_A)
+        counts = f"{len(weights_A):,}", f"{(weights_A > 0).sum():,}"
+        table.add_row(escape(name), *counts, f"{size_A.sum():.2f}", f"{size_A.max():.{places}f}")
     return table
 
 
@@ -232,3 +222,110 @@ def print_legend(names: Sequence[str], console: Console) -> None:
         grid.add_row(f"  {part}", words)
     if grid.row_count:
         console.print(grid)
+
+
+# How many words of a class stand behind its number.
+MEMBERS = 4
+
+
+class Fired(NamedTuple):
+    """A feature that fired in a step: its family, its name, its weight, and how often."""
+
+    family: str
+    name: str
+    weight: float
+    times: int
+
+    @property
+    def score(self) -> float:
+        """What it adds to the score."""
+        return self.weight * self.times
+
+    def text(self, places: int) -> str:
+        """Its weight, and how often it fired where that is more than once."""
+        return f"{self.weight:+.{places}f}" + (f" ×{self.times}" if self.times > 1 else "")
+
+
+class StepFeatures(NamedTuple):
+    """The features that fired in a step and have a weight, strongest first, and how many have none."""
+
+    weighted: list[Fired]
+    without_weight: int
+
+
+class FiredFeatures:
+    """Says which features of a system fire; what is the same for all sentences is computed once."""
+
+    def __init__(self, system: AnySystem) -> None:
+        self.system = system
+        self.index = system.features
+        self._weights_F = system.weights.sparse_F
+        ranges = [] if self.index is None else list(self.index.ranges)
+        self._families, self._ends = [name for name, _ in ranges], [ids.stop for _, ids in ranges]
+
+    def of(self, derivation: AnyDerivation) -> list[StepFeatures]:
+        """The features of each step of a derivation, all without features where a system has none."""
+        offsets_N1, ids_A = self.system.step_features(derivation)
+        found = []
+        for start, end in pairwise(offsets_N1.tolist()):
+            counted = Counter(ids_A[start:end].tolist())
+            kept = [feature for feature in counted if self._weights_F[feature]]
+            names = [] if self.index is None else self.index.names(np.array(kept, np.int64), MEMBERS)
+            fired = [
+                Fired(
+                    self._families[bisect_right(self._ends, feature)],
+                    name,
+                    float(self._weights_F[feature]),
+                    counted[feature],
+                )
+                for feature, name in zip(kept, names, strict=True)
+            ]
+            fired.sort(key=lambda one: -abs(one.score))
+            found.append(StepFeatures(fired, len(counted) - len(kept)))
+        return found
+
+
+# How many features stand behind the trace of a translation.
+SHOWN = 5
+
+
+def full_explanation(translation: Translation, top: int = SHOWN) -> str:
+    """The trace of a translation, and behind it the strongest sparse features that fired, where there are any."""
+    system, derivation = translation.system, translation.derivations[0]
+    assert system is not None
+    trace = system.explain(translation.source, derivation)
+    fired = [] if system.features is None else FiredFeatures(system).of(derivation)
+    held = [
+        (phrase_text(translation.source, step), one)
+        for step, found in zip(derivation.steps, fired, strict=False)
+        for one in found.weighted
+    ]
+    if not held:
+        return trace
+    shown = sorted(held, key=lambda pair: -abs(pair[1].score))[:top]
+    places = decimals(one.weight for _, one in held)
+    rows = [(one.text(places), f"{one.name}  in {phrase}") for phrase, one in shown]
+    wide = max(len(weight) for weight, _ in rows)
+    more = "; the strongest:" if len(held) > len(shown) else ":"
+    lines = [f"  {weight:<{wide}}  {words}" for weight, words in rows]
+    return "\n".join([trace, fired_title(fired, places) + more, *lines])
+
+
+def fired_title(fired: Sequence[StepFeatures], places: int) -> str:
+    """How many features fired in the steps of a derivation, and what those with a weight add up to."""
+    total = sum(feature.score for one in fired for feature in one.weighted)
+    count = sum(len(one.weighted) for one in fired)
+    silent = sum(one.without_weight for one in fired)
+    return f"sparse features that fired: {count:,} with a weight, {total:+.{places}f} in all; {silent:,} without"
+
+
+def phrase_text(source: Sequence[str], step: Step) -> str:
+    """The source and the target words of a step."""
+    if step.is_end:
+        return "end of sentence"
+    return f"{source_text(source, step)} → {' '.join(step.target_words)}"
+
+
+def source_text(source: Sequence[str], step: Step) -> str:
+    """The source words of a step, with … for gaps."""
+    return " … ".join(" ".join(source[a:b]) for a, b in step.source_spans)

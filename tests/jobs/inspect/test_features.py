@@ -1,0 +1,204 @@
+"""The features that a run gave a weight, how they are shown, and those that fired in a derivation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tests.models.test_every_system import SENTENCES, SYSTEMS, lcs, structured
+from xlate.errors import InputError
+from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
+from xlate.features.phrase_sparse import PLAIN, REORDERING
+from xlate.features.structure import FAMILIES as STRUCTURE_FAMILIES
+from xlate.jobs.inspect.features import (
+    PARTS,
+    FiredFeatures,
+    Learned,
+    by_family,
+    decimals,
+    families_of,
+    family_table,
+    full_explanation,
+    learned_features,
+    legend,
+    of_families,
+    print_legend,
+    strongest,
+    strongest_table,
+)
+from xlate.jobs.inspect.job import changes_between
+from xlate.jobs.run_text import TokenizedText
+from xlate.jobs.translate import Translator
+from xlate.scoring.weights import Weights, load_weights, save_weights
+
+FAMILIES = ["reordering:source_first:top80", "reordering:pair", "plain:source_first:top80", "WB"]
+
+
+def learned(family: str, weight: float, name: str = "", set_name: str = "phrase") -> Learned:
+    return Learned(set_name, 0, family, name or f"{family}={weight}", weight)
+
+
+ALL = [learned(family, 1.0 + place) for place, family in enumerate(FAMILIES)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (None, [0, 1, 2, 3]),
+        ("reordering", [0, 1]),
+        ("source_first", [0, 2]),
+        ("source_first:top80", [0, 2]),
+        ("plain:source_first:top80", [2]),
+        ("WB", [3]),
+    ],
+)
+def test_families_are_named_by_parts(asked: str | None, expected: list[int]) -> None:
+    assert of_families(ALL, asked, FAMILIES) == [ALL[place] for place in expected]
+
+
+@pytest.mark.parametrize(("asked", "near"), [("source_frist", "source_first"), ("top8", "top80"), ("xyz", None)])
+def test_an_unknown_family_names_the_nearest(asked: str, near: str | None) -> None:
+    with pytest.raises(InputError, match="no such family") as caught:
+        of_families(ALL, asked, FAMILIES)
+    assert caught.value.expected == "reordering, source_first, top80, pair, plain, WB"
+    assert caught.value.remedy == (f"did you mean family={near}?" if near else None)
+    with pytest.raises(InputError, match="no such family") as caught:
+        of_families([], asked, [])
+    assert "no sparse features" in str(caught.value)
+
+
+def test_learned_features_keep_their_ids(tmp_path: Path) -> None:
+    system = structured()
+    index = system.features
+    assert index is not None
+    sparse_F = np.where(np.arange(len(index)) % 3 == 0, 0.0, np.arange(len(index)) / 7)
+    weights = Weights(np.zeros(1), sparse_F, ("float",))
+    save_weights(tmp_path / "weights.safetensors", {"hierarchical": weights}, features={"hierarchical": index})
+    file = load_weights(tmp_path / "weights.safetensors")
+    found = learned_features(file)
+    ids = [feature.feature for feature in found]
+    assert ids == np.flatnonzero(sparse_F).tolist()
+    assert [feature.name for feature in found] == list(index.names(np.array(ids)))
+    assert [feature.weight for feature in found] == sparse_F[ids].tolist()
+    assert set(families_of(file)) == {feature.family for feature in found}
+
+
+def test_families_with_the_largest_weights_stand_first_and_small_weights_are_told_apart() -> None:
+    weights = {"word_pair": (0.00112, -0.00057), "parent_child": (-0.00208,)}
+    features = [learned(family, weight) for family, values in weights.items() for weight in values]
+    families = by_family(features)
+    assert {family: weights_A.tolist() for family, weights_A in families.items()} == {
+        "parent_child": [-0.00208],
+        "word_pair": [0.00112, -0.00057],
+    }
+    console, listed = Console(width=100, record=True), strongest(features, 3)
+    console.print(family_table(families))
+    console.print(strongest_table("strongest", listed, [feature.name for feature in listed]))
+    print_legend(list(families), console)
+    text = console.export_text()
+    assert re.search(r"word_pair +│ +2 │ +1 │ +0\.00 │ +0\.00112", text)
+    for weight in ("+0.00112", "-0.00208", "-0.00057"):
+        assert weight in text
+    assert "an aligned source word of a rule, and one of a rule in a gap of it" in text
+    assert [decimals([w]) for w in (123.4, 0.1, 0.0999, -0.01, 1e-6)] == [3, 3, 4, 4, 8]
+
+
+def test_the_strongest_stand_first_and_signs_apart() -> None:
+    features = [learned("a", weight) for weight in (0.5, -2.0, 3.0, -0.1, 1.0)]
+    assert [feature.weight for feature in strongest(features, 2)] == [3.0, 1.0, -2.0, -0.1]
+    assert [feature.weight for feature in strongest(features[:1], 2)] == [0.5]
+
+
+def test_changes_are_by_set_and_name_largest_first() -> None:
+    here = [learned("a", 1.0, "x"), learned("a", -2.0, "y"), learned("b", 0.5, "z"), learned("b", 7.0, "s")]
+    there = [learned("a", 3.0, "x"), learned("a", -2.5, "y"), learned("b", 4.0, "w"), learned("b", 7.0, "s")]
+    found = changes_between(here, [*there, learned("b", 9.0, "z", "other set")])
+    told = [(change.name, change.word, change.size) for change in found]
+    assert told == [
+        ("z", "gone", -9.0),
+        ("w", "gone", -4.0),
+        ("x", "down", -2.0),
+        ("y", "up", 0.5),
+        ("z", "new", 0.5),
+        ("s", "same", 0.0),
+    ]
+
+
+def test_every_template_and_family_is_explained() -> None:
+    assert {*REORDERING, *PLAIN, *STRUCTURE_FAMILIES, *BLOCK_FAMILIES} <= set(PARTS)
+
+
+def test_only_the_parts_of_a_name_are_looked_at() -> None:
+    for name, parts in (
+        ("reordering:source_first:class50=17{all top},D", ["reordering", "source_first", "class"]),
+        ("word_pair:all,class50(pair,17{insertion})", ["word_pair", "all", "class"]),
+        ("WB:all>top", ["WB"]),
+        ("n=a b", []),
+    ):
+        assert [part for part, _ in legend([name])] == parts
+
+
+def test_features_of_given_lists_are_explained_by_their_own_words() -> None:
+    told = dict(legend(["pair=haus|house", "length=+1", "ngram=a b", "plain:lengths=1,2"]))
+    assert list(told) == ["plain", "lengths", "ngram", "pair", "length"]
+    assert told["pair"] == "a source word and a target word"
+    assert dict(legend(["plain:pair=das haus|the house"]))["pair"] == PARTS["pair"] == "source and target phrase"
+
+
+@pytest.mark.parametrize("name", ["block", "distortion", "phrase sparse", "hierarchical structure"])
+def test_what_fired_adds_up_to_what_the_search_charged(name: str) -> None:
+    system = SYSTEMS[name]().with_search(nbest=5)
+    fired = FiredFeatures(system)
+    sums = np.array([name.startswith(("binary", "Sparse")) for name in system.feature_names])
+    assert system.features is not None
+    families = {family for family, _ in system.features.ranges}
+    for words in SENTENCES:
+        for derivation in system.translate(words):
+            steps = fired.of(derivation)
+            assert len(steps) == len(derivation.steps)
+            added = sum(feature.score for step in steps for feature in step.weighted)
+            assert added == pytest.approx((system.weights_D * derivation.features_D)[sums].sum(), abs=1e-9)
+            for step in steps:
+                sizes = [abs(feature.score) for feature in step.weighted]
+                assert sizes == sorted(sizes, reverse=True)
+                assert {feature.family for feature in step.weighted} <= families
+
+
+def test_a_system_without_sparse_features_fires_none() -> None:
+    system = lcs(1).with_search(nbest=1)
+    derivation = system.translate(["a", "b"])[0]
+    assert FiredFeatures(system).of(derivation) == [([], 0)] * len(derivation.steps)
+
+
+def test_features_without_weight_are_counted() -> None:
+    system = SYSTEMS["phrase sparse"]().with_search(nbest=1)
+    none = system.changed(sparse_F=np.zeros_like(system.weights.sparse_F))
+    translation = Translator(TokenizedText(), none).translate_line("a b")
+    derivation = translation.derivations[0]
+    found = FiredFeatures(none).of(derivation)
+    assert all(not step.weighted for step in found)
+    assert sum(step.without_weight for step in found) > 0
+    # Then the trace alone explains it.
+    assert full_explanation(translation) == none.explain(translation.source, derivation)
+
+
+def test_the_strongest_features_stand_behind_the_trace() -> None:
+    system = SYSTEMS["phrase sparse"]().with_search(nbest=1)
+    translation = Translator(TokenizedText(), system).translate_line("b d a")
+    derivation = translation.derivations[0]
+    text = full_explanation(translation, top=3)
+    trace = system.explain(translation.source, derivation)
+    assert text.startswith(f"{trace}\nsparse features that fired: ")
+    title, *rows = text.removeprefix(trace).strip().splitlines()
+    fired = [one for step in FiredFeatures(system).of(derivation) for one in step.weighted]
+    assert f"{len(fired)} with a weight" in title
+    assert title.endswith("; the strongest:")
+    largest = sorted((one.score for one in fired), key=lambda score: -abs(score))[:3]
+    told = [re.match(r" +([+-][\d.]+)(?: ×(\d+))? +(\S.*?)  in (.*→.*|end of sentence)$", row) for row in rows]
+    scores = [float(row[1]) * int(row[2] or 1) for row in told if row]
+    assert scores == pytest.approx(largest, abs=1e-3)
+    assert {row[3] for row in told if row} <= {one.name for one in fired}
