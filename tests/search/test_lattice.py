@@ -46,30 +46,6 @@ def test_paths_are_all_derivations(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_features_times_weights_are_scores(mode):
-    bigrams = 0
-    for seed in range(6):
-        model, _ = model_and_arpa(seed, others=False)
-        search = replace(EXACT, mode=mode, beam=20, end_of_sentence=seed % 2 == 0)
-        lattice = BlockDecoder(model, search).lattice(random_words(np.random.default_rng(seed), 5))
-        again = rescored(lattice, *weights_of(model))
-        np.testing.assert_allclose(again.score_A, lattice.score_A, atol=1e-12)
-        assert not lattice.arcs.base_A.any()
-        bigrams += len(lattice.arcs.sparse_ids_M)
-    assert bigrams > 30
-
-
-def test_fixed_scores_are_minus_the_normalizers():
-    model, _ = model_and_arpa(5, others=False)
-    decoder, words = BlockDecoder(model, replace(EXACT, partition="local", beam=20)), list("abcab")
-    lattice, moves = decoder.lattice(words), decoder.space(words)
-    for path in nbest(lattice, 100, distinct=False):
-        steps = decoder.derivation(moves, lattice.arcs.label_A[path.arcs].tolist()).steps
-        expected = [-step.normalizer for step in steps]
-        np.testing.assert_allclose(lattice.arcs.base_A[path.arcs], expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("mode", MODES)
 def test_a_path_has_the_features_of_its_derivation(mode):
     """Also bigrams of weight 0, for which the decoder keeps no hypotheses apart."""
     silent = 0
@@ -95,15 +71,6 @@ def test_a_path_has_the_features_of_its_derivation(mode):
             assert found.tolist() == [number for number in seen if number >= 0]
             silent += int((weights_U[found] == 0).sum())
     assert silent > 100
-
-
-def test_nbest_is_the_decoders():
-    for seed in range(4):
-        model, _ = model_and_arpa(seed, others=False)
-        decoder, words = BlockDecoder(model, BlockSearch(nbest=30)), random_words(np.random.default_rng(seed), 5)
-        expected, found = decoder.translate(words), nbest(decoder.lattice(words), 30)
-        assert [path.words for path in found] == [tuple(derivation.words) for derivation in expected]
-        assert [path.score for path in found] == pytest.approx([derivation.score for derivation in expected])
 
 
 @pytest.mark.parametrize("most", [1, 7, 10**6])

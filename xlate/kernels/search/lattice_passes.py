@@ -10,6 +10,7 @@ from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.compiled import inlined, loop
 from xlate.kernels.features.block_features import BigramFamilies, put_bigrams
 from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.search.best_paths import completion_scores
 from xlate.kernels.search.spans import phrase_costs
 
 
@@ -96,28 +97,14 @@ def best_path(graph: ArcGraph, score_A: Floats) -> Ints:
 @loop
 def best_through(graph: ArcGraph, score_A: Floats) -> Floats:
     """The score of the best path through each arc, minus infinity where there is none; shape (A,)."""
-    ahead_N, behind_N = np.full(graph.nodes, -np.inf), np.full(graph.nodes, -np.inf)
-    ahead_N[0] = behind_N[graph.nodes - 1] = 0.0
+    source_A, target_A = graph.source_A, graph.target_A
+    ahead_N = np.full(graph.nodes, -np.inf)
+    ahead_N[0] = 0.0
     for arc in range(len(score_A)):
-        source, target = graph.source_A[arc], graph.target_A[arc]
-        ahead_N[target] = max(ahead_N[target], ahead_N[source] + score_A[arc])
-    for arc in range(len(score_A) - 1, -1, -1):
-        source, target = graph.source_A[arc], graph.target_A[arc]
-        behind_N[source] = max(behind_N[source], score_A[arc] + behind_N[target])
-    through_A: Floats = ahead_N[graph.source_A] + score_A + behind_N[graph.target_A]
+        ahead_N[target_A[arc]] = max(ahead_N[target_A[arc]], ahead_N[source_A[arc]] + score_A[arc])
+    behind_N = completion_scores(source_A, target_A, score_A, graph.nodes - 1, graph.nodes)
+    through_A: Floats = ahead_N[source_A] + score_A + behind_N[target_A]
     return through_A
-
-
-@loop
-def useful_arcs(graph: ArcGraph) -> Bools:
-    """Which arcs lie on a path; shape (A,)."""
-    ahead_N, behind_N = np.zeros(graph.nodes, dtype=np.bool_), np.zeros(graph.nodes, dtype=np.bool_)
-    ahead_N[0] = behind_N[graph.nodes - 1] = True
-    for arc in range(len(graph.source_A)):
-        ahead_N[graph.target_A[arc]] |= ahead_N[graph.source_A[arc]]
-    for arc in range(len(graph.source_A) - 1, -1, -1):
-        behind_N[graph.source_A[arc]] |= behind_N[graph.target_A[arc]]
-    return ahead_N[graph.source_A] & behind_N[graph.target_A]
 
 
 def trimmed(graph: ArcGraph) -> tuple[ArcGraph, Ints]:
@@ -125,7 +112,7 @@ def trimmed(graph: ArcGraph) -> tuple[ArcGraph, Ints]:
 
     Start and goal always stay.
     """
-    kept = np.flatnonzero(useful_arcs(graph))
+    kept = np.flatnonzero(best_through(graph, np.zeros(len(graph.source_A))) > -np.inf)
     source_K, target_K = graph.source_A[kept], graph.target_A[kept]
     used_N = np.zeros(graph.nodes, dtype=bool)
     used_N[[0, graph.nodes - 1]] = used_N[source_K] = used_N[target_K] = True
