@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from math import log
 from pathlib import Path
+from sys import intern
 
 from xlate.errors import InputError
 from xlate.formats.grammars.grammar import (
@@ -34,7 +35,6 @@ from xlate.formats.grammars.grammar import (
     joined,
     words_of,
 )
-from xlate.progress import track
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 from xlate.text.tokens import between_blanks
@@ -63,23 +63,18 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
         InputError: fields are missing, sides are empty, non-terminals do not match, a feature is no finite number, or
             lines have different numbers of bare features; the line is named.
     """
-    lines, labels = RuleLines(path, FORM, prefix), {}
-    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), 1):
-        parts = lines.fields(line, number, 6)
-        if parts[0] not in labels:
-            left = _LEFT.fullmatch(parts[0])
-            if left is None:
-                raise lines.error("no label of a left side", number, parts[0], "a label in brackets, such as [X]")
-            labels[parts[0]] = left[1]
-        source, target = (lines.side(part, number, bracketed_symbol) for part in parts[1:3])
-        lines.add(number, labels[parts[0]], source, target, lines.links(parts[4], number) if len(parts) > 4 else ())
-        bare, named = parts[3] if len(parts) > 3 else "", []
-        if "=" in bare:
-            words = between_blanks(bare)
-            split = (word.rpartition("=") for word in words if "=" in word)
-            named = [(name, value) for name, _, value in split]
-            bare = " ".join(word for word in words if "=" not in word)
-        lines.add_values(number, bare, named, optional=True, sign=sign)
+    lines = RuleLines(path, FORM, prefix, bracketed_symbol)
+    for line in lines:
+        label, source, target, *more = lines.fields(line, 6)
+        left = _LEFT.fullmatch(label)
+        if left is None:
+            raise lines.error("no label of a left side", label, "a label in brackets, such as [X]")
+        lines.add(
+            intern(left[1]), lines.side(source), lines.side(target), lines.links(more[1] if len(more) > 1 else "")
+        )
+        words = between_blanks(more[0]) if more else []
+        named = [(name, value) for name, equals, value in (word.rpartition("=") for word in words) if equals]
+        lines.add_values(" ".join(word for word in words if "=" not in word), named, optional=True, sign=sign)
     return lines.grammar()
 
 

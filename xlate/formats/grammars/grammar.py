@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ import numpy as np
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.phrases.table import MOST_GAPS
+from xlate.progress import track
+from xlate.text.lines import iterate_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int, parse_row
 from xlate.text.vocabulary import BEGIN
 
@@ -26,6 +29,7 @@ LANGUAGE, WORDS, COPIES = "LanguageModel", "TargetWords", "CopiedWords"
 # The limit of rules that may cover any number of source words.
 NO_LIMIT = 1 << 30
 LABEL = re.compile(r"[^\s\[\],]+")
+_AT_MOST = f"at most {LARGEST_FLOAT32:.3g}"
 
 
 class Gap(NamedTuple):
@@ -180,27 +184,35 @@ class ForeignSystem:
 
 
 class RuleLines:
-    """What the lines of one grammar hold so far.
+    """The rules of one grammar, collected line by line, checked for what all formats have in common.
+
+    Iterating gives the lines of the file; messages name the one that was given last.
 
     Args:
-        path: named in messages.
+        path: of the file, plain or gzip.
         form: how a line looks, for messages.
         prefix: begins the names of features that are written without one; their number from 0 ends it.
+        symbol: reads one symbol of a side; raises ValueError with what it expected.
     """
 
-    def __init__(self, path: str | Path, form: str, prefix: str) -> None:
+    def __init__(self, path: str | Path, form: str, prefix: str, symbol: Callable[[str], Symbol]) -> None:
         self.path, self.form, self.prefix = Path(path), form, prefix
+        self.number = 0
         self.rules: list[ScfgRule] = []
         self.columns = -1
         self.values: array[float] = array("d")
         self.bare: list[bool] = []
         self.sparse: dict[int, dict[str, float]] = {}
-        # Many lines share sides, words and links.
-        self._sides: dict[str, list[Symbol]] = {}
-        self._symbols: dict[str, Symbol] = {}
-        self._links: dict[str, Links] = {}
+        # Many lines share words, sides and links.
+        self.side, self.links, self._symbol = cache(self._side), cache(self._links), cache(symbol)
 
-    def fields(self, line: str, number: int, most: int) -> list[str]:
+    def __iter__(self) -> Iterator[str]:
+        """The lines."""
+        for line in track(iterate_lines(self.path), "reading grammar"):
+            self.number += 1
+            yield line
+
+    def fields(self, line: str, most: int) -> list[str]:
         """The fields of a line, at least three, without blanks around them.
 
         Raises:
@@ -211,47 +223,27 @@ class RuleLines:
             line = line.replace("||| |||", "|||  |||")
         parts = [part.strip(" \t") for part in f"{line} ".split(" ||| ")]
         if not 3 <= len(parts) <= most:
-            raise self.error("wrong number of fields", number, line, self.form)
+            raise self.error("wrong number of fields", line, self.form)
         return parts
 
-    def side(self, text: str, number: int, symbol: Callable[[str], Symbol]) -> list[Symbol]:
-        """The symbols of one side; `symbol` reads one, and may raise ValueError with what it expected.
-
-        Raises:
-            InputError: the side is empty, holds an empty word, or a symbol that cannot be read.
-        """
-        found = self._sides.get(text)
-        if found is not None:
-            return found
+    def _side(self, text: str) -> Side:
         words = text.split(" ")
         if "" in words or "|||" in text:
-            raise self.error("an empty side, or one with two blanks in a row", number, text, self.form)
+            raise self.error("an empty side, or one with two blanks in a row", text, self.form)
         try:
-            for word in words:
-                if word not in self._symbols:
-                    self._symbols[word] = symbol(word)
+            return tuple(map(self._symbol, words))
         except ValueError as error:
-            raise self.error("a symbol that is no word and no non-terminal", number, text, str(error)) from None
-        self._sides[text] = found = [self._symbols[word] for word in words]
-        return found
+            raise self.error("a symbol that is no word and no non-terminal", text, str(error)) from None
 
-    def links(self, text: str, number: int) -> Links:
-        """Links like `0-1`, source first, each once, in the order of the target.
+    def _links(self, text: str) -> Links:
+        pairs = (link.partition("-") for link in text.split())
+        try:
+            by_target = sorted({(parse_int(target), parse_int(source)) for source, _, target in pairs})
+        except ValueError:
+            raise self.error("malformed link", text, "links like 0-1, source first, from 0") from None
+        return tuple((source, target) for target, source in by_target)
 
-        Raises:
-            InputError: something else stands there.
-        """
-        found = self._links.get(text)
-        if found is None:
-            try:
-                pairs = [link.partition("-") for link in text.split()]
-                by_target = sorted({(parse_int(target), parse_int(source)) for source, _, target in pairs})
-            except ValueError:
-                raise self.error("malformed link", number, text, "links like 0-1, source first, from 0") from None
-            self._links[text] = found = tuple((source, target) for target, source in by_target)
-        return found
-
-    def add(self, number: int, lhs: str, source: Sequence[Symbol], target: Sequence[Symbol], links: Links) -> None:
+    def add(self, lhs: str, source: Side, target: Side, links: Links) -> None:
         """Takes a rule whose gaps carry the numbers of its line; they are numbered again by the source side.
 
         Raises:
@@ -259,28 +251,27 @@ class RuleLines:
                 of them.
         """
         gaps, others = gaps_of(source), gaps_of(target)
-        for gap in gaps:
-            if not gap.label:
-                expected = "a label in each non-terminal of the source side, such as [X,1]"
-                raise self.error("a symbol that is no word and no non-terminal", number, f"[{gap.number}]", expected)
+        if any(not gap.label for gap in gaps):
+            seen = next(f"[{gap.number}]" for gap in gaps if not gap.label)
+            expected = "a label in each non-terminal of the source side, such as [X,1]"
+            raise self.error("a symbol that is no word and no non-terminal", seen, expected)
         if (gaps or others) and not _in_order(gaps, others):
             order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, 1)}
             same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
             if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
                 seen = " | ".join(" ".join(f"{gap.label},{gap.number}" for gap in each) for each in (gaps, others))
-                expected = "the same on both sides, each once"
-                raise self.error("non-terminals that do not match", number, seen, expected)
+                raise self.error("non-terminals that do not match", seen, "the same on both sides, each once")
             source, target = (
-                [order[symbol.number] if isinstance(symbol, Gap) else symbol for symbol in side]
+                tuple(order[symbol.number] if isinstance(symbol, Gap) else symbol for symbol in side)
                 for side in (source, target)
             )
         for s, t in links:
             if s >= len(source) or t >= len(target):
-                raise self.error("a link outside its rule", number, f"{s}-{t}", "places in the two sides, from 0")
-        self.rules.append(ScfgRule(lhs, tuple(source), tuple(target)))
+                raise self.error("a link outside its rule", f"{s}-{t}", "places in the two sides, from 0")
+        self.rules.append(ScfgRule(lhs, source, target))
 
     def add_values(
-        self, number: int, text: str, named: Sequence[tuple[str, str]], *, optional: bool, sign: float = 1.0
+        self, text: str, named: Sequence[tuple[str, str]], *, optional: bool = False, sign: float = 1.0
     ) -> None:
         """Takes the features of the rule that was added last: bare numbers (times `sign`), and others by name.
 
@@ -293,30 +284,30 @@ class RuleLines:
         if named:
             found = self.sparse[len(self.rules) - 1] = {}
             for name, value in named:
+                seen = f"{name}={value}"
                 if not name or name in found:
-                    message = "a feature without a name, or for the second time"
-                    raise self.error(message, number, f"{name}={value}", "each feature once, with its name")
+                    raise self.error(
+                        "a feature without a name, or for the second time", seen, "each feature once, with its name"
+                    )
                 try:
                     found[name] = parse_float(value, LARGEST_FLOAT32)
                 except ValueError as error:
-                    expected = f"a number behind the name, at most {LARGEST_FLOAT32:.3g}"
-                    raise self.error(str(error), number, f"{name}={value}", expected) from None
+                    raise self.error(str(error), seen, f"a number behind the name, {_AT_MOST}") from None
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
-            expected = f"numbers with blanks between, at most {LARGEST_FLOAT32:.3g}, or as in {self.form}"
-            raise self.error("not numbers", number, text, expected)
+            raise self.error("not numbers", text, f"numbers with blanks between, {_AT_MOST}, or as in {self.form}")
         self.bare.append(bool(values) or not (optional and named))
         if self.bare[-1]:
             self.columns = len(values) if self.columns < 0 else self.columns
             if len(values) != self.columns:
                 seen, expected = f"{len(values)} numbers", f"{self.columns}, as in the lines before"
-                raise self.error("another number of features", number, seen, expected)
+                raise self.error("another number of features", seen, expected)
             self.values.extend(values if sign == 1.0 else [sign * value + 0.0 for value in values])
 
-    def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
-        """The error for a line."""
+    def error(self, message: str, seen: object, expected: str) -> InputError:
+        """The error for the current line."""
         remedy = "check that the grammar is whole, and of the format it is read as"
-        return InputError(message, seen, expected, remedy, file=self.path, line=number)
+        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def grammar(self) -> Scfg:
         """All that was read; without bare numbers, a name that at least half of the rules have becomes a column."""

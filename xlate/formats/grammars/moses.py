@@ -12,6 +12,7 @@ and string-to-tree models.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,12 +29,11 @@ from xlate.formats.grammars.grammar import (
     Links,
     RuleLines,
     Scfg,
+    Side,
     Symbol,
     joined,
 )
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
-from xlate.progress import track
-from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_int, parse_row
 from xlate.text.tokens import between_blanks
 from xlate.text.vocabulary import END
@@ -66,24 +66,23 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
         InputError: fields are missing, sides are empty, non-terminals do not match or are not linked, a score is no
             finite number, or lines have different numbers of scores; the line is named.
     """
-    lines = RuleLines(path, FORM, f"{name}_")
-    for number, line in enumerate(track(iterate_lines(path), "reading grammar"), 1):
+    lines = RuleLines(path, FORM, f"{name}_", _symbol)
+    for line in lines:
         while line.endswith((" ", "\t", " |||")):
             line = line.rstrip(" \t").removesuffix(" |||")
-        parts = lines.fields(line, number, 7)
-        source, target = (lines.side(part, number, _symbol) for part in parts[:2])
-        links = lines.links(parts[3], number) if len(parts) > 3 else ()
-        label = _left_side(lines, number, source, target, " ||| ".join(parts[:2]))
-        lines.add(number, label, *_paired(lines, number, source[:-1], target[:-1], links), links)
-        sparse = between_blanks(parts[5]) if len(parts) > 5 else []
+        parts = lines.fields(line, 7)
+        parts += [""] * (6 - len(parts))
+        source, target, links = lines.side(parts[0]), lines.side(parts[1]), lines.links(parts[3])
+        label = _left_side(lines, source, target, " ||| ".join(parts[:2]))
+        lines.add(label, *_paired(lines, source[:-1], target[:-1], links), links)
+        sparse = between_blanks(parts[5])
         if len(sparse) % 2:
-            raise lines.error("malformed sparse features", number, parts[5], "names and values in turn")
-        named = list(zip(sparse[::2], sparse[1::2], strict=True))
-        lines.add_values(number, parts[2], named, optional=False)
-        counts = parse_row(parts[4]) if len(parts) > 4 else []
+            raise lines.error("malformed sparse features", parts[5], "names and values in turn")
+        lines.add_values(parts[2], list(zip(sparse[::2], sparse[1::2], strict=True)))
+        counts = parse_row(parts[4])
         if counts is None or len(counts) > 3 or min(counts[2:], default=0.0) < 0:
             expected = "at most three finite numbers: N(e) N(f) N(f,e), the last one 0 or more"
-            raise lines.error("wrong counts", number, parts[4], expected)
+            raise lines.error("wrong counts", parts[4], expected)
     return lines.grammar()
 
 
@@ -102,21 +101,19 @@ def _symbol(word: str) -> Symbol:
     return Gap(match[2], 0)
 
 
-def _left_side(lines: RuleLines, number: int, source: list[Symbol], target: list[Symbol], sides: str) -> str:
+def _left_side(lines: RuleLines, source: Side, target: Side, sides: str) -> str:
     """The label of the left side, which ends both sides; `sides` is how they look, for messages."""
     last, label = source[-1], target[-1]
     if not (isinstance(last, Gap) and isinstance(label, Gap) and last.number == label.number == -1):
-        raise lines.error("sides that do not end in a label", number, sides, "[X] at the end of both sides")
+        raise lines.error("sides that do not end in a label", sides, "[X] at the end of both sides")
     if last.label not in (SOURCE_LABEL, label.label):
-        raise lines.error("labels that do not fit", number, f"[{last.label}] and [{label.label}]", SAME_LABEL)
+        raise lines.error("labels that do not fit", f"[{last.label}] and [{label.label}]", SAME_LABEL)
     if len(source) < 2 or len(target) < 2:
-        raise lines.error("an empty side", number, sides, FORM)
+        raise lines.error("an empty side", sides, FORM)
     return label.label
 
 
-def _paired(
-    lines: RuleLines, number: int, source: list[Symbol], target: list[Symbol], links: Links
-) -> tuple[list[Symbol], list[Symbol]]:
+def _paired(lines: RuleLines, source: Side, target: Side, links: Links) -> tuple[Side, Side]:
     """The sides with numbered gaps; which belong together, links say."""
     gaps = {place: symbol for place, symbol in enumerate(source) if isinstance(symbol, Gap)}
     others = {place: symbol for place, symbol in enumerate(target) if isinstance(symbol, Gap)}
@@ -125,14 +122,16 @@ def _paired(
     linked = {s: t for s, t in links if s in gaps and t in others}
     if linked.keys() != gaps.keys() or sorted(linked.values()) != list(others):
         expected = "as many on both sides, and one link at each"
-        raise lines.error("non-terminals that are not linked one to one", number, linked, expected)
+        raise lines.error("non-terminals that are not linked one to one", linked, expected)
     if any(gap.number < 0 for gap in (*gaps.values(), *others.values())):
-        raise lines.error("a left side inside a rule", number, " ".join(map(str, source)), "[X] at the end of a side")
-    one, two = list(source), list(target)
-    for count, (place, gap) in enumerate(gaps.items(), 1):
-        one[place] = Gap(gap.label, count)
-        two[linked[place]] = Gap(others[linked[place]].label, count)
-    return one, two
+        raise lines.error("a left side inside a rule", " ".join(map(str, source)), "[X] at the end of a side")
+    numbers = {s: count for count, s in enumerate(gaps, 1)}
+    of_target = {linked[s]: count for s, count in numbers.items()}
+    return _numbered(source, numbers), _numbered(target, of_target)
+
+
+def _numbered(side: Side, numbers: Mapping[int, int]) -> Side:
+    return tuple(s._replace(number=numbers[place]) if isinstance(s, Gap) else s for place, s in enumerate(side))
 
 
 def is_hierarchical(ini: MosesIni) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, product
+from itertools import count, islice
 from typing import NamedTuple
 
 from xlate.formats.grammars.grammar import Gap, Side
@@ -181,13 +181,8 @@ class Chart:
     def fill(self, cell: Cell, matches: Sequence[Match]) -> bool:
         """Makes the hypotheses of a cell, after those of all cells in its matches; whether there are any."""
         cubes = [_Cube(self, cell, match) for match in matches]
-        edges: Iterator[Combination] = (
-            (cube.edge(index) for cube in cubes for index in product(*map(range, cube.sizes)))
-            if self.pops is None
-            else _promising(cubes, self.pops)
-        )
         found: dict[Ends, Hypothesis] = {}
-        for edge, estimate, ends in edges:
+        for edge, estimate, ends in islice(_promising(cubes), self.pops):
             hypothesis = found.get(ends)
             if hypothesis is None:
                 found[ends] = hypothesis = Hypothesis(cell, ends, edge.score, estimate)
@@ -211,8 +206,8 @@ class Chart:
 Combination = tuple[Edge, float, Ends]
 
 
-def _promising(cubes: Sequence[_Cube], pops: int) -> Iterator[Combination]:
-    """The most promising combinations: by what their parts promise first, then by what they are worth."""
+def _promising(cubes: Sequence[_Cube]) -> Iterator[Combination]:
+    """All combinations, the most promising first: by what their parts promise first, then by what they are worth."""
     queue: list[tuple[float, int, _Cube, tuple[int, ...], Combination | None]] = []
     pushed = count()
 
@@ -223,7 +218,7 @@ def _promising(cubes: Sequence[_Cube], pops: int) -> Iterator[Combination]:
 
     for cube in cubes:
         push(cube, (0,) * len(cube.sizes))
-    while queue and pops > 0:
+    while queue:
         _, order, cube, index, found = heapq.heappop(queue)
         if found is None:
             found = cube.edge(index)
@@ -232,7 +227,6 @@ def _promising(cubes: Sequence[_Cube], pops: int) -> Iterator[Combination]:
                 heapq.heappush(queue, (-total, order, cube, index, found))
                 continue
         yield found
-        pops -= 1
         for place, size in enumerate(cube.sizes):
             if index[place] + 1 < size:
                 push(cube, (*index[:place], index[place] + 1, *index[place + 1 :]))
@@ -279,33 +273,25 @@ class Tree(NamedTuple):
             waiting += [(depth + 1, below) for below in reversed(tree.below)]
 
 
-class Derivation(NamedTuple):
-    """One way to a hypothesis, down to the words: an edge, and which derivation of each of its tails."""
-
-    score: float
-    edge: Edge
-    ranks: tuple[int, ...]
-
-
 class _Ranked:
     """The derivations of one hypothesis: those found, best first, and those that may come next."""
 
     def __init__(self, hypothesis: Hypothesis) -> None:
         self.hypothesis = hypothesis
-        self.found: list[Derivation] = []
+        self.found: list[tuple[float, Tree]] = []
         self.words: list[Words] = []
         self.seen: set[Words] = set()
-        self.queue: list[tuple[float, int, Derivation]] = []
+        # An edge, and which derivation of each of its tails.
+        self.queue: list[tuple[float, int, Edge, tuple[int, ...]]] = []
         self.pushed: set[tuple[int, tuple[int, ...]]] = set()
         for edge in hypothesis.edges:
-            self.push(Derivation(edge.score, edge, (0,) * len(edge.tails)))
+            self.push(edge.score, edge, (0,) * len(edge.tails))
 
-    def push(self, derivation: Derivation) -> None:
+    def push(self, score: float, edge: Edge, ranks: tuple[int, ...]) -> None:
         """Puts a derivation into the queue, once."""
-        name = (id(derivation.edge), derivation.ranks)
-        if name not in self.pushed:
-            self.pushed.add(name)
-            heapq.heappush(self.queue, (-derivation.score, len(self.pushed), derivation))
+        if (id(edge), ranks) not in self.pushed:
+            self.pushed.add((id(edge), ranks))
+            heapq.heappush(self.queue, (-score, len(self.pushed), edge, ranks))
 
     def settled(self, rank: int) -> bool:
         """Whether a derivation is found, or known not to be there."""
@@ -327,41 +313,28 @@ class BestDerivations:
 
     def trees(self, hypothesis: Hypothesis) -> Iterator[tuple[float, Tree]]:
         """All derivations of a hypothesis with their scores, best first."""
-        rank = 0
-        while (derivation := self._at(hypothesis, rank)) is not None:
-            yield derivation.score, self._tree(derivation, hypothesis.cell)
-            rank += 1
+        found = self._ranked(hypothesis).found
+        for rank in count():
+            self._find(hypothesis, rank)
+            if rank == len(found):
+                return
+            yield found[rank]
 
-    def _at(self, hypothesis: Hypothesis, rank: int) -> Derivation | None:
-        """The derivation of a rank from 0; None when there are not so many."""
+    def _find(self, hypothesis: Hypothesis, rank: int) -> None:
+        """Finds derivations up to a rank, as far as there are so many; deep ones without recursion."""
         waiting = [(hypothesis, rank)]
         while waiting:
             ranked = self._ranked(waiting[-1][0])
             if ranked.settled(waiting[-1][1]):
                 waiting.pop()
                 continue
-            _, edge, ranks = ranked.queue[0][2]
+            _, _, edge, ranks = ranked.queue[0]
             below = [(tail, place + 1) for tail, place in zip(edge.tails, ranks, strict=True)]
             missing = [each for each in below if not self._ranked(each[0]).settled(each[1])]
             if missing:
                 waiting += missing
             else:
                 self._take(ranked)
-        found = self._ranked(hypothesis).found
-        return found[rank] if rank < len(found) else None
-
-    def _tree(self, derivation: Derivation, cell: Cell) -> Tree:
-        parts = [(cell, derivation)]
-        below: list[range] = []
-        for _, (_, edge, ranks) in parts:
-            below.append(range(len(parts), len(parts) + len(ranks)))
-            for tail, rank in zip(edge.tails, ranks, strict=True):
-                parts.append((tail.cell, self._ranked(tail).found[rank]))
-        trees: dict[int, Tree] = {}
-        for number in reversed(range(len(parts))):
-            where, (_, edge, _) = parts[number]
-            trees[number] = Tree(where, edge.rule, tuple(trees[inner] for inner in below[number]))
-        return trees[0]
 
     def _ranked(self, hypothesis: Hypothesis) -> _Ranked:
         found = self._kept.get(id(hypothesis))
@@ -371,22 +344,23 @@ class BestDerivations:
 
     def _take(self, ranked: _Ranked) -> None:
         """Takes the best derivation from the queue, and puts those into it that have one tail the next best."""
-        derivation = heapq.heappop(ranked.queue)[2]
-        score, edge, ranks = derivation
-        for place, (tail, rank) in enumerate(zip(edge.tails, ranks, strict=True)):
-            found = self._ranked(tail).found
-            if rank + 1 < len(found):
+        cost, _, edge, ranks = heapq.heappop(ranked.queue)
+        tails = [self._ranked(tail) for tail in edge.tails]
+        for place, (tail, rank) in enumerate(zip(tails, ranks, strict=True)):
+            if rank + 1 < len(tail.found):
                 after = (*ranks[:place], rank + 1, *ranks[place + 1 :])
-                ranked.push(Derivation(score - found[rank].score + found[rank + 1].score, edge, after))
+                ranked.push(-cost - tail.found[rank][0] + tail.found[rank + 1][0], edge, after)
+        cell = ranked.hypothesis.cell
         if self._target_of is not None:
             words: list[str] = []
-            for symbol in self._target_of(ranked.hypothesis.cell, edge.rule):
+            for symbol in self._target_of(cell, edge.rule):
                 if isinstance(symbol, Gap):
-                    words += self._ranked(edge.tails[symbol.number - 1]).words[ranks[symbol.number - 1]]
+                    words += tails[symbol.number - 1].words[ranks[symbol.number - 1]]
                 else:
                     words.append(symbol)
             if (text := tuple(words)) in ranked.seen:
                 return
             ranked.seen.add(text)
             ranked.words.append(text)
-        ranked.found.append(derivation)
+        below = tuple(tail.found[rank][1] for tail, rank in zip(tails, ranks, strict=True))
+        ranked.found.append((-cost, Tree(cell, edge.rule, below)))

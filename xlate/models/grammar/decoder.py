@@ -14,7 +14,6 @@ from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.models.grammar.chart import BestDerivations, Chart, Ends, Languages, Option, Tree
 from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, parse
-from xlate.text.vocabulary import BEGIN, END
 
 
 class Translation(NamedTuple):
@@ -105,7 +104,8 @@ class CkyDecoder:
             return
         best = BestDerivations(partial(self.grammar.target, words) if distinct else None)
         for score, tree in best.trees(top):
-            yield Translation(self._spoken(self._target(tree.below[0], words)), score, tree.below[0])
+            said = [word for _, word in self.said(tree.below[0], words)]
+            yield Translation(self.grammar.spoken(said), score, tree.below[0])
 
     def features(self, tree: Tree, source: Sequence[str]) -> dict[str, float]:
         """The features of a derivation by name; multiplied by the weights they are its score."""
@@ -115,11 +115,11 @@ class CkyDecoder:
             if rule != COPY:
                 for name, value in self.grammar.scfg.features(rule).items():
                     found[name] = found.get(name, 0.0) + value
-        words = self._target(tree, self.grammar.source(source))
+        words = [word for _, word in self.said(tree, self.grammar.source(source))]
         found[WORDS], found[COPIES] = float(len(words)), float(rules.count(COPY))
         model = self.languages.model
         if model is not None:
-            found[LANGUAGE] = model.sentence_logprob(model.vocabulary.ids(self._spoken(words)))
+            found[LANGUAGE] = model.sentence_logprob(model.vocabulary.ids(self.grammar.spoken(words)))
         return found
 
     def drawn(self, tree: Tree, source: Sequence[str]) -> Iterator[str]:
@@ -135,22 +135,18 @@ class CkyDecoder:
             sides = copied if rule == COPY else self.grammar.scfg.rules[rule].sides()
             yield f"{'  ' * depth}{cell.label} {cell.start}-{cell.end}  {sides}"
 
-    def _target(self, tree: Tree, source: Sequence[str]) -> list[str]:
-        """The target words of a derivation of a sentence as it is parsed."""
-        words: list[str] = []
-        waiting: list[str | Tree] = [tree]
+    def said(self, tree: Tree, words: Sequence[str]) -> Iterator[tuple[Tree, str]]:
+        """The target words of a derivation of a sentence as it is parsed, each with the tree whose rule says it."""
+        waiting: list[Tree | tuple[Tree, str]] = [tree]
         while waiting:
             part = waiting.pop()
-            if isinstance(part, str):
-                words.append(part)
-            else:
-                target = self.grammar.target(source, part.cell, part.rule)
-                waiting += [part.below[s.number - 1] if isinstance(s, Gap) else s for s in reversed(target)]
-        return words
-
-    def _spoken(self, words: Sequence[str]) -> tuple[str, ...]:
-        """The words without `<s>` and `</s>`."""
-        return tuple(word for word in words if not (self.grammar.marked and word in (BEGIN, END)))
+            if not isinstance(part, Tree):
+                yield part
+                continue
+            target = reversed(self.grammar.target(words, part.cell, part.rule))
+            waiting += (
+                part.below[symbol.number - 1] if isinstance(symbol, Gap) else (part, symbol) for symbol in target
+            )
 
     def _options(self, words: Sequence[str], cell: Cell, match: Match) -> Sequence[Option]:
         """The rules of a match over a cell of a sentence as it is parsed, the most promising first."""

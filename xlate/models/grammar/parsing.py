@@ -130,6 +130,10 @@ class SynchronousGrammar:
         """A sentence as it is parsed."""
         return [BEGIN, *words, END] if self.marked else list(words)
 
+    def spoken(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Target words without `<s>` and `</s>`."""
+        return tuple(word for word in words if not (self.marked and word in (BEGIN, END)))
+
     def copies(self, word: str) -> bool:
         """Whether a source word is copied: no rule translates it alone."""
         node = self.root.words.get(word)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count
+from collections.abc import Iterator
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -107,18 +108,20 @@ def load_grammar(folder: str | Path) -> tuple[SynchronousGrammar, NgramModel | N
 
 def _rules(stored: StoredArrays, labels: list[str]) -> list[ScfgRule]:
     words = Vocabulary.load(stored.folder / VOCABULARY).words
-    sides = [(stored[f"{name}_ids"].tolist(), stored[f"{name}_offsets"].tolist()) for name in ("source", "target")]
-    (source, starts), (target, others) = sides
     rules: list[ScfgRule] = []
-    for b, lhs in enumerate(stored["lhs_B"].tolist()):
+    for lhs, source, target in zip(
+        stored["lhs_B"].tolist(), _sides(stored, "source"), _sides(stored, "target"), strict=True
+    ):
         numbers = count(1)
-        one: Side = tuple(
-            words[i] if i >= 0 else Gap(labels[-1 - i], next(numbers)) for i in source[starts[b] : starts[b + 1]]
-        )
+        one: Side = tuple(words[i] if i >= 0 else Gap(labels[-1 - i], next(numbers)) for i in source)
         gaps = gaps_of(one)
-        two = tuple(words[i] if i >= 0 else gaps[-1 - i] for i in target[others[b] : others[b + 1]])
-        rules.append(ScfgRule(labels[lhs], one, two))
+        rules.append(ScfgRule(labels[lhs], one, tuple(words[i] if i >= 0 else gaps[-1 - i] for i in target)))
     return rules
+
+
+def _sides(stored: StoredArrays, name: str) -> Iterator[list[int]]:
+    ids = stored[f"{name}_ids"].tolist()
+    return (ids[a:b] for a, b in pairwise(stored[f"{name}_offsets"].tolist()))
 
 
 def _check(stored: StoredArrays) -> None:

@@ -12,15 +12,14 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, words_of
+from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, words_of
 from xlate.models.derivation import Derivation, Span, Step, explained, own_spans
 from xlate.models.grammar.chart import Tree
 from xlate.models.grammar.decoder import CkyDecoder
-from xlate.models.grammar.parsing import COPY
 from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
 from xlate.search.settings import SearchSettings
-from xlate.text.vocabulary import BEGIN, END, Vocabulary
+from xlate.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -111,32 +110,19 @@ class GrammarSystem(System[Any, SearchSettings]):
 
     def _steps(self, tree: Tree, words: Sequence[str]) -> Iterator[GrammarStep]:
         """The runs of target words of a tree, from left to right."""
-        marked = int(self.decoder.grammar.marked)
-        waiting: list[Tree | GrammarStep] = [tree]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, GrammarStep):
-                yield part
-                continue
-            cells = [(inner.cell.start, inner.cell.end) for inner in part.below]
-            span = part.cell.start, part.cell.end
-            own = [_within((a - marked, b - marked), len(words)) for a, b in own_spans(span, cells) or (span,)]
-            spans = tuple(each for each in own if each[0] < each[1]) or (_within(span, len(words)),)
-            waiting += reversed(list(self._parts(part, spans, words)))
+        grammar = self.decoder.grammar
+        for _, run in groupby(self.decoder.said(tree, grammar.source(words)), lambda part: id(part[0])):
+            parts = list(run)
+            spoken, node = grammar.spoken(word for _, word in parts), parts[0][0]
+            if spoken:
+                yield GrammarStep(node.rule, self._spans(node, len(words)), spoken)
 
-    def _parts(self, tree: Tree, spans: tuple[Span, ...], words: Sequence[str]) -> Iterator[Tree | GrammarStep]:
-        """The target side of a rule: its runs of words, and the trees in its gaps."""
-        if tree.rule == COPY:
-            yield GrammarStep(COPY, spans, (words[spans[0][0]],))
-            return
-        marked, target = self.decoder.grammar.marked, self.decoder.grammar.scfg.rules[tree.rule].target
-        for is_gap, symbols in groupby(target, lambda symbol: isinstance(symbol, Gap)):
-            if is_gap:
-                yield from (tree.below[symbol.number - 1] for symbol in symbols if isinstance(symbol, Gap))
-                continue
-            run = tuple(s for s in symbols if isinstance(s, str) and not (marked and s in (BEGIN, END)))
-            if run:
-                yield GrammarStep(tree.rule, spans, run)
+    def _spans(self, tree: Tree, size: int) -> tuple[Span, ...]:
+        """The source words that a rule translates itself, or all that it covers."""
+        marked, span = int(self.decoder.grammar.marked), (tree.cell.start, tree.cell.end)
+        cells = [(inner.cell.start, inner.cell.end) for inner in tree.below]
+        own = [_within((a - marked, b - marked), size) for a, b in own_spans(span, cells) or (span,)]
+        return tuple(each for each in own if each[0] < each[1]) or (_within(span, size),)
 
     def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:  # noqa: ARG002
         """The tree, one rule per line, then feature by feature; a sentence in pieces has a tree for each."""
