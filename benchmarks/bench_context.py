@@ -27,11 +27,11 @@ import numpy as np
 from xlate.cli.main import main as xlate
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.stored import config_of_run
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import open_system
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.predicted import PredictedScores
+from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.registry import open_system
 from xlate.work.directory import WorkDirectory
 
 REPEATS = 5

@@ -21,8 +21,8 @@ from pathlib import Path
 from rules_run import named_runs
 
 from xlate.config.stored import config_of_run
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import open_system
+from xlate.models.kind import Asked
+from xlate.models.registry import open_system
 from xlate.models.system import AnySystem
 
 ROUNDS = 3

@@ -22,9 +22,9 @@ from tests.models.grammar.forced import count_derivations
 from tests.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.arrays.ragged import row_numbers
 from xlate.config.stored import config_of_run
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import open_system
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
+from xlate.models.kind import Asked
+from xlate.models.registry import open_system
 from xlate.phrases.table import GAP
 from xlate.text.encoded import EncodedText
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.jobs.systems.kind import Asked
 from xlate.jobs.translate import Translator
+from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.work.directory import WorkDirectory
 

@@ -21,11 +21,11 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems import block_lists
-from xlate.jobs.systems.block_lists import BlockFolds
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import event_kind, open_system
+from xlate.models.block import lists as block_lists
+from xlate.models.block.lists import BlockFolds
+from xlate.models.kind import Asked
+from xlate.models.registry import event_kind, open_system
+from xlate.models.run_weights import weights_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import select_phrases

@@ -16,8 +16,8 @@ from xlate.cli.train import expand
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.jobs.paper_page import write_pages
-from xlate.jobs.systems.block_lists import block_stores
 from xlate.jobs.train.global_model import folded_text
+from xlate.models.block.lists import block_stores
 from xlate.scoring.feature_weights import load_feature_weights
 from xlate.scoring.weights import load_weights, true_occurrences
 from xlate.work.directory import WorkDirectory

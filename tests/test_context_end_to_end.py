@@ -14,9 +14,9 @@ from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, tra
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.jobs.context.context_stores import context_stores
-from xlate.jobs.systems.context import context_model
-from xlate.jobs.systems.phrase import open_phrase_model
+from xlate.models.context.opening import context_model
+from xlate.models.context.stores import context_stores
+from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.scoring.weights import load_weights, save_weights

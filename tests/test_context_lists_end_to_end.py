@@ -17,12 +17,12 @@ from xlate.cli.main import main
 from xlate.config.model_schema import ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
-from xlate.jobs.context.context_stores import context_stores
-from xlate.jobs.systems.context import classifier, with_fold_predictions
-from xlate.jobs.systems.phrase_lists import PhraseFolds
-from xlate.jobs.systems.predictions import fold_classifier
 from xlate.models.context.model import ContextModel
+from xlate.models.context.opening import classifier, with_fold_predictions
 from xlate.models.context.predicted import PredictedScores
+from xlate.models.context.runs import fold_classifier
+from xlate.models.context.stores import context_stores
+from xlate.models.phrase.folds import PhraseFolds
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.phrase.store import load_phrase_model
 from xlate.scoring.weights import load_weights

@@ -13,7 +13,7 @@ from tests.made_once import made_once
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, trained, translated
 from xlate.cli.main import main
-from xlate.jobs.systems.context import context_model
+from xlate.models.context.opening import context_model
 from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory
 

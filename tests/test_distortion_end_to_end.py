@@ -15,8 +15,8 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.features.context import Distances
-from xlate.jobs.context.context_stores import ContextParts
-from xlate.jobs.systems.context import distance_model
+from xlate.models.context.opening import distance_model
+from xlate.models.context.stores import ContextParts
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 

@@ -12,7 +12,7 @@ import xlate
 PACKAGE = Path(xlate.__file__).parent
 ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
-    "scoring", "losses", "updates", "tuners", "search", "report", "train", "work", "models", "config", "jobs", "cli",
+    "scoring", "losses", "updates", "tuners", "search", "report", "train", "work", "config", "models", "jobs", "cli",
 ]  # fmt: skip
 FOUNDATION = {"array_types", "compiled", "errors", "memory", "progress", "scratch", "settings"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}

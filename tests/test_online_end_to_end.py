@@ -13,10 +13,10 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import open_system
 from xlate.jobs.train.online import OnlineTraining
 from xlate.models.block.tuned import TunedBlocks
+from xlate.models.kind import Asked
+from xlate.models.registry import open_system
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import load_weights

@@ -24,8 +24,8 @@ from xlate.cli.main import main
 from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.pack import opened_files, pack
-from xlate.jobs.pack_format import MARK, Pack, extract, read_pack, write_archive
-from xlate.jobs.run_places import RUNS
+from xlate.models.pack_format import MARK, Pack, extract, read_pack, write_archive
+from xlate.models.run_places import RUNS
 
 BOTH = ["model.context.run=translations", "model.context.distortion=distances"]
 SYSTEMS = ["run", "distortion_run", "phrase_run", "sparse_run", "rules_run", "predicting_run", "lcs_run"]

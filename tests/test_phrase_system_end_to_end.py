@@ -20,9 +20,9 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.jobs.systems.phrase import Phrase, open_phrase_model
 from xlate.jobs.translate import MARK, Translator
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.kind import Phrase, open_phrase_model
 from xlate.models.phrase.model import PhraseModel
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory

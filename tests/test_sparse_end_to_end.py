@@ -33,14 +33,14 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.sparse_sets import features_of_subset
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import open_phrase_model
-from xlate.jobs.systems.phrase_lists import PhraseFolds
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.bleu import sentence_bleu
+from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.folds import PhraseFolds
+from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import SPARSE_REORDERING
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases

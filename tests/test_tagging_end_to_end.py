@@ -19,11 +19,11 @@ from xlate.candidates.context_instances import ContextInstances
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
-from xlate.jobs.systems.context import context_model
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import open_system
 from xlate.models.context.model import ContextModel
+from xlate.models.context.opening import context_model
 from xlate.models.hierarchical.derivations import score_rules_of
+from xlate.models.kind import Asked
+from xlate.models.registry import open_system
 from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes
 from xlate.text.encoded import EncodedText

@@ -17,8 +17,8 @@ from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.errors import InputError
-from xlate.jobs.systems.context import context_model
-from xlate.jobs.systems.predictions import fold_classifier
+from xlate.models.context.opening import context_model
+from xlate.models.context.runs import fold_classifier
 from xlate.scoring.weights import load_weights
 from xlate.train.checkpoint import Checkpoint
 from xlate.work.directory import WorkDirectory

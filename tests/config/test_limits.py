@@ -39,10 +39,10 @@ def limit(kind: type[Any], name: str) -> Limit | None:
 
 def test_the_limits_are_those_of_the_library() -> None:
     from xlate.formats.nbest_file import DROP, KEEP, STYLES
-    from xlate.jobs.systems.phrase import REORDERINGS
     from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
+    from xlate.models.phrase.kind import REORDERINGS
     from xlate.phrases.extract import LONGEST
 
     assert limit(model_schema.PhraseModelConfig, "reordering") == REORDERINGS

@@ -39,13 +39,13 @@ from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports import search_of
-from xlate.jobs.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
 from xlate.jobs.run_text import PreparedText
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar, save_grammar
+from xlate.models.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
 from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.systems.test_grammar import write_cdec_system
 from tests.models.grammar.moses_system import ARPA, write_moses_system
+from tests.models.grammar.test_kind import write_cdec_system
 from tests.models.phrase.moses_system import write_system
 from xlate.cli.main import main
 from xlate.config.decoder_schema import DecoderConfig, PhraseDecoderConfig
@@ -17,7 +17,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.jobs.imports import search_of
-from xlate.jobs.pack_format import read_pack
+from xlate.models.pack_format import read_pack
 from xlate.scoring.weights import load_weights
 from xlate.translator import Translator
 

@@ -9,9 +9,9 @@ import pytest
 
 from xlate.errors import InputError
 from xlate.models.block.settings import BlockSearch
-from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.hierarchical.settings import RuleSearch
+from xlate.models.lcs.settings import LcsSearch
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.search.settings import log_share
 

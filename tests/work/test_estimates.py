@@ -11,9 +11,9 @@ import pytest
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
-from xlate.jobs.systems.phrase_lists import PhraseFolds
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
+from xlate.models.phrase.folds import PhraseFolds
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows, collect_events, match_blocks

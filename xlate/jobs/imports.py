@@ -25,14 +25,14 @@ from xlate.formats.grammars.moses import is_hierarchical
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
-from xlate.jobs.run_weights import made_with
-from xlate.jobs.systems.grammar import KIND, open_grammar
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import MODEL, SET
-from xlate.jobs.systems.registry import GRAMMAR_SUFFIXES
+from xlate.models.grammar.kind import KIND, open_grammar
 from xlate.models.grammar.store import save_grammar
+from xlate.models.kind import Asked
+from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.moses import moses_model
 from xlate.models.phrase.store import save_phrase_model
+from xlate.models.registry import GRAMMAR_SUFFIXES
+from xlate.models.run_weights import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
 from xlate.text.folders import refused_while_written

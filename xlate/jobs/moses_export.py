@@ -26,17 +26,17 @@ from xlate.formats.moses_table import (
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, marked
 from xlate.jobs.imports import copy_packed
-from xlate.jobs.pack_format import is_pack, unpacked
-from xlate.jobs.run_places import located_config
 from xlate.jobs.run_text import text_of
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import KIND, SET, Phrase, open_phrase_model
-from xlate.jobs.systems.registry import open_system
-from xlate.jobs.train.sparse_models import folded
 from xlate.jobs.translate import line_tokens
+from xlate.models.kind import Asked
+from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.kind import KIND, SET, Phrase, open_phrase_model
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
+from xlate.models.registry import open_system
+from xlate.models.run_places import located_config
+from xlate.models.run_weights import weights_of
+from xlate.models.sparse_models import folded
 from xlate.progress import track
 from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_mark
 from xlate.text.lines import iterate_lines, read_lines, write_lines

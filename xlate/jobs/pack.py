@@ -21,7 +21,8 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.pack_format import (
+from xlate.jobs.translate import Translator
+from xlate.models.pack_format import (
     ENDING,
     FORMAT,
     MARK,
@@ -34,8 +35,7 @@ from xlate.jobs.pack_format import (
     write_archive,
     write_pack,
 )
-from xlate.jobs.run_places import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
-from xlate.jobs.translate import Translator
+from xlate.models.run_places import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.text.folders import WholeFolder, refused_while_written, without_mark

@@ -12,10 +12,10 @@ from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
-from xlate.jobs.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import is_grammar, open_system
+from xlate.models.kind import Asked
+from xlate.models.pack_format import check_sentences, is_pack, read_pack, unpacked
+from xlate.models.registry import is_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
@@ -94,7 +94,7 @@ class Translator:
         """
         if is_grammar(Path(config.run)):
             # Of no use to other models.
-            from xlate.jobs.systems.grammar import open_grammar
+            from xlate.models.grammar.kind import open_grammar
 
             system = open_grammar(Path(config.run), config.decoder, Asked(config.nbest, config.distinct))
             return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)

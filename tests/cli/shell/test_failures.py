@@ -22,7 +22,7 @@ from xlate.cli.main import main
 from xlate.cli.shell.failures import WORDS, in_words
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.pack_format import read_pack
+from xlate.models.pack_format import read_pack
 from xlate.report.run_directory import Records, RunDirectory
 from xlate.scoring.weights import load_weights
 from xlate.text.lines import atomic_write

@@ -15,8 +15,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
 from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.loss_schema import FoldedListsConfig
-from xlate.jobs.systems.kind import FoldSystem
 from xlate.jobs.train.jackknife import Jackknife
+from xlate.models.kind import FoldSystem
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText
 

@@ -13,10 +13,10 @@ import pytest
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
-from xlate.jobs.systems.block_lists import block_stores
 from xlate.jobs.train import recipe
 from xlate.jobs.train.events import phases
 from xlate.jobs.train.recipe import DevBleu
+from xlate.models.block.lists import block_stores
 from xlate.scoring.weights import load_weights
 from xlate.train.loop import TrainState
 from xlate.train.run import Run

@@ -15,12 +15,12 @@ from xlate.array_types import Floats, Ints32
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.context.context_stores import factors_of_text
 from xlate.jobs.inspect.features import MEMBERS
-from xlate.jobs.systems.context import classifier
 from xlate.kernels.search.spans import span_rows
 from xlate.models.context.explained import Influences, SpanChange, changes, influences
 from xlate.models.context.model import Classifier
+from xlate.models.context.opening import classifier
+from xlate.models.context.stores import factors_of_text
 from xlate.text.tokens import split_tokens
 from xlate.work.directory import WorkDirectory
 

@@ -23,12 +23,6 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.context.training import WEIGHT
-from xlate.jobs.run_places import located_config
-from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.context import ALONE, context_model
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import Phrase, open_phrase_model, phrase_base, phrase_decoder
-from xlate.jobs.systems.predictions import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
 from xlate.jobs.train.recipe import WorkRecipe, measured_splits
@@ -36,7 +30,13 @@ from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.memory import check_memory
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.context.model import NO_CHOICE, chosen_in
+from xlate.models.context.opening import ALONE, context_model
 from xlate.models.context.predicted import NAME
+from xlate.models.context.runs import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
+from xlate.models.kind import Asked
+from xlate.models.phrase.kind import Phrase, open_phrase_model, phrase_base, phrase_decoder
+from xlate.models.run_places import located_config
+from xlate.models.run_weights import made_with, weights_of
 from xlate.progress import track
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.checkpoint import lists_identity

@@ -14,9 +14,6 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
 from xlate.features.context import ContextFeatures, check_target
-from xlate.jobs.context.context_stores import ContextParts, context_stores
-from xlate.jobs.run_weights import made_with
-from xlate.jobs.systems.predictions import KIND
 from xlate.jobs.train.events import learner_of
 from xlate.jobs.train.recipe import (
     EventRecipe,
@@ -32,6 +29,9 @@ from xlate.losses.loss import losses
 from xlate.memory import check_memory
 from xlate.models.context.model import log_probabilities
 from xlate.models.context.quality import Quality
+from xlate.models.context.runs import KIND
+from xlate.models.context.stores import ContextParts, context_stores
+from xlate.models.run_weights import made_with
 from xlate.report.pictures import reliability_picture
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import remove_folder

@@ -40,11 +40,11 @@ from xlate.jobs.inspect.features import (
     strongest,
     strongest_table,
 )
-from xlate.jobs.pack_format import unpacked
-from xlate.jobs.run_places import located_config
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.translate import Translator
+from xlate.models.pack_format import unpacked
+from xlate.models.registry import kind_of
+from xlate.models.run_places import located_config
+from xlate.models.run_weights import weights_of
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
 from xlate.scoring.weights import WeightsFile
 

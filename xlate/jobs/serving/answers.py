@@ -18,10 +18,10 @@ from typing import Any
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.inspect.features import FiredFeatures, legend, source_text
-from xlate.jobs.pack_format import unpacked
 from xlate.jobs.translate import Translation, Translator, line_tokens
 from xlate.kernels.orientation import LEFT, RIGHT
 from xlate.models.derivation import COPIED
+from xlate.models.pack_format import unpacked
 from xlate.models.system import AnyDerivation
 
 Json = dict[str, Any]

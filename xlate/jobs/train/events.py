@@ -22,10 +22,6 @@ from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES, BigramIndex
 from xlate.features.block import MORE_FLOATS
-from xlate.jobs.run_weights import made_with, weights_of, weights_path
-from xlate.jobs.systems.block_lists import BlockStores, block_stores
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.registry import event_kind, kind_of
 from xlate.jobs.train.recipe import (
     DevBleu,
     EventRecipe,
@@ -44,7 +40,11 @@ from xlate.jobs.train.recipe import (
     warn_of_few_steps,
 )
 from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
+from xlate.models.block.lists import BlockStores, block_stores
 from xlate.models.block.moves import BlockDerivation
+from xlate.models.kind import Asked
+from xlate.models.registry import event_kind, kind_of
+from xlate.models.run_weights import made_with, weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.device import device_of

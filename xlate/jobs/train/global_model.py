@@ -16,11 +16,6 @@ from xlate.candidates.lattice import LatticeExample
 from xlate.config.loss_schema import GlobalConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.block_lists import BlockFolds
-from xlate.jobs.systems.blocks import check_floats_of_base, check_sums, frequent_features, with_features
-from xlate.jobs.systems.kind import Asked, Kind, check_model_of_base
-from xlate.jobs.systems.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.jobs.train.events import check_event_model, check_split
 from xlate.jobs.train.lists import sample
 from xlate.jobs.train.recipe import (
@@ -33,6 +28,11 @@ from xlate.jobs.train.recipe import (
     settings_of,
     warn_if_unmoved,
 )
+from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
+from xlate.models.block.lists import BlockFolds
+from xlate.models.kind import Asked, Kind, check_model_of_base
+from xlate.models.registry import EVENT_KINDS, event_kind, kind_of
+from xlate.models.run_weights import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights

@@ -28,9 +28,9 @@ from xlate.config.loss_schema import ListsConfig
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.index import signature
-from xlate.jobs.systems.kind import FoldSystems
-from xlate.jobs.systems.predictions import classifier_runs, fold_classifier
 from xlate.jobs.train.recipe import TrainPart
+from xlate.models.context.runs import classifier_runs, fold_classifier
+from xlate.models.kind import FoldSystems
 from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.oracle import first_best, oracle

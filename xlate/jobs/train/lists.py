@@ -26,8 +26,6 @@ from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.jobs.systems.kind import FoldSystems, ListedModel
-from xlate.jobs.systems.registry import EVENT_KINDS, kind_of
 from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
 from xlate.jobs.train.recipe import (
@@ -41,6 +39,8 @@ from xlate.jobs.train.recipe import (
 from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_summary, tuning_text
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
+from xlate.models.kind import FoldSystems, ListedModel
+from xlate.models.registry import EVENT_KINDS, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights

@@ -28,8 +28,6 @@ from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.features.structure import StructureFeatures
 from xlate.jobs.run_text import text_of_base
-from xlate.jobs.systems.kind import ToTune
-from xlate.jobs.systems.phrase_lists import by_fold
 from xlate.jobs.train.recipe import (
     measured_splits,
     not_too_long,
@@ -42,6 +40,8 @@ from xlate.jobs.train.recipe import (
 from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check_start, tuning_text
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
+from xlate.models.kind import ToTune
+from xlate.models.phrase.folds import by_fold
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers

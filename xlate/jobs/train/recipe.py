@@ -20,11 +20,11 @@ from xlate.array_types import Uints
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.evaluate import dev_set, measure
-from xlate.jobs.systems.kind import ToTune
-from xlate.jobs.systems.registry import event_kind
 from xlate.jobs.translate import Translator
 from xlate.losses.loss import Needs, losses
 from xlate.metrics.score import checked_references, measure_sentences
+from xlate.models.kind import ToTune
+from xlate.models.registry import event_kind
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.train.learner import PhaseSettings

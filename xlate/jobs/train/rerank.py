@@ -23,12 +23,12 @@ from xlate.features.index import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
 from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
 from xlate.jobs.ranking.texts import given_list
-from xlate.jobs.run_weights import made_with
 from xlate.jobs.train.lists import gone_through, list_settings
 from xlate.jobs.train.recipe import Recipe, refuse_base, refuse_if, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
+from xlate.models.run_weights import made_with
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.json_files import write_json

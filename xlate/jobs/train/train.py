@@ -20,16 +20,16 @@ from xlate.config.varied import varied_settings
 from xlate.features.sparse_sets import check_sparse
 from xlate.jobs.context.list_training import ContextListTraining
 from xlate.jobs.context.training import ContextTraining
-from xlate.jobs.systems.registry import EVENT_KINDS, kind_of
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.recipe import Recipe, one_of, refuse_if
 from xlate.jobs.train.rerank import RankTraining
-from xlate.jobs.train.sparse_models import sparse_settings
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.metrics.score import MEASURES
+from xlate.models.registry import EVENT_KINDS, kind_of
+from xlate.models.sparse_models import sparse_settings
 from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.scoring.device import device_of

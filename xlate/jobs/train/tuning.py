@@ -23,8 +23,6 @@ from xlate.config.schema import TrainConfig
 from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of_base
-from xlate.jobs.systems.kind import ToTune
-from xlate.jobs.systems.registry import kind_of
 from xlate.jobs.train.recipe import (
     Recipe,
     measured_splits,
@@ -40,6 +38,8 @@ from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
 from xlate.metrics.objective import BLEU, Objective
 from xlate.metrics.score import measure_sentences
+from xlate.models.kind import ToTune
+from xlate.models.registry import kind_of
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights

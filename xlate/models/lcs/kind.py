@@ -7,14 +7,14 @@ from pathlib import Path
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.context import context_model, distance_model
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of, needed
-from xlate.jobs.systems.predictions import check_predicted_by, check_use, predicted_by
 from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
-from xlate.models.context.lcs import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
-from xlate.models.context.lcs_moves import NAMES
+from xlate.models.context.opening import context_model, distance_model
+from xlate.models.context.runs import check_predicted_by, check_use, predicted_by
+from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of, needed
+from xlate.models.lcs.decoder import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
+from xlate.models.lcs.moves import NAMES
+from xlate.models.run_weights import weights_of
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 

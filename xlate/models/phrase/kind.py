@@ -16,10 +16,7 @@ from xlate.config.model_schema import ModelConfig, PhraseModelConfig, SparseConf
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.run_places import located_config, located_runs
-from xlate.jobs.run_weights import weights_of, weights_path
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of
-from xlate.jobs.systems.predictions import (
+from xlate.models.context.runs import (
     check_folds,
     check_predicted_by,
     check_same_use,
@@ -27,10 +24,13 @@ from xlate.jobs.systems.predictions import (
     classifier_runs,
     predicted_by,
 )
+from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.run_places import located_config, located_runs
+from xlate.models.run_weights import weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
@@ -40,7 +40,7 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, read_stage, run_stage
 
 if TYPE_CHECKING:
-    from xlate.jobs.systems.phrase_lists import PhraseLists
+    from xlate.models.phrase.folds import PhraseLists
 
 # The kind of model, and the name of its set of weights.
 KIND = SET = "phrase"
@@ -78,7 +78,7 @@ class Phrase(Kind):
 
     def check(self, model: ModelConfig) -> None:
         """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
-        from xlate.jobs.train.sparse_models import check_orientations
+        from xlate.models.sparse_models import check_orientations
 
         check_orientations(model)
         check_use(model.context)
@@ -100,7 +100,7 @@ class Phrase(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
-        from xlate.jobs.systems.context import with_predictions
+        from xlate.models.context.opening import with_predictions
         from xlate.models.phrase.tuned import TunedPhrases, with_sums
 
         tune = config.loss.tune
@@ -138,7 +138,7 @@ class Phrase(Kind):
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> PhraseLists:
         """The sparse features."""
-        from xlate.jobs.systems.phrase_lists import PhraseLists
+        from xlate.models.phrase.folds import PhraseLists
 
         return PhraseLists(config, work, base)
 
@@ -168,7 +168,7 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     model, use = _of_table(run, config), config.model.context
     if not classifier_runs(use):
         return model
-    from xlate.jobs.systems.context import with_predictions
+    from xlate.models.context.opening import with_predictions
 
     return with_predictions(model, use, Path(config.work))
 
@@ -178,7 +178,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
     if config.model.sparse is not None and (imported := _imported(config)) is not None:
-        from xlate.jobs.train.sparse_models import imported_sparse_features
+        from xlate.models.sparse_models import imported_sparse_features
 
         model = load_phrase_model(imported / MODEL)
         return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
@@ -199,7 +199,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)
     if config.model.sparse is None:
         return model
-    from xlate.jobs.train.sparse_models import sparse_features
+    from xlate.models.sparse_models import sparse_features
 
     sparse = sparse_features(work, config.model.sparse, model.table, model.orientations)
     return replace(model, sparse=sparse)
@@ -213,7 +213,7 @@ def check_words_of_base(config: TrainConfig, sparse: SparseConfig) -> None:
     """
     computed = [kind for kind in sparse.words if kind.startswith("class")]
     if computed and _imported(config) is not None:
-        from xlate.jobs.train.sparse_models import no_text_for
+        from xlate.models.sparse_models import no_text_for
 
         no_text_for(computed[0])
 

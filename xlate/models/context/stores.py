@@ -25,9 +25,9 @@ from xlate.features.context import (
     first_links,
 )
 from xlate.features.sparse_sets import word_values
-from xlate.jobs.train.sparse_models import classes_of, side_of
 from xlate.kernels.search.spans import span_rows
 from xlate.memory import check_memory
+from xlate.models.sparse_models import classes_of, side_of
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.occurrences import Occurrences, listed_pairs, occurrences_of
 from xlate.phrases.table import PhraseTable

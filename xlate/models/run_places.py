@@ -18,7 +18,7 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.pack_format import OUTSIDE, REMEDY, check_links, is_pack, leads_within
+from xlate.models.pack_format import OUTSIDE, REMEDY, check_links, is_pack, leads_within
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.text.json_files import read_json

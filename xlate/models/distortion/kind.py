@@ -12,13 +12,13 @@ from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import DecoderConfig
 from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arrays, more_floats
-from xlate.jobs.systems.blocks import EventKind
-from xlate.jobs.systems.kind import Asked
 from xlate.kernels.counting.lexical import model1_costs
 from xlate.kernels.features.block_features import BlockArrays
+from xlate.models.block.kind import EventKind
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
 from xlate.models.distortion.settings import DistortionSearch
+from xlate.models.kind import Asked
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
 from xlate.scoring.weights import WeightsFile

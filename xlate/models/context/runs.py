@@ -10,7 +10,7 @@ from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextModel
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.run_weights import weights_path
+from xlate.models.run_weights import weights_path
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import file_hash, identity_of

@@ -11,9 +11,9 @@ from xlate.array_types import Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
 from xlate.errors import InputError
-from xlate.models.context.lcs_moves import DELETED, DELETION, LM, NAMES, LatticeMoves, LcsModel, collect_lcs_options
-from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
+from xlate.models.lcs.moves import DELETED, DELETION, LM, NAMES, LatticeMoves, LcsModel, collect_lcs_options
+from xlate.models.lcs.settings import LcsSearch
 from xlate.models.system import AnySystem, System
 from xlate.models.tuned import TunedCosts, listed_words
 from xlate.scoring.weights import Weights

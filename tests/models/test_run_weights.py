@@ -13,9 +13,9 @@ from xlate.config.model_schema import SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
-from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.phrase import open_phrase_model
-from xlate.jobs.systems.registry import event_kind, kind_of
+from xlate.models.phrase.kind import open_phrase_model
+from xlate.models.registry import event_kind, kind_of
+from xlate.models.run_weights import made_with, weights_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 
 

@@ -19,11 +19,11 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, made_of, needed
-from xlate.jobs.train.sparse_models import structure_features
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
 from xlate.models.hierarchical.model import COLUMNS
+from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of, needed
+from xlate.models.run_weights import weights_of
+from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import RuleTable

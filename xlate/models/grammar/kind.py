@@ -16,11 +16,11 @@ from xlate.formats.grammars.grammar import normal_form
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.formats.grammars.moses import read_moses_system
 from xlate.formats.moses_ini import is_moses_ini
-from xlate.jobs.systems.kind import Asked, Kind
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.hierarchical.settings import CKY
+from xlate.models.kind import Asked, Kind
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import SearchSettings
 from xlate.work.directory import WorkDirectory

@@ -15,10 +15,10 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.lm.model import NgramModel
-from xlate.models.context.lcs_settings import LcsSearch
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
+from xlate.models.lcs.settings import LcsSearch
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, shift_of
 from xlate.search.beam import Move, SearchSpace, Words, phrases_in
 from xlate.search.graph import END_LABEL

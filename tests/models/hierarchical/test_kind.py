@@ -13,7 +13,7 @@ from tests.phrases.test_table import assert_same
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
-from xlate.jobs.systems.hierarchical import TABLE, rule_stage
+from xlate.models.hierarchical.kind import TABLE, rule_stage
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import RuleTable
 from xlate.work.directory import WorkDirectory

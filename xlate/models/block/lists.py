@@ -18,11 +18,11 @@ from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex
 from xlate.features.block import more_floats
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.blocks import EventKind, frequent_features, with_features
-from xlate.jobs.systems.kind import Asked, FoldSystem, ListedModel, ToTune, made_of
-from xlate.jobs.systems.registry import event_kind
+from xlate.models.block.kind import EventKind, frequent_features, with_features
 from xlate.models.block.tuned import with_units
+from xlate.models.kind import Asked, FoldSystem, ListedModel, ToTune, made_of
+from xlate.models.registry import event_kind
+from xlate.models.run_weights import weights_of
 from xlate.models.system import AnySystem
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track

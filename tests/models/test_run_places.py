@@ -12,7 +12,7 @@ from xlate.config.load import load
 from xlate.config.model_schema import ClassifierConfig, SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_places import PLACES, located, named_runs
+from xlate.models.run_places import PLACES, located, named_runs
 
 IDENTITY = "a" * 64
 

@@ -21,16 +21,16 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import DecoderConfig, TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_sets import features_of_subset
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.context import with_fold_predictions
-from xlate.jobs.systems.kind import Asked, FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
-from xlate.jobs.systems.phrase import KIND, open_phrase_model, phrase_decoder, reordering_model, unweighted_decoder
-from xlate.jobs.systems.predictions import classifier_runs, fold_classifier, predicted_by
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
+from xlate.models.context.opening import with_fold_predictions
+from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
+from xlate.models.kind import Asked, FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
+from xlate.models.phrase.kind import KIND, open_phrase_model, phrase_decoder, reordering_model, unweighted_decoder
 from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums, with_units
+from xlate.models.run_weights import weights_of
 from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows

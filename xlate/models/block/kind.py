@@ -16,12 +16,12 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex, BlockNames
 from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, block_arrays, more_floats
-from xlate.jobs.run_weights import made_with, weights_of
-from xlate.jobs.systems.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
 from xlate.models.block.settings import BlockSearch
+from xlate.models.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
+from xlate.models.run_weights import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
@@ -29,7 +29,7 @@ from xlate.work.estimates import Estimates, WithoutFold
 
 if TYPE_CHECKING:
     # Of training, which translating has no need of.
-    from xlate.jobs.systems.block_lists import BlockLists
+    from xlate.models.block.lists import BlockLists
     from xlate.models.tuned import TunedCosts, TunedSystem
 
 # Keys of a model that do not alter what its floats mean: those of its events, and of its binary features.
@@ -161,7 +161,7 @@ class EventKind(Kind):
         check_floats_of_base(config, Path(config.base))
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> BlockLists:
-        from xlate.jobs.systems.block_lists import BlockLists
+        from xlate.models.block.lists import BlockLists
 
         return BlockLists(self, config, work, base)
 

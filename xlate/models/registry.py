@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.run_places import WORK_IDENTITY, located
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.kind import Asked, Kind
+from xlate.models.kind import Asked, Kind
+from xlate.models.run_places import WORK_IDENTITY, located
+from xlate.models.run_weights import weights_of
 from xlate.models.system import AnySystem
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
-    from xlate.jobs.systems.blocks import EventKind
+    from xlate.models.block.kind import EventKind
 
-# The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
+# The kinds by name: folder and class. Each is imported when it is asked for, since the systems of the others are many.
 EVENT_KINDS = {
-    "orientation": ("blocks", "Block"),
+    "orientation": ("block", "Block"),
     "distortion": ("distortion", "DistortionKind"),
 }
 KINDS = {
@@ -27,9 +27,9 @@ KINDS = {
     "phrase": ("phrase", "Phrase"),
     "hierarchical": ("hierarchical", "Hierarchical"),
     "grammar": ("grammar", "Grammar"),
-    "context": ("kind", "Context"),
+    "context": ("context", "Context"),
     "lcs": ("lcs", "Lcs"),
-    "rerank": ("kind", "Rerank"),
+    "rerank": ("rerank", "Rerank"),
 }
 
 # What the names of configurations of whole grammars end with: joshua.config, cdec.ini and moses.ini.
@@ -62,8 +62,8 @@ def event_kind(name: str) -> EventKind:
 def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
     if name not in kinds:
         raise InputError("unknown value of model.kind", seen=name, expected=", ".join(kinds))
-    module, kind = kinds[name]
-    return getattr(import_module(f"{__package__}.{module}"), kind)()
+    folder, kind = kinds[name]
+    return getattr(import_module(f"{__package__}.{folder}.kind"), kind)()
 
 
 def open_system(

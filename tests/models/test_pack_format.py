@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.pack_format import (
+from xlate.models.pack_format import (
     MARK,
     Pack,
     Sentence,

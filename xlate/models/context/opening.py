@@ -15,14 +15,14 @@ from xlate.candidates.context_instances import Places
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
 from xlate.errors import InputError
 from xlate.features.context import Distances
-from xlate.jobs.context.context_stores import ContextParts
-from xlate.jobs.run_places import with_located_words
-from xlate.jobs.run_weights import weights_of
-from xlate.jobs.systems.predictions import KIND, classifier_config, classifier_runs, fold_classifier, predicted
 from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
+from xlate.models.context.runs import KIND, classifier_config, classifier_runs, fold_classifier, predicted
+from xlate.models.context.stores import ContextParts
 from xlate.models.phrase.model import PhraseModel
+from xlate.models.run_places import with_located_words
+from xlate.models.run_weights import weights_of
 from xlate.phrases.matching import WholeRows
 from xlate.phrases.occurrences import listed_pairs
 from xlate.text.factors import factor_values

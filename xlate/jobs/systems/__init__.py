@@ -1,1 +1,0 @@
-"""The systems by kind: how jobs open, search, train and look into each."""
