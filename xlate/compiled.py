@@ -116,3 +116,35 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
 
 prefetch: Any = intrinsic(_prefetch)
 """prefetch(array, index): the cache line of one item of a contiguous array, in memory order; never faults."""
+
+
+def _pointer(_context: Any, array: Any, index: Any) -> Any:
+
+    def build(context: Any, builder: Any, sign: Any, arguments: Any) -> Any:
+        values = context.make_array(sign.args[0])(context, builder, arguments[0])
+        return builder.gep(values.data, [context.cast(builder, arguments[1], sign.args[1], types.intp)])
+
+    return signature(types.CPointer(array.dtype), array, index), build  # type: ignore[no-untyped-call]
+
+
+pointer: Any = intrinsic(_pointer)
+"""pointer(array, index): where one item of a contiguous array stands; no array crosses a call, and no owner."""
+
+
+def call_through(kind: Any) -> Any:
+    """call(address, arguments): calls a function of this signature, compiled by `cfunc`; the arguments are a tuple."""
+
+    def call(_context: Any, address: Any, arguments: Any) -> Any:
+
+        def build(context: Any, builder: Any, sign: Any, values: Any) -> Any:
+            types_of = [context.get_value_type(one) for one in kind.args]
+            declared = ir.FunctionType(context.get_value_type(kind.return_type), types_of)
+            given = [
+                context.cast(builder, builder.extract_value(values[1], at), sign.args[1][at], one)
+                for at, one in enumerate(kind.args)
+            ]
+            return builder.call(builder.inttoptr(values[0], declared.as_pointer()), given)
+
+        return signature(kind.return_type, address, arguments), build  # type: ignore[no-untyped-call]
+
+    return intrinsic(call)

@@ -30,6 +30,9 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
         # They say nothing about a run without lists.
         for field in fields(GivenListsConfig):
             settings.pop(field.name)
+    if not getattr(config.model, "histories", True):
+        # So that trainings without such features are what they were before there were any.
+        settings["model"].pop("histories")
     if config.source.name == "stored":
         # Candidates that are stored have no settings; the identity has the source of given lists under this name.
         settings["source"] = settings.pop("nbest_source")

@@ -133,6 +133,7 @@ class _ModelKeys:
     model1_iterations: int
     direct_discount: float
     reordering: str
+    histories: list[str]
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None
     rules: RulesConfig
@@ -225,6 +226,7 @@ class PhraseModelConfig(ModelConfig):
         "hier",
         ("none", "wbe", "phrase", "hier", "hier5"),
     )
+    histories: list[str] = key("features with history, by name; those of your own once their modules are imported", [])
     sparse: SparseConfig | None = key("chosen by sparse=…", None)
     context: ContextUseConfig | None = key("predictions in context, chosen by context=…", None)
 

@@ -261,6 +261,13 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     if kind != KIND:
         raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={kind}")
     trained = located_config(run, work=config.work)
+    if trained.model.histories:
+        raise InputError(
+            "Moses has no features with history",
+            file=run,
+            seen=f"model.histories={trained.model.histories}",
+            expected="a run without them",
+        )
     tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
     if tables is not None:
         model, weights_D = tables.model, tables.decoder.weights_D

@@ -36,6 +36,7 @@ from xlate.kernels.search.cube_heap import (
 )
 from xlate.kernels.search.hypotheses import NONE, Hypotheses, finished, survivors, with_room
 from xlate.kernels.search.phrase_coverage import Coverages, expand_cover, new_coverages
+from xlate.kernels.search.phrase_history import nodes_of_move
 from xlate.kernels.search.phrase_moves import (
     PLACE_BITS,
     PhraseNumbers,
@@ -50,6 +51,7 @@ from xlate.kernels.search.phrase_moves import (
     first_hypothesis,
     fixed_score,
     history_of,
+    history_score,
     last_of,
     local_score,
     orient,
@@ -63,7 +65,7 @@ from xlate.kernels.search.phrase_moves import (
 @loop
 def search_phrases(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
-    n, options = sentence.words, len(sentence.static_O)
+    n, options, nodes = sentence.words, len(sentence.static_O), nodes_of_move(sentence.histories)
     coverages, stacks = new_coverages(n, sentence.future_nn), new_trie(64)
     search = first_hypothesis(coverages, numbers, n)
     for level in range(n):
@@ -81,9 +83,9 @@ def search_phrases(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNum
             described = coverages.covers[cover]
             # Growing seldom: handing over so many arrays takes time.
             search = with_room(search, options)
-            stacks = room(stacks, described.edges_end - described.edges_begin + options)
+            stacks = room(stacks, described.edges_end - described.edges_begin + options * nodes)
             _extend(Work(lm, sentence, numbers, search, coverages, stacks), node)
-    return finished(finish(lm, search, numbers, n))
+    return finished(finish(Work(lm, sentence, numbers, search, coverages, stacks)))
 
 
 @loop
@@ -92,7 +94,7 @@ def _extend(work: Work, node: int) -> None:
     work = lent(work)
     sentence, numbers, bars_L = work.sentence, work.numbers, work.search.bars_L
     before = work.search.nodes[node]
-    before_score, lm_state, last = before.score, history_of(before), last_of(before)
+    before_score, lm_state, last = before.score, history_of(before), last_of(work, node)
     described = work.coverages.covers[cover_of(before)]
     for e in range(described.edges_begin, described.edges_end):
         edge = work.coverages.edges[e]
@@ -100,11 +102,12 @@ def _extend(work: Work, node: int) -> None:
             continue
         placed = orient(work, node, edge.begin, edge.end)
         target = target_of(work, edge, placed.stack, placed.first)
-        fixed = fixed_score(work, node, edge, placed)
+        fixed = fixed_score(work, node, edge, placed, last)
         shift = shift_of(work, edge)
         rest = before_score + fixed + target.future
         for option in range(sentence.cell_offsets_C1[edge.cell], sentence.cell_offsets_C1[edge.cell + 1]):
             local = local_score(work, last, option, placed.backward, shift)
+            local = history_score(sentence.histories, work, node, e, option, local)
             if rest + sentence.alone_O[option] + local < bars_L[target.level] + numbers.log_early_threshold:
                 continue
             logprob, after = ask(work, lm_state, option)
@@ -150,7 +153,7 @@ def expanded(
     search = with_room(search, options + 1)
     complete = coverages.covers[cover].level == n
     if complete:
-        end_sentence(lm, search, numbers, n, node)
+        end_sentence(Work(lm, sentence, numbers, search, coverages, stacks), node)
     else:
         coverages = expand_cover(
             coverages,
@@ -162,7 +165,8 @@ def expanded(
             sentence.future_nn,
         )
         described = coverages.covers[cover]
-        stacks = room(stacks, described.edges_end - described.edges_begin + options)
+        nodes = nodes_of_move(sentence.histories)
+        stacks = room(stacks, described.edges_end - described.edges_begin + options * nodes)
         _extend(Work(lm, sentence, numbers, search, coverages, stacks), node)
     arcs = search.arcs[first : search.counts[1]]
     level_M, future_M = np.full(len(arcs), n + 1, dtype=np.int64), np.zeros(len(arcs))
@@ -181,7 +185,7 @@ def expanded(
 @loop
 def search_cubes(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
-    n, none = sentence.words, whole(0)
+    n, none, nodes = sentence.words, whole(0), nodes_of_move(sentence.histories)
     coverages, stacks, cubes = new_coverages(n, sentence.future_nn), new_trie(64), no_cubes(n)
     search = first_hypothesis(coverages, numbers, n)
     for level in range(n):
@@ -206,10 +210,10 @@ def search_cubes(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbe
         _fill_heap(Work(lm, sentence, numbers, search, coverages, stacks), cubes, level + 1)
         taken = whole(0)
         while taken >= 0:
-            search, stacks = with_room(search, whole(STEPS)), room(stacks, whole(4 * STEPS))
+            search, stacks = with_room(search, whole(STEPS)), room(stacks, whole((3 + nodes) * STEPS))
             cubes = cubes_with_room(cubes, none, none, whole(2 * STEPS))
             taken = _take_best(Work(lm, sentence, numbers, search, coverages, stacks), cubes, level + 1, taken)
-    return finished(finish(lm, search, numbers, n))
+    return finished(finish(Work(lm, sentence, numbers, search, coverages, stacks)))
 
 
 @loop
@@ -252,7 +256,7 @@ def _push_row(work: Work, cubes: Cubes, cube: int, row: int, level: int) -> None
     target = target_of(work, edge, 0, 0)
     cell = cubes.cells[cubes.sizes[2]]
     cell.cube, cell.row, cell.option = cube, row, work.sentence.cell_offsets_C1[edge.cell]
-    cell.fixed = fixed_score(work, node, edge, placed)
+    cell.fixed = fixed_score(work, node, edge, placed, last_of(work, node))
     cell.base = work.search.nodes[node].score + target.future + cell.fixed
     cell.backward, cell.stack, cell.first = placed.backward, placed.stack, placed.first
     cell.shift = shift_of(work, edge)
@@ -298,8 +302,10 @@ def _estimate(work: Work, cubes: Cubes, cell: Any) -> float:
 
 @embedded
 def _local(work: Work, cubes: Cubes, cell: Any) -> float:
-    last = last_of(work.search.nodes[cubes.rows_R[cell.row]])
-    return local_score(work, last, cell.option, cell.backward, cell.shift)
+    node = cubes.rows_R[cell.row]
+    score = local_score(work, last_of(work, node), cell.option, cell.backward, cell.shift)
+    edge = cubes.cubes[cell.cube].edge
+    return history_score(work.sentence.histories, work, node, edge, cell.option, score)
 
 
 @loop

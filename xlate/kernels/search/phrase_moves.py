@@ -39,6 +39,7 @@ from xlate.kernels.search.hypotheses import (
     with_room,
 )
 from xlate.kernels.search.phrase_coverage import Coverages, is_covered
+from xlate.kernels.search.phrase_history import Histories, Spot, end_score, last_word, move_score, number_after
 
 SPAN_BITS = 15
 LOW = (1 << SPAN_BITS) - 1
@@ -174,6 +175,7 @@ class PhraseSentence(NamedTuple):
     place_OR: Floats
     future_nn: Floats
     groups: GroupScores
+    histories: Histories | None
 
 
 class PhraseNumbers(NamedTuple):
@@ -226,10 +228,13 @@ class Target(NamedTuple):
 
 
 @inlined
-def state_key(target: Target, lm_state: int, forward: int, stack: int, last: int) -> Key:
-    """The key of a state of `PhraseMoves`: coverage and last span; history and forward scores; stack and last word."""
+def state_key(target: Target, lm_state: int, forward: int, stack: int, kept: int) -> Key:
+    """The key of a state of `PhraseMoves`: coverage and last span; history and forward scores; stack and what is kept.
+
+    That is the kind of the last word or, with features with history, the number of that and their states.
+    """
     span = ((target.start + 1) << PLACE_BITS) | target.end
-    return key_of(join(target.cover, span), join(lm_state, forward), join(stack, last))
+    return key_of(join(target.cover, span), join(lm_state, forward), join(stack, kept))
 
 
 @inlined
@@ -257,9 +262,9 @@ def history_of(node: Any) -> int:
 
 
 @inlined
-def last_of(node: Any) -> int:
+def last_of(work: Work, node: int) -> int:
     """The kind of the last word of a hypothesis."""
-    return low(node.third)
+    return last_word(work.sentence.histories, work.stacks, low(work.search.nodes[node].third))
 
 
 @loop
@@ -275,20 +280,24 @@ def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hy
 
 
 @loop
-def finish(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int) -> Hypotheses:
+def finish(work: Work) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
-    for node in survivors(search, numbers.limits, n):
-        search = with_room(search, whole(1))
-        end_sentence(lm, search, numbers, n, node)
+    lm, sentence, numbers, search, coverages, stacks = work
+    alive = survivors(search, numbers.limits, sentence.words)
+    search = with_room(search, len(alive))
+    for node in alive:
+        end_sentence(Work(lm, sentence, numbers, search, coverages, stacks), node)
     return search
 
 
 @embedded
-def end_sentence(lm: NgramArrays, search: Hypotheses, numbers: PhraseNumbers, n: int, node: int) -> None:
+def end_sentence(work: Work, node: int) -> None:
     """Ends the sentence after a hypothesis that covers it; there must be room."""
-    target = Target(NONE, n + 1, NONE, n + 1, ROOT, 0, True, 0.0)
+    search, numbers, histories, end = work.search, work.numbers, work.sentence.histories, work.sentence.words + 1
+    target = Target(NONE, end, NONE, end, ROOT, 0, True, 0.0)
     key = state_key(target, 0, 0, ROOT, 0)
-    score = numbers.lm_weight * step(lm, history_of(search.nodes[node]), numbers.end_word)[0]
+    score = numbers.lm_weight * step(work.lm, history_of(search.nodes[node]), numbers.end_word)[0]
+    score = end_score(histories, work.stacks, low(search.nodes[node].third), Spot(end, end, end, end), score)
     add_move(search, numbers.limits, node, key, target.level, target.future, score, whole(NONE))
 
 
@@ -334,13 +343,13 @@ def target_of(work: Work, edge: Any, stack: int, first: int) -> Target:
 
 
 @inlined
-def fixed_score(work: Work, node: int, edge: Any, placed: Placed) -> float:
+def fixed_score(work: Work, node: int, edge: Any, placed: Placed, last: int) -> float:
     """What a move scores whatever the option: the jump, the orientation of the phrase before, the group before it."""
     before, numbers = work.search.nodes[node], work.numbers
     jump = numbers.distortion_weight * abs(edge.begin - end_of(before))
     score = numbers.forward_FK[low(before.second), placed.forward] - jump
     if numbers.groups:
-        score += group_score(work.sentence.groups, placed, last_of(before), edge.begin, edge.end)
+        score += group_score(work.sentence.groups, placed, last, edge.begin, edge.end)
     return float(score)
 
 
@@ -365,6 +374,16 @@ def local_score(work: Work, last: int, option: int, backward: int, shift: int) -
     return float(score)
 
 
+@embedded
+def history_score(histories: Histories | None, work: Work, node: int, e: int, option: int, score: float) -> float:
+    """The score with what features with history add for an option of an edge."""
+    if histories is None:
+        return score
+    before, edge = work.search.nodes[node], work.coverages.edges[e]
+    spot = Spot(edge.begin, edge.end, end_of(before), work.coverages.covers[cover_of(before)].level)
+    return score + move_score(histories, work.stacks, low(before.third), option, spot)
+
+
 @inlined
 def ask(work: Work, lm_state: int, option: int) -> tuple[float, int]:
     """The log probability of an option's words after a history, and the history behind them."""
@@ -376,7 +395,10 @@ def ask(work: Work, lm_state: int, option: int) -> tuple[float, int]:
 
 @embedded
 def add_option(work: Work, target: Target, parent: int, option: int, said: tuple[int, float]) -> None:
-    """Adds the move that places an option: the history behind it, and its score; there must be room in the arrays."""
+    """Adds the move that places an option: the history behind it, and its score; there must be room in the arrays.
+
+    The states of features with history are those behind the last `history_score`.
+    """
     sentence, numbers = work.sentence, work.numbers
     lm_state, score = said
     forward, last, stack = 0, 0, target.stack
@@ -389,5 +411,5 @@ def add_option(work: Work, target: Target, parent: int, option: int, said: tuple
             if numbers.groups and target.first == OPEN:
                 first = sentence.groups.first_O[option]
             stack = child(work.stacks, stack, first)
-    key = state_key(target, lm_state, forward, stack, last)
+    key = state_key(target, lm_state, forward, stack, number_after(sentence.histories, work.stacks, last))
     add_move(work.search, numbers.limits, parent, key, target.level, target.future, score, option)

@@ -12,6 +12,7 @@ from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
 from xlate.kernels.memory.trie import ROOT, child, new_trie, room
 from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
+from xlate.kernels.search.phrase_history import END_OPTION, Histories, Spot, move_value
 from xlate.kernels.search.phrase_moves import adjacent, refine
 
 NONE = -1
@@ -213,6 +214,30 @@ def _add_step(
     if before != NONE and options.pair_O[before] >= 0:
         o = oriented.forward_L[at]
         row_D[layout.forward + o] += options.logs_OK2[before, layout.orientations + o]
+
+
+@loop
+def history_features(paths: Paths, options: PathOptions, histories: Histories) -> tuple[Floats, Floats, Floats]:
+    """Values of K features with history: sums of every path, those of its last step and of its end; (N, K) each."""
+    size = len(paths.offsets_N1) - 1, len(histories.features_K)
+    sums_NK, last_NK, end_NK = np.zeros(size), np.zeros(size), np.zeros(size)
+    for path in range(size[0]):
+        end_before, covered = 0, 0
+        histories.features_K["before"][:] = 0
+        for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
+            option = paths.labels_L[at]
+            begin, end = options.start_O[option], options.end_O[option]
+            spot = Spot(int(begin), int(end), end_before, covered)
+            for k in range(size[1]):
+                last_NK[path, k] = move_value(histories, k, option, spot)
+                sums_NK[path, k] += last_NK[path, k]
+                histories.features_K[k].before = histories.features_K[k].after
+            end_before, covered = int(end), covered + int(end - begin)
+        spot = Spot(options.words + 1, options.words + 1, options.words + 1, options.words + 1)
+        for k in range(size[1]):
+            end_NK[path, k] = move_value(histories, k, END_OPTION, spot)
+            sums_NK[path, k] += end_NK[path, k]
+    return sums_NK, last_NK, end_NK
 
 
 @loop

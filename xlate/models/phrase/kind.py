@@ -26,6 +26,7 @@ from xlate.models.context.runs import (
 )
 from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.history import histories_named
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
@@ -166,6 +167,8 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
         InputError: none of them is there.
     """
     model, use = _of_table(run, config), config.model.context
+    if config.model.histories:
+        model = replace(model, histories=histories_named(config.model.histories))
     if not classifier_runs(use):
         return model
     from xlate.models.context.opening import with_predictions

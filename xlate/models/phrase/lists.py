@@ -18,6 +18,7 @@ from xlate.kernels.search.phrase_paths import (
     PathLayout,
     PathOptions,
     Paths,
+    history_features,
     last_features,
     number_parts,
     orient_paths,
@@ -25,6 +26,7 @@ from xlate.kernels.search.phrase_paths import (
 )
 from xlate.models.derivation import Derivation, Step
 from xlate.models.option_words import numbered_words
+from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import (
     DISTORTION,
     LM,
@@ -86,7 +88,17 @@ class PhraseList:
         if self.model.placed is not None and len(self.paths.labels_L):
             place_L = self.options.place_OR[self.paths.labels_L, self.shift_L]
             floats_ND[:, self.model.place_slot] = self._summed(place_L)
+        if self.model.histories and len(self.paths.labels_L):
+            floats_ND[:, self.model.history_slots] = self.histories_NK[0]
         return np.asarray(floats_ND)
+
+    @cached_property
+    def histories_NK(self) -> tuple[Floats, Floats, Floats]:
+        """Their sums over each derivation, what its last phrase has of them, and what its end has, (N, K) each."""
+        model = self.model
+        held = histories_of(model.histories, self.weights_D[model.history_slots], model, self.options)
+        sums_NK, last_NK, end_NK = history_features(self.paths, self._options, held)
+        return sums_NK, last_NK, end_NK
 
     def _summed(self, rows_L: Floats) -> Floats:
         # The two ways round differently.
@@ -169,6 +181,8 @@ class PhraseList:
         floats_ND[kept, self.model.sentence_slots] = self.options.more_OE[numbers_K]
         if self.model.placed is not None:
             floats_ND[kept, self.model.place_slot] = self.options.place_OR[numbers_K, self.shift_L[last_K]]
+        if self.model.histories:
+            floats_ND[:, self.model.history_slots] = self.histories_NK[1]
         return floats_ND
 
     @cached_property
@@ -265,6 +279,9 @@ def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
     dense_AD[:, LM] = -costs_A2.sum(axis=1)
     arcs = np.flatnonzero(found.label_A >= 0)
     dense_AD[arcs] += listed.last_floats_ND[arcs]
+    if model.histories:
+        ends = np.flatnonzero(found.label_A < 0)
+        dense_AD[ends, model.history_slots] = listed.histories_NK[2][ends]
     offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M
     if model.sparse is not None:
         parts = listed.parts

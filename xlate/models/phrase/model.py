@@ -14,6 +14,7 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import span_rows
 from xlate.lm.model import NgramModel
+from xlate.models.phrase.history import HistoryFeature
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, SentenceScores
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.matching import phrase_finder
@@ -77,8 +78,8 @@ class PhraseModel(UnitModel[PhraseTable]):
     """Phrase pairs with scores, a language model and, when given, lexicalised reordering and sparse features.
 
     There are no weights in it. Features are those of Moses, then the ten of the five-way reordering model (the six of
-    Moses's are 0 then), those of phrases in their sentence, that of their places there, then the sums of sparse
-    features by orientation and of the plain ones.
+    Moses's are 0 then), those of phrases in their sentence, that of their places there, those with history, then the
+    sums of sparse features by orientation and of the plain ones.
 
     Raises:
         InputError: reordering probabilities of another number of pairs; sparse features that do not fit the reordering.
@@ -92,6 +93,7 @@ class PhraseModel(UnitModel[PhraseTable]):
     sparse: SparseFeatures | None = None
     in_sentence: SentenceScores | None = None
     placed: SentencePlaces | None = None
+    histories: tuple[HistoryFeature, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks that the parts fit each other."""
@@ -141,8 +143,9 @@ class PhraseModel(UnitModel[PhraseTable]):
         five = {FIVE_WAY: 2 * k} if k > 3 else {}
         more = dict.fromkeys(() if self.in_sentence is None else self.in_sentence.names, 1)
         place = {} if self.placed is None else {self.placed.name: 1}
+        histories = {feature.name: 1 for feature in self.histories}
         sums = {SPARSE_REORDERING: k, SPARSE_PLAIN: 1} if self.sparse is not None else {}
-        return {**PHRASE_FEATURES, **five, **more, **place, **sums}
+        return {**PHRASE_FEATURES, **five, **more, **place, **histories, **sums}
 
     @property
     def backward(self) -> slice:
@@ -166,6 +169,12 @@ class PhraseModel(UnitModel[PhraseTable]):
     def place_slot(self) -> int:
         """Where the float of places stands; behind all where there is none."""
         return self.size if self.placed is None else self.slots[self.placed.name].start
+
+    @property
+    def history_slots(self) -> slice:
+        """Where the floats with history stand."""
+        first = self.slots[self.histories[0].name].start if self.histories else self.size
+        return slice(first, first + len(self.histories))
 
     def place_logs(self, phrases: SentencePhrases) -> Floats:
         """What O phrases of a sentence score at each place, shape (O, R); see `SentencePlaces`. Without it (O, 0)."""

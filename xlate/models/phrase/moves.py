@@ -21,6 +21,7 @@ from xlate.kernels.search.phrase_moves import (
     PhraseSentence,
 )
 from xlate.kernels.search.spans import span_futures
+from xlate.models.phrase.history import alone_histories, histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions, selected_options
 from xlate.models.phrase.settings import PhraseSearch
@@ -73,10 +74,12 @@ class PhraseMoves(SearchSpace[int]):
     @cached_property
     def sentence(self) -> PhraseSentence:
         """The options as the compiled search takes them."""
-        options, slot, n = self.options, self.model.place_slot, len(self.options.words)
+        model, options, slot, n = self.model, self.options, self.model.place_slot, len(self.options.words)
+        histories = model.histories, self.weights_D[model.history_slots], model, options
         future_nn = np.zeros((n + 1, n + 1))
         if self.search.future_cost:
-            future_nn = span_futures(n, options.longest, options.cell_offsets_C1, options.alone_O, False)
+            alone_O = options.alone_O + alone_histories(*histories)
+            future_nn = span_futures(n, options.longest, options.cell_offsets_C1, alone_O, False)
         return PhraseSentence(
             words=n,
             longest=options.longest,
@@ -89,6 +92,7 @@ class PhraseMoves(SearchSpace[int]):
             place_OR=options.place_OR * self.weights_D[slot : slot + 1].sum(),
             future_nn=future_nn,
             groups=self.groups,
+            histories=histories_of(*histories) if model.histories else None,
         )
 
     @cached_property

@@ -1,0 +1,99 @@
+"""Features with history of the phrase model: what one is, and those of a model as the compiled loops take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xlate.array_types import Floats
+from xlate.arrays.ragged import offsets_of
+from xlate.compiled import cfunc
+from xlate.errors import InputError
+from xlate.kernels.search.phrase_history import AFTER, FEATURE, MOVE, Histories
+
+if TYPE_CHECKING:
+    from xlate.models.phrase.model import PhraseModel
+    from xlate.models.phrase.options import PlacedPhrases
+
+KNOWN: dict[str, HistoryFeature] = {}
+"""Features by name: each is there as soon as its module is imported."""
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryFeature:
+    """A float of derivations that is a sum over their phrases, each with a state that the phrases before it left.
+
+    `move` is plain Python that numba can compile, called as `value = move(state, option, place, data, after)`:
+
+    - `state`: a whole number of 32 bits, what is kept of the phrases before; 0 before the first one. Hypotheses of
+      different states are not recombined, so keep no more than the value of a later phrase depends on.
+    - `option`: the number of the phrase in `PlacedPhrases`; -1 ends the sentence.
+    - `place`: where it is put: `place[BEGIN]` and `place[END]` of its span, `place[END_BEFORE]` of the phrase before,
+      and how many words are translated, `place[COVERED]`; they say nothing at the end of the sentence.
+    - `data`: the numbers of the sentence, as `data` of the feature gives them.
+    - `after[0]`: takes the state behind the phrase, nothing at the end.
+
+    Attributes:
+        name: what the float is called.
+        data: all that `move` looks at, as one array, of a model and O phrases of a sentence, (N,).
+        move: see above.
+        alone: an estimate of the value of each of the phrases when nothing is known of the others, (O,); None for 0.
+
+    Raises:
+        InputError: another feature has the name.
+    """
+
+    name: str
+    data: Callable[[PhraseModel, PlacedPhrases], Floats]
+    move: Callable[[int, int, Any, Any, Any], float]
+    alone: Callable[[PhraseModel, PlacedPhrases], Floats] | None = None
+
+    def __post_init__(self) -> None:
+        """Makes it known by its name."""
+        if KNOWN.setdefault(self.name, self) is not self:
+            raise InputError("two features of one name", seen=self.name, expected="another name for one of them")
+
+    @cached_property
+    def compiled(self) -> Any:
+        """What holds the compiled code; its address is good as long as this feature is."""
+        return cfunc(MOVE, cache=True)(self.move)
+
+
+def histories_named(names: Sequence[str]) -> tuple[HistoryFeature, ...]:
+    """Features by their names.
+
+    Raises:
+        InputError: none is known by a name, or a name occurs twice.
+    """
+    for name in names:
+        if name not in KNOWN or list(names).count(name) > 1:
+            known = ", ".join(KNOWN) or "none without modules of your own"
+            raise InputError("features with history", seen=name, expected=f"different ones of those known: {known}")
+    return tuple(KNOWN[name] for name in names)
+
+
+def histories_of(
+    features: Sequence[HistoryFeature], weights_K: Floats, model: PhraseModel, phrases: PlacedPhrases
+) -> Histories:
+    """K features over the phrases of a sentence."""
+    data = [np.asarray(feature.data(model, phrases), dtype=np.float64) for feature in features]
+    features_K = np.zeros(len(features), dtype=FEATURE)
+    features_K["address"] = [feature.compiled.address for feature in features]
+    features_K["data"], features_K["weight"] = offsets_of([len(numbers) for numbers in data])[:-1], weights_K
+    # One number more, since no item of an empty array has a place.
+    return Histories(features_K, np.concatenate([*data, np.zeros(1)]), np.zeros(AFTER + 1, dtype=np.int64))
+
+
+def alone_histories(
+    features: Sequence[HistoryFeature], weights_K: Floats, model: PhraseModel, phrases: PlacedPhrases
+) -> Floats:
+    """The weighted sum of the estimates of each phrase, (O,)."""
+    total_O = np.zeros(len(phrases))
+    for feature, weight in zip(features, weights_K, strict=True):
+        if feature.alone is not None:
+            total_O += weight * feature.alone(model, phrases)
+    return total_O
