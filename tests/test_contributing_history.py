@@ -12,9 +12,9 @@ from xlate.array_types import Floats
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.jobs.systems.kind import Asked
-from xlate.jobs.systems.phrase import open_phrase_model, phrase_decoder
+from xlate.models.kind import Asked
 from xlate.models.phrase.history import HistoryFeature
+from xlate.models.phrase.kind import open_phrase_model, phrase_decoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.options import PlacedPhrases
 from xlate.scoring.weights import load_weights
