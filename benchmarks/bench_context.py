@@ -25,13 +25,13 @@ from typing import cast
 import numpy as np
 
 from xlate.cli.main import main as xlate
-from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.stored import config_of_run
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.registry import open_system
+from xlate.search.settings import PhraseSearch
 from xlate.work.directory import WorkDirectory
 
 REPEATS = 5
@@ -62,9 +62,9 @@ def small_run(folder: Path) -> Path:
 def opened(run: Path, default: bool) -> PhraseDecoder:
     """The decoder of a run."""
     decoder = cast(PhraseDecoder, open_system(run, config_of_run(run), Asked())[0])
-    known = PhraseDecoderConfig()
+    known = PhraseSearch(algorithm="stack")
     changed = {name: getattr(known, name) for name in ("algorithm", "pop_limit", "options")}
-    return decoder.with_search(**changed, beam=known.stack) if default else decoder
+    return decoder.with_search(**changed, stack=known.stack) if default else decoder
 
 
 def without_predictions(decoder: PhraseDecoder) -> PhraseDecoder:

@@ -54,7 +54,7 @@ def main() -> None:
     sentences = systems[0][1][: 100 if "--quick" in sys.argv else None]
     table: dict[int, list[tuple[float, float]]] = {}
     for pops in POP_LIMITS:
-        limited = [system.with_search(algorithm="cube", pop_limit=pops, beam=BEAM) for system, _ in systems]
+        limited = [system.with_search(algorithm="cube", pop_limit=pops, stack=BEAM) for system, _ in systems]
         for one in limited:
             one.translate(sentences[0])
         rounds = [[measured(one, sentences) for one in limited] for _ in range(ROUNDS)]

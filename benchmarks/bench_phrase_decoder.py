@@ -36,10 +36,10 @@ from xlate.text.lines import read_lines
 ROUNDS = 3
 # Search settings, and the words a second of Moses and of Moses 2 at them.
 POINTS: tuple[tuple[str, dict[str, Any], str, str], ...] = (
-    ("stack 100", {"algorithm": "stack", "beam": 100}, "435-483", ""),
-    ("stack 200", {"algorithm": "stack", "beam": 200}, "249", "516"),
-    ("cube, pop 200, stack 100", {"algorithm": "cube", "pop_limit": 200, "beam": 100}, "3,110", "6,050"),
-    ("cube, pop 1000, stack 200", {"algorithm": "cube", "pop_limit": 1000, "beam": 200}, "755", "1,845"),
+    ("stack 100", {"algorithm": "stack", "stack": 100}, "435-483", ""),
+    ("stack 200", {"algorithm": "stack", "stack": 200}, "249", "516"),
+    ("cube, pop 200, stack 100", {"algorithm": "cube", "pop_limit": 200, "stack": 100}, "3,110", "6,050"),
+    ("cube, pop 1000, stack 200", {"algorithm": "cube", "pop_limit": 1000, "stack": 200}, "755", "1,845"),
 )
 
 
@@ -105,11 +105,11 @@ def main() -> None:
 def _curve(model: PhraseModel, weights_D: NDArray[np.float64], sentences: list[list[str]]) -> None:
     """The mean score against the time of a sentence, one row a setting."""
     settings: list[tuple[str, dict[str, Any]]] = [
-        (f"stack {size}", {"algorithm": "stack", "beam": size}) for size in (5, 10, 20, 50, 100, 200, 500, 1000)
+        (f"stack {size}", {"algorithm": "stack", "stack": size}) for size in (5, 10, 20, 50, 100, 200, 500, 1000)
     ]
     for pops in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
         title = f"cube, pop {pops}, stack {max(pops // 2, 50)}"
-        settings.append((title, {"algorithm": "cube", "pop_limit": pops, "beam": max(pops // 2, 50)}))
+        settings.append((title, {"algorithm": "cube", "pop_limit": pops, "stack": max(pops // 2, 50)}))
     print(f"{'search':28}{'ms a sentence':>14}{'words/s':>10}{'score':>12}")
     for title, chosen in settings:
         rate, score = measure(PhraseDecoder(model, weights_D, PhraseSearch(**chosen)), sentences)

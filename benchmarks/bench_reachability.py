@@ -72,7 +72,9 @@ def main() -> None:
         found["bottom-up"] += count_derivations(grammar, source, target) > 0
         seconds["bottom-up"] += time.process_time() - start
         for beam in BEAMS:
-            forced = system.changed(model=model, sparse_F=None).with_search(algorithm="stack", beam=beam, threshold=0.0)
+            forced = system.changed(model=model, sparse_F=None).with_search(
+                algorithm="stack", stack=beam, threshold=0.0
+            )
             start = time.process_time()
             found[beam] += forced.force(source, target) is not None
             seconds[beam] += time.process_time() - start

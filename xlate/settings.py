@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from dataclasses import Field, field, fields, is_dataclass
 from math import inf
 from pathlib import Path
@@ -94,20 +93,40 @@ def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> 
     return field(default=default, metadata=metadata)
 
 
+def asked(default: Any, limit: Limit | None = None) -> Any:
+    """A field that is set in Python alone, and is no key."""
+    return field(default=default, metadata={"key": False, "limit": limit})
+
+
+def keys_in(kind: Any) -> list[Field[Any]]:
+    """The fields of a dataclass of settings, or of its class, that are keys."""
+    return [one for one in fields(kind) if one.metadata.get("key", True)]
+
+
+def plain(settings: Any) -> Any:
+    """The keys of settings and their values, nested ones as mappings: what is composed, written and hashed."""
+    if not is_dataclass(settings):
+        return settings
+    return {one.name: plain(getattr(settings, one.name)) for one in keys_in(settings)}
+
+
 def limit_of(setting: Field[Any]) -> Limit | None:
     """What a setting may be; None for anything of its type."""
     limit: Limit | None = setting.metadata.get("limit")
     return limit
 
 
-def settings_within(held: Any, prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
-    """The dotted key, the field and the value of each setting of a dataclass and of those within it."""
-    for one in fields(held):
-        value = getattr(held, one.name)
-        if is_dataclass(value):
-            yield from settings_within(value, f"{prefix}{one.name}.")
-        else:
-            yield prefix + one.name, one, value
+class Settings:
+    """What a frozen dataclass of settings is derived from: each value is checked for its range."""
+
+    def __post_init__(self) -> None:
+        """Checks every value.
+
+        Raises:
+            InputError: a value outside its range.
+        """
+        for one in fields(self):  # type: ignore[arg-type]
+            check_limit(one.name, getattr(self, one.name), limit_of(one))
 
 
 def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | None = None) -> None:

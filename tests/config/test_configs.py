@@ -118,16 +118,16 @@ def test_the_page_of_all_keys_is_up_to_date() -> None:
 @pytest.mark.parametrize(
     ("given_keys", "decoder", "loss"),
     [
-        (["model=phrase"], "PhraseDecoderConfig", "mira"),
-        (["model=phrase", "decoder=phrase", "loss=pro"], "PhraseDecoderConfig", "pro"),
-        (["loss=pro", "model=phrase"], "PhraseDecoderConfig", "pro"),
-        (["model=distortion"], "DistortionDecoderConfig", "local_softmax"),
-        (["model=distortion", "loss=hinge"], "DistortionDecoderConfig", "hinge"),
-        (["model=rerank"], "DecoderConfig", "xbleu"),
-        (["model=rerank", "loss=xbleu"], "DecoderConfig", "xbleu"),
-        (["model=floats", "decoder=mon"], "BlockDecoderConfig", "local_softmax"),
-        (["experiment=tillmann2007/table7-row1"], "DistortionDecoderConfig", "local_softmax"),
-        (["experiment=auli2014/table1-row1"], "PhraseDecoderConfig", "mira"),
+        (["model=phrase"], "PhraseSearch", "mira"),
+        (["model=phrase", "decoder=phrase", "loss=pro"], "PhraseSearch", "pro"),
+        (["loss=pro", "model=phrase"], "PhraseSearch", "pro"),
+        (["model=distortion"], "DistortionSearch", "local_softmax"),
+        (["model=distortion", "loss=hinge"], "DistortionSearch", "hinge"),
+        (["model=rerank"], "DecoderSettings", "xbleu"),
+        (["model=rerank", "loss=xbleu"], "DecoderSettings", "xbleu"),
+        (["model=floats", "decoder=mon"], "BlockSearch", "local_softmax"),
+        (["experiment=tillmann2007/table7-row1"], "DistortionSearch", "local_softmax"),
+        (["experiment=auli2014/table1-row1"], "PhraseSearch", "mira"),
     ],
 )
 def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str, loss: str) -> None:

@@ -8,14 +8,25 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from xlate.config import decoder_schema, loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
+from xlate.config import loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
 from xlate.config.load import load
 from xlate.errors import InputError
+from xlate.search import settings as search_settings
 from xlate.settings import ORDER, PHRASE_LENGTH, WINDOW, Limit, Range, limit_of
+from xlate.work import settings as work_settings
 
 SCHEMAS = [
     kind
-    for module in (schema, model_schema, loss_schema, nbest_schema, decoder_schema, source_schema, tune_schema)
+    for module in (
+        schema,
+        search_settings,
+        work_settings,
+        model_schema,
+        loss_schema,
+        nbest_schema,
+        source_schema,
+        tune_schema,
+    )
     for kind in vars(module).values()
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
 ]

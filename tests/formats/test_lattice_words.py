@@ -37,7 +37,9 @@ def test_a_phrase_lattice_has_the_derivations(kind):
     rng = np.random.default_rng(3)
     model = random_phrase_model(rng, kind)
     weights_D = random_weights(rng, model.size)
-    decoder = PhraseDecoder(model, weights_D, PhraseSearch(nbest=10**6, distinct=False, distortion_limit=2))
+    decoder = PhraseDecoder(
+        model, weights_D, PhraseSearch(algorithm="stack", nbest=10**6, distinct=False, distortion_limit=2)
+    )
     words = ["a", "zz", "b"]
     arcs, arc_words = decoder.plain_lattice(words)
     made = spelled_out(arcs.graph, arcs.score_A, arc_words)

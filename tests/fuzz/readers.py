@@ -23,7 +23,6 @@ from xlate.align.links import read_links
 from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest import nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
-from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
@@ -55,6 +54,7 @@ from xlate.phrases.table import PhraseTable, RuleTable
 from xlate.report.run_directory import Records, RunDirectory
 from xlate.scoring.feature_weights import load_feature_weights, rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.search.settings import PhraseSearch
 from xlate.text.classes import read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
@@ -397,7 +397,7 @@ READERS = [
         CandidateStore.open(folder / "store"))),
     Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),
     Reader("read_config (decoder)", lambda folder: (folder / "file").write_text(to_yaml(DECODER)),
-           of(read_config, PhraseDecoderConfig), 0.5),
+           of(read_config, PhraseSearch), 0.5),
     Reader("RunDirectory.open", write_run, open_run),
     Reader("Records.read", lambda folder: Records(folder / "file").append_scalar("loss", 0.5, 3),
            lambda folder: Records(folder / "file").curves()),

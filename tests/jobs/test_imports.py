@@ -12,13 +12,13 @@ from tests.models.grammar.moses_system import ARPA, write_moses_system
 from tests.models.grammar.test_kind import write_cdec_system
 from tests.models.phrase.moses_system import write_system
 from xlate.cli.main import main
-from xlate.config.decoder_schema import DecoderConfig, PhraseDecoderConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.moses_ini import read_moses_ini
 from xlate.jobs.imports import search_of
 from xlate.models.pack_format import read_pack
 from xlate.scoring.weights import load_weights
+from xlate.search.settings import DecoderSettings, PhraseSearch
 from xlate.translator import Translator
 
 JOSHUA = """\
@@ -236,9 +236,9 @@ def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, capsys: pytest.
 TABLE = "[feature]\nPhraseDictionaryMemory name=T path=t{}\n"
 
 
-def search(tmp_path: Path, text: str) -> DecoderConfig:
+def search(tmp_path: Path, text: str) -> DecoderSettings:
     (tmp_path / "moses.ini").write_text(text)
-    return search_of(read_moses_ini(tmp_path / "moses.ini"), PhraseDecoderConfig())
+    return search_of(read_moses_ini(tmp_path / "moses.ini"), PhraseSearch(algorithm="stack"))
 
 
 def test_settings_are_taken(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from xlate.jobs.moses_export import ExportedTables
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.phrase.settings import PhraseSearch
+from xlate.search.settings import PhraseSearch
 from xlate.text.folders import write_mark
 from xlate.text.lines import read_lines, write_lines
 
@@ -42,7 +42,9 @@ def test_read_back_they_translate_as_the_model_does(tmp_path: Path, seed: int, i
     model = random_phrase_model(rng, "hier", 5)
     model = replace(model, in_sentence=Negative() if seed != 5 else None, placed=RandomPlaces() if seed > 2 else None)
     weights_D = random_weights(rng, model.size)
-    decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=50, options=3, nbest=20, distinct=False))
+    decoder = PhraseDecoder(
+        model, weights_D, PhraseSearch(algorithm="stack", stack=50, options=3, nbest=20, distinct=False)
+    )
     tables = ExportedTables(decoder, TEXT, False, inside)
     assert tables.write(tmp_path) > 0
     write_mark(tmp_path / MARK, {"tables": True, "escaped": False})
@@ -89,7 +91,7 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
     lm = random_phrase_model(np.random.default_rng(0), None).lm
     model = PhraseModel(*read, lm, Reordering("hier", probability), in_sentence=Negative())
     most = int(np.diff(model.unit_offsets_P1).max())
-    decoder = PhraseDecoder(model, np.ones(model.size), PhraseSearch(options=most))
+    decoder = PhraseDecoder(model, np.ones(model.size), PhraseSearch(algorithm="stack", options=most))
     tables = ExportedTables(decoder, text, False, inside)
     assert tables.write(tmp_path) > 1000
     order = {pair: place for place, pair in enumerate(phrases)}

@@ -223,10 +223,7 @@ class _Scorer:
         return found or ([-1] if span[1] - span[0] == 1 else [])
 
     def left_allowed(self, b: int) -> bool:
-        least = {"swap": 0, "swap_or": 3}[self.search.mode]
-        if self.search.min_left_count is not None:
-            least = self.search.min_left_count
-        return (0 if b < 0 else self.model.blocks.left_B[b]) >= least
+        return (0 if b < 0 else self.model.blocks.left_B[b]) >= self.search.min_left_count
 
     def target(self, b: int, span: tuple[int, int]) -> list[str]:
         if b < 0:

@@ -28,7 +28,7 @@ def decoder_of(kind: str, **search: object):
     if kind == "phrase":
         rng = np.random.default_rng(3)
         model = random_phrase_model(rng, "hier")
-        return PhraseDecoder(model, random_weights(rng), PhraseSearch(**search))  # type: ignore[arg-type]
+        return PhraseDecoder(model, random_weights(rng), PhraseSearch(**{"algorithm": "stack", **search}))  # type: ignore[arg-type]
     if kind == "orientation":
         return BlockDecoder(model_and_arpa(0)[0], BlockSearch(**search))  # type: ignore[arg-type]
     return DistortionDecoder(jumping(0)[0], DistortionSearch(**search))  # type: ignore[arg-type]

@@ -31,16 +31,18 @@ from xlate.models.system import AnySystem
 from xlate.search.beam import SearchSpace
 from xlate.search.graph import SearchGraph, chosen_arcs
 
-EXACT = {"beam": None, "threshold": 0.0, "options": 2, "nbest": 10**6}
+EXACT = {"threshold": 0.0, "options": 2, "nbest": 10**6}
+BEAM = {"beam": 10**9, **EXACT}
+STACK = {"stack": 10**9, **EXACT}
 SENTENCES = [["a"], ["a", "b"], ["b", "zz", "a"], ["d", "a", "b", "c"]]
 
 
 def block(seed: int = 0, **search: object) -> BlockDecoder:
-    return BlockDecoder(model_and_arpa(seed)[0], BlockSearch(**EXACT | search))  # type: ignore[arg-type]
+    return BlockDecoder(model_and_arpa(seed)[0], BlockSearch(**BEAM | search))  # type: ignore[arg-type]
 
 
 def distortion(seed: int = 0) -> DistortionDecoder:
-    return DistortionDecoder(jumping(seed)[0], DistortionSearch(coverage_beam=None, **EXACT))  # type: ignore[arg-type]
+    return DistortionDecoder(jumping(seed)[0], DistortionSearch(coverage_beam=10**9, **BEAM))  # type: ignore[arg-type]
 
 
 def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
@@ -49,7 +51,7 @@ def phrase(kind: str | None, *, sparse: bool = False) -> PhraseDecoder:
     if sparse:
         model = with_sparse(rng, model, REORDERING, (WORD_PAIR, BIGRAM))
     size = 0 if model.sparse is None else len(model.sparse)
-    search = PhraseSearch(distortion_limit=3, **EXACT)  # type: ignore[arg-type]
+    search = PhraseSearch(algorithm="stack", distortion_limit=3, **STACK)  # type: ignore[arg-type]
     return PhraseDecoder(model, random_weights(rng, model.size), search, sparse_F=rng.normal(0, 0.3, size=size))
 
 
@@ -73,7 +75,7 @@ def lcs(seed: int, **search: object) -> LcsDecoder:
     """A lattice of one-word blocks, permuted in a window."""
     classifier, phrases = models(seed, longest=2, most=3)
     model = LcsModel(classifier, phrases.target_vocabulary, phrases.lm)
-    settings = {"window": 3, "least_probability": 0.0, **EXACT, **search}
+    settings = {"window": 3, "least_probability": 0.0, **BEAM, **search}
     return LcsDecoder(model, np.array([0.9, 0.4, -1.1]), LcsSearch(**settings))  # type: ignore[arg-type]
 
 
@@ -86,7 +88,7 @@ def lcs_placed() -> LcsDecoder:
 
 def hierarchical(**search: object) -> HierarchicalDecoder:
     rng = np.random.default_rng(8)
-    settings = {"algorithm": "stack", **EXACT, **search}
+    settings = {"algorithm": "stack", **STACK, **search}
     return HierarchicalDecoder(random_rules(rng), random_rule_weights(rng), RuleSearch(**settings))  # type: ignore[arg-type]
 
 
@@ -94,7 +96,7 @@ def structured() -> HierarchicalDecoder:
     """A hierarchical system with features of the structure of derivations."""
     rng = np.random.default_rng(9)
     model, sparse_F = with_structure(rng, random_rules(rng, 2))
-    search = RuleSearch(algorithm="stack", **EXACT)  # type: ignore[arg-type]
+    search = RuleSearch(algorithm="stack", **STACK)  # type: ignore[arg-type]
     return HierarchicalDecoder(model, random_rule_weights(rng, model.size), search, sparse_F=sparse_F)
 
 
@@ -106,7 +108,7 @@ def more(system: AnySystem) -> AnySystem:
 SYSTEMS = {
     "block": block,
     "block mon": lambda: block(1, mode="mon"),
-    "block swap": lambda: block(2, mode="swap", end_of_sentence=False),
+    "block swap": lambda: block(2, mode="swap", min_left_count=0, end_of_sentence=False),
     "block partition": lambda: block(3, partition="local"),
     "block more": lambda: more(block(4)),
     "distortion": distortion,

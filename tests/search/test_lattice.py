@@ -17,7 +17,7 @@ from xlate.models.block.moves import float_totals
 from xlate.search.graph import chosen_arcs
 from xlate.search.lattice import first_paths
 
-EXACT = BlockSearch(beam=None, threshold=0.0, options=3)
+EXACT = BlockSearch(beam=10**9, threshold=0.0, options=3)
 MODES = ("mon", "swap", "swap_or")
 
 

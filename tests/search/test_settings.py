@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from xlate.errors import InputError
-from xlate.models.block.settings import BlockSearch
-from xlate.models.distortion.settings import DistortionSearch
-from xlate.models.hierarchical.settings import RuleSearch
-from xlate.models.lcs.settings import LcsSearch
-from xlate.models.phrase.settings import PhraseSearch
-from xlate.search.settings import log_share
-
-EVERY = (BlockSearch, DistortionSearch, PhraseSearch, RuleSearch, LcsSearch)
+from xlate.search.settings import BlockSearch, DistortionSearch, LcsSearch, PhraseSearch, RuleSearch, log_share
 
 
-@pytest.mark.parametrize("kind", EVERY)
-def test_every_search_checks_its_counts_and_shares(kind: type) -> None:
-    assert kind(threshold=0.0, beam=None).log_threshold == -math.inf
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (BlockSearch, {"beam": 0, "nbest": 0, "max_words": 0, "threshold": 1.0, "mode": "jump", "partition": "global"}),
+        (DistortionSearch, {"window": 49, "max_skips": -1, "coverage_beam": 0, "option_order": "luck"}),
+        (PhraseSearch, {"algorithm": "cky", "stack": 0, "distortion_limit": -2, "early_threshold": -0.1}),
+        (RuleSearch, {"algorithm": "heap", "pop_limit": 0, "max_span": 0, "threshold": math.nan}),
+        (LcsSearch, {"window": 0, "least_probability": 1.5, "options": 0}),
+    ],
+)
+def test_every_search_checks_its_settings(kind: Any, wrong: dict[str, Any]) -> None:
+    assert kind(threshold=0.0).log_threshold == -math.inf
     assert kind(threshold=0.5).log_threshold == pytest.approx(math.log(0.5))
-    for name in ("beam", "options", "nbest", "max_words"):
-        with pytest.raises(InputError, match=f"decoder setting {name}"):
-            replace(kind(), **{name: 0})
-    for share in (1.0, -0.1, math.nan):
-        with pytest.raises(InputError, match="decoder setting threshold"):
-            kind(threshold=share)
+    for name, value in wrong.items():
+        with pytest.raises(InputError, match=name):
+            kind(**{name: value})
 
 
 def test_the_log_of_nothing() -> None:

@@ -39,13 +39,13 @@ from xlate.metrics.objective import BLEU, OracleDocument
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
-from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.tuned import with_ids
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
 from xlate.search.oracle import oracle_example
+from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalSettings, GlobalTraining
@@ -318,7 +318,7 @@ def distortion_lists() -> CandidateBatch:
 @cache
 def phrase_lists() -> CandidateBatch:
     _, model, weights_D, sparse_F = random_case(5, "hier", "local")
-    decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=30, nbest=NBEST), sparse_F=sparse_F)
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", stack=30, nbest=NBEST), sparse_F=sparse_F)
     lists = with_references([with_ids(decoder, words) for words in sentences()])
     assert not lists.is_plain
     return lists

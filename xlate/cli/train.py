@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from xlate.config.keys.brackets import PART
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
 from xlate.report.run_directory import VOLATILE, AnotherRun, flat
+from xlate.settings import plain
 
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
@@ -59,7 +60,7 @@ def run(config: TrainConfig) -> None:
         log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     # Without keys of the whole sweep that this job has no use for.
-    held = flat(asdict(config))
+    held = flat(plain(config))
     given = [a for a in given if not a.startswith("++") or "." not in key_of(a) or key_of(a) in held]
     try:
         outcome = train(config, folder, given, sweep)

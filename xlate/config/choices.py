@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import Field, asdict, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
-from xlate.config import decoder_schema, loss_schema, model_schema, schema, source_schema
-from xlate.config.decoder_schema import DECODERS
+from xlate.config import loss_schema, model_schema, schema, source_schema
 from xlate.config.experiments import rows_in_store
 from xlate.config.loss_schema import LOSSES
 from xlate.config.model_schema import MODELS
 from xlate.config.source_schema import SOURCES
 from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
+from xlate.search import settings as search_settings
+from xlate.search.settings import DECODERS
+from xlate.settings import keys_in, plain
 from xlate.work import settings as work_settings
 
 Plain = Mapping[str, Any]
@@ -99,18 +101,18 @@ CHOICES: dict[str, dict[str, Any]] = {
         ),
     },
     "decoder": {
-        "mon": Choice("Monotone search.", decoder_schema.BlockDecoderConfig(mode="mon")),
+        "mon": Choice("Monotone search.", search_settings.BlockSearch(mode="mon")),
         "swap": Choice(
             "Neighbouring phrases may swap, orientation costing nothing.",
-            decoder_schema.BlockDecoderConfig(mode="swap"),
+            search_settings.BlockSearch(mode="swap"),
         ),
-        "swap_or": decoder_schema.BlockDecoderConfig,
-        "distortion": decoder_schema.DistortionDecoderConfig,
-        "phrase": decoder_schema.PhraseDecoderConfig,
-        "hierarchical": decoder_schema.RuleDecoderConfig,
-        "cky": decoder_schema.RuleDecoderConfig(algorithm="cky", pop_limit=50),
-        "lcs": decoder_schema.LcsDecoderConfig,
-        "none": decoder_schema.DecoderConfig,
+        "swap_or": search_settings.BlockSearch,
+        "distortion": search_settings.DistortionSearch,
+        "phrase": search_settings.PhraseSearch,
+        "hierarchical": search_settings.RuleSearch,
+        "cky": search_settings.RuleSearch(algorithm="cky", pop_limit=50),
+        "lcs": search_settings.LcsSearch,
+        "none": search_settings.DecoderSettings,
     },
     "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
     "loss/keys": {
@@ -211,9 +213,9 @@ def _tell(command: str) -> None:
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
             settings = settings_of(node)
             place = PLACES.get(group) if settings is not None else "_global_"
-            store.store(group=group, name=name, node=asdict(settings) if settings is not None else {}, package=place)
+            store.store(group=group, name=name, node=plain(settings) if settings is not None else {}, package=place)
     if "decoder" in mine:
-        any_decoder = {field.name: None for kind in DECODERS.values() for field in fields(kind)}
+        any_decoder = {field.name: None for kind in DECODERS.values() for field in keys_in(kind)}
         store.store(group="decoder/keys", name="any", node=any_decoder)
     if "source" in mine:
         # A choice that changes another one; a file of it would be there for every command.
@@ -222,7 +224,7 @@ def _tell(command: str) -> None:
         store.repo["experiment"] = rows_in_store()
 
 
-def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:
+def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
     """The schema of each group of a command's configuration, by dotted key, those that hold others first.
 
     Raises:
@@ -230,24 +232,24 @@ def schemas_of(plain: Plain, command: type[Any]) -> dict[str, type[Any]]:
     """
     groups = {field.name for field in fields(command)} & SCHEMAS.keys()
     if command is schema.TrainConfig:
-        return _of_training(plain)
+        return _of_training(held)
     found: dict[str, type[Any]] = {}
     if "data" in groups:
-        generated = _part(plain, "data").get("generated") is not None
+        generated = _part(held, "data").get("generated") is not None
         found["data"] = work_settings.DemoDataConfig if generated else work_settings.DataConfig
     if "align" in groups:
-        given = _part(plain, "align").get("method") == "given"
+        given = _part(held, "align").get("method") == "given"
         found["align"] = work_settings.GivenLinksConfig if given else work_settings.ComputedLinksConfig
     return found
 
 
-def _of_training(plain: Plain) -> dict[str, type[Any]]:
-    model, loss = _part(plain, "model"), _part(plain, "loss")
+def _of_training(held: Plain) -> dict[str, type[Any]]:
+    model, loss = _part(held, "model"), _part(held, "loss")
     found: dict[str, type[Any]] = {}
     if "kind" in model:
         found["model"] = _named(MODELS, model["kind"], "model.kind")
         found["decoder"] = DECODERS[model["kind"]]
-    source = _part(plain, "source")
+    source = _part(held, "source")
     if "name" in source:
         found["source"] = _named(SOURCES, source["name"], "source.name")
     if "name" not in loss:
@@ -271,9 +273,9 @@ def _of_training(plain: Plain) -> dict[str, type[Any]]:
     return found
 
 
-def _part(plain: Plain, group: str) -> Plain:
-    held = plain.get(group)
-    return held if isinstance(held, Mapping) else {}
+def _part(held: Plain, group: str) -> Plain:
+    part = held.get(group)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _named(choices: Mapping[str, type[Any]], name: Any, key: str) -> type[Any]:
@@ -289,7 +291,7 @@ def _kinds() -> dict[str, list[type[Any]]]:
     places = list(found)
     for place in places:
         for kind in found[place]:
-            for field in fields(kind):
+            for field in keys_in(kind):
                 within, key = schema_within(kind, field), f"{place}.{field.name}"
                 if within is not None and within not in found.setdefault(key, []):
                     found[key].append(within)
@@ -300,17 +302,17 @@ def _kinds() -> dict[str, list[type[Any]]]:
 def settings_at(key: str) -> list[Field[Any]]:
     """The settings of this dotted key, of all dataclasses that have it."""
     place, _, name = key.rpartition(".")
-    return [field for kind in _kinds().get(place, ()) for field in fields(kind) if field.name == name]
+    return [field for kind in _kinds().get(place, ()) for field in keys_in(kind) if field.name == name]
 
 
 def defaults_at(key: str) -> list[Any]:
     """The defaults of a dotted key within a group, of all schemas that have it; nested settings as mappings."""
-    return [asdict(value) if is_dataclass(value) else value for value in map(default_of, settings_at(key))]  # type: ignore[arg-type]
+    return [plain(value) for value in map(default_of, settings_at(key))]
 
 
 def keys_of(kind: type[Any], prefix: str, chosen: Mapping[str, type[Any]]) -> Iterator[str]:
     """The dotted keys of a dataclass of settings, with those of what is `chosen` within it."""
-    for field in fields(kind):
+    for field in keys_in(kind):
         key = prefix + field.name
         yield key
         within = chosen.get(key) or schema_within(kind, field)

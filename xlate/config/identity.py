@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import SourceConfig
 from xlate.report.run_directory import MARK, VOLATILE
 from xlate.scoring.weights import WEIGHTS_FILE
+from xlate.settings import keys_in, plain
 
 # An imported system has a model of its own; its mark says what that was made of.
 MODEL = "model"
@@ -25,7 +26,7 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
 
     Wherever the base run lies, its weights make the difference; a base without weights counts by its name.
     """
-    settings = {key: value for key, value in asdict(config).items() if key not in VOLATILE}
+    settings = {key: value for key, value in plain(config).items() if key not in VOLATILE}
     if config.nbest is None:
         # They say nothing about a run without lists.
         for field in fields(GivenListsConfig):
@@ -50,7 +51,7 @@ def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
 
 
 def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for field in fields(held):
+    for field in keys_in(held):
         value, own = getattr(held, field.name), getattr(default, field.name)
         if is_dataclass(value) and not isinstance(value, type):
             # A choice has the defaults of its own schema, not those of what it was chosen in place of.
@@ -61,7 +62,7 @@ def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, 
 
 def settings_of_source(source: SourceConfig) -> dict[str, Any]:
     """What decides where candidates come from; without folds of the training text these keys say nothing."""
-    settings = asdict(source)
+    settings: dict[str, Any] = plain(source)
     if not settings.get("folds"):
         for name in ("folds", "sentences"):
             settings.pop(name, None)

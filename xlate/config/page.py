@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xlate.config import decoder_schema, loss_schema, model_schema, schema
+from xlate.config import loss_schema, model_schema, schema
 from xlate.config.choices import CHOICES, PLACES, SCHEMAS, settings_of
 from xlate.config.keys.described import COMMANDS, Row, choices_of, of_command, rows
 from xlate.config.location import conf_folder
 from xlate.config.nbest_schema import NbestConfig
+from xlate.search.settings import GrammarSearch
 
 HEAD = """# Configuration
 
@@ -28,7 +29,7 @@ This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` 
 # Schemas that several choices have, or one choice in some place.
 WITHOUT_NAME: dict[type[Any], str] = {
     model_schema.GrammarModelConfig: "imported grammars",
-    decoder_schema.GrammarDecoderConfig: "imported grammars",
+    GrammarSearch: "imported grammars",
     loss_schema.LocalLossConfig: "perceptron, hinge",
     loss_schema.TunedLossConfig: "tuners",
     loss_schema.ListLossConfig: "xbleu",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from xlate.config.decoder_schema import DecoderConfig as DecoderConfig
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
 from xlate.config.nbest_schema import GivenListsConfig
 from xlate.config.source_schema import SourceConfig, StoredSourceConfig
+from xlate.search.settings import DecoderSettings as DecoderSettings
 from xlate.settings import COUNT, ENDLESS, LISTED, MISSING, ORDER, PHRASE_LENGTH, PROCESSES, SEED, SENTENCES, Range, key
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
@@ -69,7 +69,7 @@ class TrainConfig(GivenListsConfig):
     source: SourceConfig = field(default_factory=StoredSourceConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     loss: LossConfig = field(default_factory=LossConfig)
-    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    decoder: Any = field(default_factory=DecoderSettings)
     debug: bool = False
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import yaml
 from omegaconf import OmegaConf
@@ -15,6 +14,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.report.run_directory import CONFIG_FILE, flat
+from xlate.settings import plain
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
 
@@ -24,7 +24,7 @@ REMEDY = "restore the file as it was written, or make the run again"
 
 def to_yaml(config: Any) -> str:
     """A schema dataclass as YAML text."""
-    return OmegaConf.to_yaml(OmegaConf.structured(config))
+    return OmegaConf.to_yaml(OmegaConf.create(plain(config)))
 
 
 def read_config(path: str | Path, schema: type[T]) -> T:
@@ -59,7 +59,7 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         ) from error
     except Exception as error:  # so do those of OmegaConf
         raise InputError("a damaged configuration", file=path, seen=error, remedy=REMEDY) from error
-    _check_complete(flat(loaded), flat(asdict(cast(Any, made))), Path(path))
+    _check_complete(flat(loaded), flat(plain(made)), Path(path))
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import Field, dataclass, field
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -23,7 +23,7 @@ from omegaconf.errors import (
 
 from xlate.config.choices import SCHEMAS, defaults_at, hints_of, keys_of, schema_within, schemas_of, settings_at
 from xlate.errors import InputError
-from xlate.settings import MISSING, Range, check_limit, limit_of
+from xlate.settings import MISSING, Range, check_limit, keys_in, limit_of, plain
 
 T = TypeVar("T")
 # Of keys that end in the same name, `name` itself say, so many are proposed in place of an unknown one.
@@ -73,25 +73,25 @@ def typed(config: DictConfig, schema: type[T], *, spare: SpareKeys | None = None
             its range, or not given.
     """
     try:
-        plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+        given = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
-    return _Builder(schema, schemas_of(plain, schema), spare or SpareKeys()).build(schema, plain, "")
+    return _Builder(schema, schemas_of(given, schema), spare or SpareKeys()).build(schema, given, "")
 
 
-def build(kind: type[T], plain: Mapping[str, Any], at: str, file: str | Path | None = None) -> T:
+def build(kind: type[T], given: Mapping[str, Any], at: str, file: str | Path | None = None) -> T:
     """Settings from plain values, each checked for its type and range; what is not given has its default.
 
     Args:
         kind: a dataclass of settings.
-        plain: values by name, nested ones in mappings.
+        given: values by name, nested ones in mappings.
         at: what stands before the names of keys, such as `decoder.`.
         file: where the values were read, for messages.
 
     Raises:
         InputError: an unknown key, a value of the wrong type, out of its range, or not given.
     """
-    return _Builder(kind, {at.rstrip("."): kind}, SpareKeys(), file).build(kind, plain, at)
+    return _Builder(kind, {at.rstrip("."): kind}, SpareKeys(), file).build(kind, given, at)
 
 
 def with_settings(held: T, given: Mapping[str, Any], name: str) -> T:
@@ -101,7 +101,7 @@ def with_settings(held: T, given: Mapping[str, Any], name: str) -> T:
         InputError: a key that they do not have (with the nearest one that they have), or a value that does not fit.
     """
     changed = {key: value for key, value in given.items() if value is not None}
-    return build(type(held), {**asdict(cast(Any, held)), **changed}, f"{name}.")
+    return build(type(held), {**plain(held), **changed}, f"{name}.")
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,12 @@ class _Builder:
     spare: SpareKeys
     file: str | Path | None = None
 
-    def build(self, kind: type[T], plain: Mapping[str, Any], at: str) -> T:
+    def build(self, kind: type[T], given: Mapping[str, Any], at: str) -> T:
         if at == "decoder.":
-            _check_decoder(plain, kind)
-        known = {one.name: one for one in fields(cast(Any, kind))}
+            _check_decoder(given, kind)
+        known = {one.name: one for one in keys_in(kind)}
         values: dict[str, Any] = {}
-        for name, value in plain.items():
+        for name, value in given.items():
             key = f"{at}{name}"
             if name not in known:
                 self._leave_out(key, value)
@@ -203,15 +203,15 @@ def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
             check_limit(f"{at}.{name}", value, limit)
 
 
-def _check_decoder(plain: Mapping[str, Any], kind: type[Any]) -> None:
+def _check_decoder(given: Mapping[str, Any], kind: type[Any]) -> None:
     """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
-    keys_by_kind = {other: {one.name for one in fields(other)} for other in SCHEMAS["decoder"]}
-    if all(plain.keys() != keys for other, keys in keys_by_kind.items() if other is not kind):
+    keys_by_kind = {other: {one.name for one in keys_in(other)} for other in SCHEMAS["decoder"]}
+    if all(given.keys() != keys for other, keys in keys_by_kind.items() if other is not kind):
         return
     own = sorted(keys_by_kind[kind])
     raise InputError(
         "the decoder belongs to another model",
-        seen=", ".join(f"decoder.{name}" for name in sorted(plain.keys() - keys_by_kind[kind])) or "no decoder",
+        seen=", ".join(f"decoder.{name}" for name in sorted(given.keys() - keys_by_kind[kind])) or "no decoder",
         expected=", ".join(own) if own else "no decoder: lists are given",
         remedy="leave decoder=… out: every model brings its own",
     )

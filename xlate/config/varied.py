@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from xlate.config.choices import defaults_at
 from xlate.config.schema import TrainConfig
 from xlate.report.run_directory import ABSENT, flat
+from xlate.settings import plain
 
 # What every run is told apart by.
 ALWAYS = ("model.name", "loss.name", "seed")
@@ -35,7 +35,7 @@ def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> dict[str,
 
     Example: `loss.tune.rounds=4 decoder=mon` gives `model.name`, `loss.name`, `seed`, `loss.tune.rounds` and `decoder`.
     """
-    held = flat(asdict(config))
+    held = flat(plain(config))
     chosen = dict(argument.lstrip("+").split("=", 1) for argument in given if "=" in argument)
     # The name of a chosen model or loss is shown already.
     asked = [key for key in chosen if f"{key}.name" not in held]

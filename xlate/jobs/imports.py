@@ -5,18 +5,17 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xlate.config.decoder_schema import GrammarDecoderConfig, PhraseDecoderConfig
 from xlate.config.identity import MODEL as MODEL_FOLDER
 from xlate.config.load import load
 from xlate.config.model_schema import GrammarModelConfig, ModelConfig, PhraseModelConfig
-from xlate.config.schema import DecoderConfig, ImportConfig, TrainConfig
+from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
 from xlate.errors import InputError
@@ -35,6 +34,8 @@ from xlate.models.registry import GRAMMAR_SUFFIXES
 from xlate.models.run_weights import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
+from xlate.search.settings import DecoderSettings, GrammarSearch, PhraseSearch
+from xlate.settings import plain
 from xlate.text.folders import refused_while_written
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.opening import open_unpacked
@@ -112,7 +113,7 @@ def _write_run(
     file: str,
     text: TextSides,
     model: ModelConfig,
-    decoder: DecoderConfig,
+    decoder: DecoderSettings,
     weights: Mapping[str, Weights],
     save: Callable[[Path], None],
     figures: Mapping[str, Any],
@@ -146,7 +147,7 @@ ALGORITHMS = {0: "stack", 1: "cube"}
 
 def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
     """The system of a moses.ini, or with `filter` those of its phrases that a text needs."""
-    given = with_settings(PhraseDecoderConfig(), config.decoder, "decoder")
+    given = with_settings(PhraseSearch(), config.decoder, "decoder")
     ini = read_moses_ini(file)
     search, text = search_of(ini, given), imported_text(config, _sources(ini))
     if "weight-file" in ini.settings:
@@ -158,7 +159,6 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
         )
     only = None
     if config.filter is not None:
-        assert search.max_phrase is not None
         only = phrases_in(map(text.source_tokens, iterate_lines(config.filter)), search.max_phrase)
     model, weights_D = moses_model(ini, only)
     reordering = "none" if model.reordering is None else model.reordering.kind
@@ -188,7 +188,7 @@ def _table_line(ini: MosesIni) -> FeatureLine | None:
     return ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
 
 
-def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
+def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
     """The settings of the file over those given.
 
     Raises:
@@ -205,7 +205,7 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
             expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
         )
     held = dict(
-        asdict(given),
+        plain(given),
         options=limit,
         algorithm=ALGORITHMS.get(number, given.algorithm),
         stack=ini.whole("stack", given.stack),
@@ -215,7 +215,7 @@ def search_of(ini: MosesIni, given: PhraseDecoderConfig) -> PhraseDecoderConfig:
         pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit),
         distortion_limit=ini.whole("distortion-limit", given.distortion_limit),
     )
-    return build(PhraseDecoderConfig, held, "decoder.", ini.path)
+    return build(PhraseSearch, held, "decoder.", ini.path)
 
 
 def copy_packed(source: Path, target: Path) -> None:
@@ -254,7 +254,7 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
 
 def _import_grammar(config: ImportConfig, file: str) -> dict[str, Any]:
     """A whole grammar of Joshua, cdec or Moses, or with `filter` those of its rules that a text needs."""
-    settings = with_settings(GrammarDecoderConfig(), config.decoder, "decoder")
+    settings = with_settings(GrammarSearch(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder, Asked())
     grammar, model = system.decoder.grammar, system.decoder.languages.model
     text = imported_text(config, (" ".join(words_of(rule.source)) for rule in grammar.scfg.rules))

@@ -31,7 +31,7 @@ from xlate.jobs.translate import line_tokens
 from xlate.models.kind import Asked
 from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.kind import KIND, SET, Phrase, open_phrase_model
+from xlate.models.phrase.kind import KIND, SET, open_phrase_model
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.models.registry import open_system
 from xlate.models.run_places import located_config
@@ -328,11 +328,11 @@ def _write_ini(
     """Writes moses.ini; `tables` are the feature lines of tables, `order` is that of the language model."""
     lm = f"KENLM name=LM0 factor=0 path={LM} order={order}"
     features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
-    search = Phrase().search(trained.decoder)
+    search = trained.decoder
     settings = {
-        "distortion-limit": -1 if search.distortion_limit is None else search.distortion_limit,
+        "distortion-limit": search.distortion_limit,
         "search-algorithm": ALGORITHMS[search.algorithm],
-        "stack": search.beam or 0,
+        "stack": search.stack,
         "cube-pruning-pop-limit": search.pop_limit,
         "beam-threshold": search.threshold,
         "early-discarding-threshold": search.early_threshold,

@@ -6,7 +6,6 @@ import html
 import io
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reorde
 from xlate.report.run_directory import flat
 from xlate.report.runs import Run, Setting, collect_runs, of_common_seeds
 from xlate.report.tables import Column, SweepTable, Table, sweep_table
+from xlate.settings import plain
 from xlate.text.lines import atomic_write
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ def chosen_settings(run: Path) -> dict[str, Any]:
     except InputError:
         return {}
     defaults = defaults_of_training(config)
-    return {key: value for key, value in flat(asdict(config)).items() if key not in defaults or value != defaults[key]}
+    return {key: value for key, value in flat(plain(config)).items() if key not in defaults or value != defaults[key]}
 
 
 def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xlate.config.schema import TrainConfig, TranslateConfig
@@ -100,7 +100,7 @@ class Translator:
             return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
         run = unpacked(Path(config.run))
         trained = config_of_run(run)
-        trained.decoder = with_settings(trained.decoder, config.decoder, "decoder")
+        trained = replace(trained, decoder=with_settings(trained.decoder, config.decoder, "decoder"))
         asked = Asked(config.nbest, config.distinct, config.fast)
         made = cls.of_run(trained, run, asked, config.work)
         if is_pack(run):

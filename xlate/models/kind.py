@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeVar
 
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.models.run_weights import made_with, weights_path
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.settings import SearchSettings
+from xlate.search.settings import DecoderSettings
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from xlate.work.estimates import WithoutFold
 
 
+Search = TypeVar("Search", bound=DecoderSettings)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is asked of a decoder beside its configuration: the size of lists, and the compiled search or not."""
@@ -35,6 +38,10 @@ class Asked:
     nbest: int = 1
     distinct: bool = True
     fast: bool = True
+
+    def of(self, settings: Search) -> Search:
+        """Search settings with the size of lists that is asked for."""
+        return replace(settings, nbest=self.nbest, distinct=self.distinct)
 
 
 class Saved(NamedTuple):
@@ -60,7 +67,6 @@ class Kind:
 
     Attributes:
         name: that value, and of most kinds the name of their set of weights.
-        SEARCH: the settings of its decoder.
         of_costs: whether the floats are costs, so that weights below 0 are the rule.
         ranks_lists: whether it ranks lists that are given, and translates nothing.
         tunes_from_run: whether tuning goes on from a run of it.
@@ -74,7 +80,6 @@ class Kind:
     """
 
     name: ClassVar[str]
-    SEARCH: ClassVar[type[SearchSettings]]
     of_costs: ClassVar[bool] = False
     ranks_lists: ClassVar[bool] = False
     tunes_from_run: ClassVar[bool] = False
@@ -99,18 +104,6 @@ class Kind:
                 that translates nothing.
         """
         self._refuse(run)
-
-    def search(self, settings: DecoderConfig, asked: Asked = Asked(), **changed: Any) -> Any:
-        """The search settings of a configuration, some of them changed.
-
-        Raises:
-            InputError: a value outside its range.
-        """
-        names = [field.name for field in fields(self.SEARCH) if hasattr(settings, field.name)]
-        held = {name: getattr(settings, name) for name in names}
-        if hasattr(settings, "stack"):
-            held["beam"] = settings.stack
-        return self.SEARCH(**held | changed, nbest=asked.nbest, distinct=asked.distinct)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         """The weights of a system in the form of the file that they came from."""
@@ -214,7 +207,7 @@ class FoldSystems(Protocol):
         """What the systems are made from."""
 
     def opened(
-        self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderConfig, nbest: int
+        self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderSettings, nbest: int
     ) -> FoldSystem:
         """The system without a fold, made when it is not there.
 

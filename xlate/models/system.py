@@ -21,7 +21,7 @@ from xlate.search.beam import BeamLimits, ForcedSpace, SearchSpace, search_graph
 from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, useful_arcs
 from xlate.search.lattice import Lattice
 from xlate.search.processes import each_sentence
-from xlate.search.settings import SearchSettings
+from xlate.search.settings import AnySearch, GrammarSearch
 from xlate.text.tokens import cut
 from xlate.text.vocabulary import Vocabulary
 
@@ -34,7 +34,7 @@ class SpanLimit(NamedTuple):
 
 
 Space = TypeVar("Space", bound=SearchSpace[Any])
-Settings = TypeVar("Settings", bound=SearchSettings)
+Settings = TypeVar("Settings", bound=AnySearch)
 
 
 class System(ABC, Generic[Space, Settings]):
@@ -129,6 +129,7 @@ class System(ABC, Generic[Space, Settings]):
 
     def limits(self) -> BeamLimits:
         """What the readable search keeps."""
+        assert not isinstance(self.search, GrammarSearch), "a whole grammar is searched bottom-up"
         return BeamLimits(self.search.beam, self.search.log_threshold)
 
     def changed(self, **parts: Any) -> Self:

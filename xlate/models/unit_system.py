@@ -16,7 +16,7 @@ from xlate.models.derivation import Derivation
 from xlate.models.system import Space, System
 from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
-from xlate.search.settings import StackSettings
+from xlate.search.settings import StackSearch
 from xlate.text.vocabulary import Vocabulary
 
 
@@ -28,7 +28,7 @@ class UnitList(Protocol):
 
 
 Model = TypeVar("Model", bound=AnyUnitModel)
-Stacks = TypeVar("Stacks", bound=StackSettings)
+Stacks = TypeVar("Stacks", bound=StackSearch)
 Listed = TypeVar("Listed", bound=UnitList)
 
 
@@ -48,7 +48,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     """
 
     PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
-    SEARCH: ClassVar[type[StackSettings]]
+    SEARCH: ClassVar[type[StackSearch]]
 
     def __init__(
         self,

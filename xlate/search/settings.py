@@ -1,47 +1,56 @@
-"""The settings that every search has, and what settings are checked for."""
+"""The settings of each decoder: what it searches, and how hard. They are also the keys of `decoder=…`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar
 
-from xlate.errors import InputError
+from xlate.settings import (
+    ANY,
+    BELOW_ONE,
+    COUNT,
+    NOT_NEGATIVE,
+    PHRASE_LENGTH,
+    PROBABILITY,
+    WINDOW,
+    Range,
+    Settings,
+    asked,
+    key,
+)
 from xlate.text.tokens import MAX_WORDS
+
+# The algorithm of the hierarchical model, and of whole grammars, that goes bottom-up.
+CKY = "cky"
+PIECES = "sentences of more words are translated in pieces, cut at punctuation if possible"
+STACK = "the most hypotheses of one number of covered source words"
+ORDER = "which options are kept: the most frequent (count) or the cheapest (score)"
+END = "the end of the sentence costs what the language model says"
 
 
 @dataclass(frozen=True)
-class SearchSettings:
-    """What every search is told; each decoder adds its own.
+class DecoderSettings(Settings):
+    """No decoder: lists are ranked as they are given.
 
     Attributes:
-        beam: the most hypotheses kept for one number of covered source words; None keeps all.
-        threshold: a hypothesis whose estimate is below this share of the best one's is dropped (scores are logs, so
-            ln(threshold) is added); 0 keeps all.
-        options: the most translations of one source span.
-        future_cost: whether pruning compares score plus an estimate of what is left to translate.
-        max_words: a sentence of more words is translated in pieces (`models/derivation.py`).
         nbest: how many derivations are returned, at most.
         distinct: whether the derivations must differ in their target words.
     """
 
-    beam: int | None = 100
-    threshold: float = 1e-5
-    options: int = 20
-    future_cost: bool = True
-    max_words: int = MAX_WORDS
-    nbest: int = 1
-    distinct: bool = True
+    nbest: int = asked(1, COUNT)
+    distinct: bool = asked(True)
 
-    def __post_init__(self) -> None:
-        """Checks every value.
 
-        Raises:
-            InputError: a value outside its range.
-        """
-        check_counts(self, "beam", "options", "max_words", "nbest")
-        check_shares(self, "threshold")
+@dataclass(frozen=True)
+class SearchSettings(DecoderSettings):
+    """What every search has."""
+
+    threshold: float = key(
+        "hypotheses below this share of the best one's score are dropped; 0 keeps all", 1.0e-5, BELOW_ONE
+    )
+    options: int = key("the most translations of one source span", 20, COUNT)
+    future_cost: bool = key("pruning looks at the estimated cost of what is left to translate", True)
+    max_words: int = key(PIECES, MAX_WORDS, COUNT)
 
     @property
     def log_threshold(self) -> float:
@@ -50,67 +59,169 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
-class StackSettings(SearchSettings):
-    """What a search is told that keeps a stack of hypotheses for each number of covered source words.
+class PhrasalSearch(SearchSettings):
+    """What the decoders of phrases have."""
 
-    Attributes:
-        algorithm: `stack` scores every move of every kept hypothesis; `cube` takes the moves to one number of covered
-            words from the best downwards until `pop_limit` of them were taken (cube pruning, Huang & Chiang 2007);
-            some decoders have more.
-        pop_limit: the moves that cube pruning takes for one number of covered words.
+    max_phrase: int = key("the longest source phrase, in words", 7, COUNT)
+
+
+@dataclass(frozen=True)
+class BlockSearch(PhrasalSearch):
+    """Search of the orientation model.
+
+    Tillmann & Zhang 2007, sections 3.3 and 5.1: `mon` translates monotonely; `swap` may exchange two neighbouring
+    source phrases, orientation costing nothing; `swap_or` searches the same space with the orientation model. Options
+    are ordered, and `</s>` is weighed, under the linked weights. With `partition=off` a derivation scores the sum of
+    w·f, as in the paper's own runs; `local` subtracts from each step the log of the sum of exp(w·f) over the source
+    span's options Γ(b), same predecessor, orientation and history.
     """
 
-    ALGORITHMS: ClassVar[tuple[str, ...]] = ("stack", "cube")
+    mode: str = key(
+        "mon: monotone; swap: neighbouring phrases may swap; swap_or: and orientation costs",
+        "swap_or",
+        ("mon", "swap", "swap_or"),
+    )
+    beam: int = key(STACK, 100, COUNT)
+    min_left_count: int = key("blocks seen to the left fewer times than this are never put there", 3, Range(0))
+    partition: str = key(
+        "local: scores of a step are normalised over the options of its span; off: not", "off", ("off", "local")
+    )
+    end_of_sentence: bool = key(END, True)
+    option_order: str = key(ORDER, "count", ("count", "score"))
+    unknown_unigram: float = key("unigram cost of a word that is copied because nothing translates it", 20.0, ANY)
+    unknown_lexical: float = key("lexical cost of such a word", 20.0, ANY)
 
-    algorithm: str = "stack"
-    beam: int | None = 200
-    pop_limit: int = 1000
-
-    def __post_init__(self) -> None:
-        """Checks every value.
-
-        Raises:
-            InputError: a value outside its range.
-        """
-        super().__post_init__()
-        check_choice(self, "algorithm", self.ALGORITHMS)
-        check_counts(self, "pop_limit")
+    @property
+    def swaps(self) -> bool:
+        """Whether neighbouring source phrases may be exchanged."""
+        return self.mode != "mon"
 
 
-def check_choice(settings: object, name: str, allowed: Collection[str]) -> None:
-    """Looks whether a setting is one of some words.
+@dataclass(frozen=True)
+class DistortionSearch(PhrasalSearch):
+    """Search of the phrase-distortion model (Tillmann & Zhang 2007, section 5.3).
 
-    Raises:
-        InputError: it is not.
+    No covered word lies `window` or more positions behind the first uncovered one.
     """
-    if getattr(settings, name) not in allowed:
-        raise InputError(f"decoder setting {name}", seen=getattr(settings, name), expected=", ".join(allowed))
+
+    options: int = key("the most translations of one source span", 10, COUNT)
+    beam: int = key(STACK, 100, COUNT)
+    coverage_beam: int = key("the most hypotheses of one set of covered source words", 50, COUNT)
+    max_skips: int = key("the most source intervals left open at a time", 2, Range(0))
+    window: int = key("source words, from the first open one on, that may be translated before it", 6, WINDOW)
+    end_of_sentence: bool = key(END, True)
+    option_order: str = key(ORDER, "score", ("count", "score"))
+    unknown_direct: float = key("direct cost of a word that is copied because nothing translates it", 20.0, ANY)
+    unknown_model1: float = key("Model 1 cost of such a word", 20.0, ANY)
 
 
-def check_counts(settings: object, *names: str) -> None:
-    """Looks whether each of these settings is 1 or more, or None for no limit.
+BlocksSearch = BlockSearch | DistortionSearch
 
-    Raises:
-        InputError: naming the first that is not.
+
+@dataclass(frozen=True)
+class PhraseSearch(PhrasalSearch):
+    """Search of the phrase model, with Moses's settings.
+
+    Options are the best ones by weighted score without a history. A jump is `|start - end of the phrase before|`; a
+    phrase that leaves a gap must end near enough to the first gap for the jump back, as in Moses. Cube pruning takes
+    the moves to one number of covered words from the best downwards (Huang & Chiang 2007).
     """
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and value < 1:
-            raise InputError(f"decoder setting {name} is too small", seen=value, expected="1 or more")
+
+    algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube", ("stack", "cube"))
+    stack: int = key(STACK, 200, COUNT)
+    pop_limit: int = key("cube pruning: moves taken for one number of covered source words", 1000, COUNT)
+    distortion_limit: int = key("the longest jump in words, -1 for any", 6, Range(-1))
+    early_threshold: float = key(
+        "stack: moves below this share of the beam are dropped before the LM is asked", 0.0, BELOW_ONE
+    )
+    distortion_future: bool = key("the estimate of what is left holds its distortion", False)
+
+    @property
+    def beam(self) -> int:
+        """The most hypotheses of one number of covered source words."""
+        return self.stack
+
+    @property
+    def log_early_threshold(self) -> float:
+        """The natural log of the early threshold, minus infinity when it is off."""
+        return log_share(self.early_threshold)
 
 
-def check_shares(settings: object, *names: str) -> None:
-    """Looks whether each of these settings is a share of the best score, 0 when it is off.
+@dataclass(frozen=True)
+class RuleSearch(SearchSettings):
+    """Search of the hierarchical model from left to right in the target (Watanabe et al. 2007, section 2.3).
 
-    Raises:
-        InputError: naming the first that is not.
+    Options are the rules of one source side, the best ones by weighted score without a history.
     """
-    for name in names:
-        value = getattr(settings, name)
-        if not 0 <= value < 1:
-            raise InputError(f"decoder setting {name}", seen=value, expected="0 (off) up to below 1")
+
+    options: int = key("the most rules of one source side", 20, COUNT)
+    algorithm: str = key(
+        "stack: every move of a hypothesis is scored; cube: cube pruning; cky: bottom-up, readable and slow",
+        "cube",
+        ("stack", "cube", CKY),
+    )
+    stack: int = key(f"stack, cube: {STACK}", 200, COUNT)
+    pop_limit: int = key(
+        "cube: moves taken for one number of covered source words; cky: hypotheses made over one span", 500, COUNT
+    )
+    max_span: int = key(
+        "the longest span that a rule translates, in words; longer ones are glued together", 10, PHRASE_LENGTH
+    )
+
+    @property
+    def beam(self) -> int:
+        """The most hypotheses of one number of covered source words."""
+        return self.stack
+
+
+StackSearch = PhraseSearch | RuleSearch
+
+
+@dataclass(frozen=True)
+class GrammarSearch(DecoderSettings):
+    """Search of a whole grammar of another system, bottom-up."""
+
+    algorithm: str = key(
+        "cky: rules of every form, readable and slow; there is no other search of them", CKY, ("stack", "cube", CKY)
+    )
+    pop_limit: int = key("hypotheses made for each label over one span", 100, COUNT)
+    max_words: int = key(PIECES, MAX_WORDS, COUNT)
+
+
+@dataclass(frozen=True)
+class LcsSearch(SearchSettings):
+    """Lattice construction and scoring: predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
+
+    beam: int = key(STACK, 100, COUNT)
+    window: int = key("source words, from the first open one on, that may be translated next", 3, WINDOW)
+    least_probability: float = key(
+        "blocks below this probability are left out, but for the best of a word", 0.17, PROBABILITY
+    )
+    deletions: bool = key("words may be left out", False)
+    deletion_cost: float = key("what a word that is left out costs", 5.0, NOT_NEGATIVE)
+
+    @property
+    def least_log(self) -> float:
+        """The natural log of the least probability of a block, minus infinity when any may be there."""
+        return log_share(self.least_probability)
+
+
+AnySearch = BlocksSearch | StackSearch | GrammarSearch | LcsSearch
 
 
 def log_share(share: float) -> float:
     """The natural log of a share or a probability, minus infinity of 0."""
     return math.log(share) if share > 0 else -math.inf
+
+
+# By the name of the model.
+DECODERS: dict[str, type[DecoderSettings]] = {
+    "orientation": BlockSearch,
+    "distortion": DistortionSearch,
+    "phrase": PhraseSearch,
+    "hierarchical": RuleSearch,
+    "grammar": GrammarSearch,
+    "context": DecoderSettings,
+    "lcs": LcsSearch,
+    "rerank": DecoderSettings,
+}

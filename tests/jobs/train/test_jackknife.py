@@ -13,11 +13,11 @@ import pytest
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
-from xlate.config.decoder_schema import PhraseDecoderConfig
 from xlate.config.loss_schema import FoldedListsConfig
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.models.kind import FoldSystem
 from xlate.scoring.weights import Weights
+from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
 
 FOLD_I = np.array([1, 0, 1, 0, 0])
@@ -46,7 +46,7 @@ def jackknife(folder: Path, **given: int) -> tuple[Jackknife, ToyFolds]:
     work: Any = SimpleNamespace(path=folder, encoded=texts, training_sentence=lambda s: [str(s)])
     models, weights = ToyFolds(), Weights(np.ones(1), np.zeros(0), ("f",))
     settings = FoldedListsConfig(folds=2, shard=2, **given)
-    return Jackknife(work, models, weights, PhraseDecoderConfig(), settings), models
+    return Jackknife(work, models, weights, PhraseSearch(algorithm="stack"), settings), models
 
 
 def test_every_sentence_is_decoded_by_the_system_without_its_fold(tmp_path: Path) -> None:

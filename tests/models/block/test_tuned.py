@@ -18,7 +18,7 @@ from xlate.kernels.orientation import NEUTRAL
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
-from xlate.models.distortion.settings import DistortionSearch
+from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering
 
 SEARCH: dict[str, Any] = {"beam": 40, "threshold": 0.0, "nbest": 12}

@@ -17,9 +17,9 @@ from xlate.models.context.model import chosen_in
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.tuned import with_units
 from xlate.phrases.occurrences import listed_pairs
+from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
 
 
@@ -33,7 +33,7 @@ def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone
     full = replace(phrases, in_sentence=PredictedScores(model))
     rng = np.random.default_rng(seed)
     weights_D = random_weights(rng, full.size)
-    decoder = PhraseDecoder(full, weights_D, PhraseSearch(options=50, nbest=30, beam=50))
+    decoder = PhraseDecoder(full, weights_D, PhraseSearch(algorithm="stack", options=50, nbest=30, stack=50))
     lists = listed([with_units(decoder, WORDS)], EncodedText.from_ids([np.array([3, 4])]), np.array([0, 1]))
     assert lists.unit_PU is not None
     start_P, end_P = lists.unit_PU[:, START], lists.unit_PU[:, START] + lists.unit_PU[:, LENGTH]

@@ -20,9 +20,9 @@ from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.phrase.settings import PhraseSearch
 from xlate.phrases.occurrences import listed_pairs
 from xlate.scoring.weights import Weights
+from xlate.search.settings import PhraseSearch
 
 SIZE = 1 << 12
 WORDS = ["b", "zz", "a", "c", "b"]

@@ -17,7 +17,7 @@ from xlate.lm.model import NgramModel
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.system import GrammarSystem
-from xlate.search.settings import SearchSettings
+from xlate.search.settings import GrammarSearch
 
 WEIGHTS = {"PhraseModel_0": 1.0, "Own": 2.0, "Glue": -0.3, LANGUAGE: 0.7, WORDS: 0.25, COPIES: -1.5}
 MODEL = NgramModel.from_arpa(random_arpa(np.random.default_rng(2), 2))
@@ -36,7 +36,7 @@ def french() -> GrammarSystem:
 def test_what_is_said_scores_as_its_features_do(grammar: SynchronousGrammar, sentence: list[str]) -> None:
     decoder = CkyDecoder(grammar, WEIGHTS, MODEL)
     expected = list(islice(decoder.translations(sentence), 3))
-    system = GrammarSystem(decoder, SearchSettings(nbest=3))
+    system = GrammarSystem(decoder, GrammarSearch(nbest=3))
     if not expected:
         with pytest.raises(InputError, match="no derivation"):
             system.translate(sentence)

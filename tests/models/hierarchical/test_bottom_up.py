@@ -17,7 +17,7 @@ from xlate.errors import InputError
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.model import BACKTRACK
 
-EXACT = {"beam": None, "threshold": 0.0, "options": 10**6, "algorithm": "stack"}
+EXACT = {"stack": 10**9, "threshold": 0.0, "options": 10**6, "algorithm": "stack"}
 
 
 @settings(max_examples=15, deadline=None)

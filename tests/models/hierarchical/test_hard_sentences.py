@@ -17,7 +17,7 @@ ALGORITHMS = ("stack", "cube", "cky")
 
 def decoder(algorithm: str, **search: object) -> HierarchicalDecoder:
     rng = np.random.default_rng(7)
-    given = {"algorithm": algorithm, "beam": 10, "pop_limit": 20, **search}
+    given = {"algorithm": algorithm, "stack": 10, "pop_limit": 20, **search}
     return HierarchicalDecoder(random_rules(rng), random_rule_weights(rng), RuleSearch(**given))  # type: ignore[arg-type]
 
 

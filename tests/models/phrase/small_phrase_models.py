@@ -17,8 +17,8 @@ from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step
 from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.phrase.settings import PhraseSearch
 from xlate.phrases.table import PhraseTable
+from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
 
 
@@ -163,7 +163,7 @@ def _orders(
     for (begin, end), choices in options.items():
         if set(range(begin, end)) & set(covered):
             continue
-        if limit is not None and (abs(begin - at) > limit or (begin != gap and end - gap > limit)):
+        if limit >= 0 and (abs(begin - at) > limit or (begin != gap and end - gap > limit)):
             continue
         for step in choices:
             yield from _orders(options, search, n, (*covered, *range(begin, end)), end, (*steps, step))

@@ -14,9 +14,9 @@ from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 @pytest.mark.parametrize("kind", [None, "wbe", "hier", "hier5"])
 def test_the_best_derivation_of_every_translation_is_found(kind):
     rng, model, weights_D, sparse_F = random_case(4, kind, "bigrams" if kind == "wbe" else "every")
-    search = PhraseSearch(beam=None, threshold=0.0, distortion_limit=3, options=1)
+    search = PhraseSearch(algorithm="stack", stack=10**9, threshold=0.0, distortion_limit=3, options=1)
     decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
-    whole = PhraseSearch(beam=None, threshold=0.0, distortion_limit=3, options=100)
+    whole = PhraseSearch(algorithm="stack", stack=10**9, threshold=0.0, distortion_limit=3, options=100)
     for length in (1, 3, 4):
         words = [*random_words(rng, length)[: length - 1], "zz"]
         best = {}
@@ -31,7 +31,7 @@ def test_the_best_derivation_of_every_translation_is_found(kind):
 
 def test_what_cannot_be_reached_is_none():
     _, model, weights_D, _ = random_case(4, "hier", "local")
-    decoder = PhraseDecoder(model, weights_D, PhraseSearch())
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack"))
     assert decoder.force(["a", "b"], ["nowhere"]) is None
     assert decoder.force(["a", "b"], []) is None
     assert decoder.force([], ["u"]) is None

@@ -27,7 +27,7 @@ def words_of(decoder: PhraseDecoder, words: list[str]) -> list[list[str]]:
 @pytest.mark.parametrize("distinct", [True, False])
 def test_features_and_parts_are_those_of_the_definitions(kind, templates, distinct):
     rng, model, weights_D, sparse_F = random_case([1, 2], kind, templates)
-    search = PhraseSearch(beam=30, nbest=60, distinct=distinct, distortion_limit=4)
+    search = PhraseSearch(algorithm="stack", stack=30, nbest=60, distinct=distinct, distortion_limit=4)
     decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
     for length in (1, 4, 8, 66):
         words = random_words(rng, length)
@@ -53,7 +53,7 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates, distin
 @pytest.mark.parametrize("seed", range(4))
 def test_paths_are_distinct_by_the_words_of_their_labels(distinct, seed):
     rng, model, weights_D, _ = random_case(seed, "hier", "local")
-    decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=20, nbest=300, distinct=distinct))
+    decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", stack=20, nbest=300, distinct=distinct))
     words = ["zz", *random_words(rng, 7), "qq", "zz"]
     moves, graph = decoder.space(words), decoder.graph(words)
     expected = graph.best_paths(300, moves.words_of if distinct else None)
@@ -76,4 +76,4 @@ def test_no_goal_no_paths():
 def test_an_empty_sentence_is_refused():
     _, model, weights_D, _ = random_case(0, "hier", "local")
     with pytest.raises(InputError, match="empty sentence"):
-        PhraseDecoder(model, weights_D, PhraseSearch(nbest=5)).nbest_list([])
+        PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", nbest=5)).nbest_list([])

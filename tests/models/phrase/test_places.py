@@ -17,8 +17,8 @@ WORDS = ["d", "a", "b", "zz", "c"]
 def placed(seed: int, kind: str, **search: object) -> PhraseDecoder:
     rng = np.random.default_rng(seed)
     model = replace(random_phrase_model(rng, kind), placed=RandomPlaces())
-    settings = {"beam": None, "threshold": 0.0, "options": 3, "nbest": 200, **search}
-    return PhraseDecoder(model, random_weights(rng, model.size), PhraseSearch(**settings))  # type: ignore[arg-type]
+    settings = {"stack": 10**9, "threshold": 0.0, "options": 3, "nbest": 200, **search}
+    return PhraseDecoder(model, random_weights(rng, model.size), PhraseSearch(**{"algorithm": "stack", **settings}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["wbe", "hier"])

@@ -81,7 +81,7 @@ def test_what_is_too_much_is_forgotten_and_ranked_anew(
 
     def found(most: int) -> tuple[list[tuple[list[str], float]], int]:
         monkeypatch.setattr(ranking_module, "MOST", most)
-        decoder = PhraseDecoder(model, weights, PhraseSearch(nbest=3))
+        decoder = PhraseDecoder(model, weights, PhraseSearch(algorithm="stack", nbest=3))
         lists = [[(list(d.words), d.score) for d in decoder.translate(words)] for words in sentences]
         return [pair for one in lists for pair in one], int((decoder.ranked._place_P >= 0).sum())
 

@@ -23,7 +23,7 @@ from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.moses import load_moses_model
 from xlate.text.lines import read_lines
 
-WHOLE = {"beam": None, "threshold": 0.0}
+WHOLE = {"stack": 10**9, "threshold": 0.0}
 LOCAL_PLAIN = ("pair", "source_phrase", "target_phrase", "word_pair", "lengths", "source_first", "target_last")
 TEMPLATES = {
     "every": (REORDERING, PLAIN),
@@ -42,8 +42,8 @@ def random_case(seed, kind, templates):
 
 def decoders(model, weights_D, sparse_F, **settings):
     """The readable stack search, the compiled one, and cube pruning without a limit that matters."""
-    yield PhraseDecoder(model, weights_D, PhraseSearch(**settings), fast=False, sparse_F=sparse_F)
-    yield PhraseDecoder(model, weights_D, PhraseSearch(**settings), sparse_F=sparse_F)
+    yield PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", **settings), fast=False, sparse_F=sparse_F)
+    yield PhraseDecoder(model, weights_D, PhraseSearch(**{"algorithm": "stack", **settings}), sparse_F=sparse_F)
     cube = PhraseSearch(algorithm="cube", pop_limit=10**9, **settings)
     yield PhraseDecoder(model, weights_D, cube, sparse_F=sparse_F)
 
@@ -82,7 +82,7 @@ def test_the_compiled_search_equals_the_readable_one(kind, templates, beam):
     rng, model, weights_D, sparse_F = random_case([7, beam], kind, templates)
     for length in (3, 6, 9, 70):
         words = random_words(rng, length)
-        slow, fast, _ = decoders(model, weights_D, sparse_F, beam=beam, threshold=0.01, distortion_limit=3)
+        slow, fast, _ = decoders(model, weights_D, sparse_F, stack=beam, threshold=0.01, distortion_limit=3)
         expected, found = slow.translate(words)[0], fast.translate(words)[0]
         assert found.score == pytest.approx(expected.score, abs=1e-9)
         assert found.steps == expected.steps
@@ -138,7 +138,7 @@ def test_features_are_what_their_names_say():
 def test_sums_by_orientation_and_weights_of_them():
     rng, model, weights_D, sparse_F = random_case(17, "hier5", "every")
     words = random_words(rng, 7)
-    decoder = next(iter(decoders(model, weights_D, sparse_F, beam=10)))
+    decoder = next(iter(decoders(model, weights_D, sparse_F, stack=10)))
     best = decoder.translate(words)[0]
     _, ids = sparse_ids(model, words, best.steps)
     names = list(model.sparse.names(ids))
@@ -179,7 +179,7 @@ def test_a_thousand_real_sentences_are_charged_what_their_features_weigh(shared_
     model = replace(model, sparse=SparseFeatures(families, 3, table, *sides))
     weights_D = np.concatenate([weights_D, np.ones(4)])
     sparse_F = np.where(rng.random(len(model.sparse)) < 0.5, rng.normal(0, 0.02, size=len(model.sparse)), 0.0)
-    search = PhraseSearch(algorithm="cube", pop_limit=100, beam=50, nbest=5)
+    search = PhraseSearch(algorithm="cube", pop_limit=100, stack=50, nbest=5)
     decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
     lines = read_lines(shared_data / "moses" / "corpus" / "test_2016_flickr.tok.de.gz")
     assert len(lines) == 1000

@@ -26,7 +26,7 @@ SENTENCES = [words.split() for words in ("a b c", "", "d", "c c a b a", "b d a",
 
 
 def decoded(model: PhraseModel, weights: np.ndarray, **search: object) -> list[tuple[list[str], float]]:
-    decoder = PhraseDecoder(model, weights, PhraseSearch(**search))  # type: ignore[arg-type]
+    decoder = PhraseDecoder(model, weights, PhraseSearch(**{"algorithm": "stack", **search}))  # type: ignore[arg-type]
     return [(d.words, d.score) for words in SENTENCES for d in decoder.translate(words)]
 
 
@@ -78,7 +78,7 @@ def test_an_error_names_its_sentence(rng: np.random.Generator, processes: int) -
 
 def test_nbest_lines_are_read_back(tmp_path: Path, rng: np.random.Generator) -> None:
     model, weights = random_phrase_model(rng, "wbe"), random_weights(rng)
-    decoder = PhraseDecoder(model, weights, PhraseSearch(nbest=4))
+    decoder = PhraseDecoder(model, weights, PhraseSearch(algorithm="stack", nbest=4))
     found = decoder.translate(["c", "a", "d", "b"])
     write_lines(tmp_path / "n", (decoder.nbest_line(7, d) for d in found))
     for derivation, line in zip(found, iterate_hypotheses(tmp_path / "n"), strict=True):
@@ -95,7 +95,7 @@ def test_nbest_lines_are_read_back(tmp_path: Path, rng: np.random.Generator) -> 
 def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
     model, weights = random_phrase_model(rng, "hier"), random_weights(rng)
     source = ["a", "b", "d", "c"]
-    decoder = PhraseDecoder(model, weights, PhraseSearch())
+    decoder = PhraseDecoder(model, weights, PhraseSearch(algorithm="stack"))
     best = decoder.translate(source)[0]
     text = decoder.explain(source, best)
     parts = [float(line.rsplit("=", 1)[1]) for line in text.splitlines() if " × " in line]

@@ -18,6 +18,7 @@ from xlate.config.choices import SCHEMAS, default_of, hints_of, schema_within, s
 from xlate.config.experiments import rows_of_tables
 from xlate.config.keys.described import COMMANDS, NAMES, choices_of, first_sentence, of_command, plainly, range_words
 from xlate.config.load import composed, words_of_hydra
+from xlate.settings import keys_in
 
 WIDTH = 100
 KEY_WIDTH = 34
@@ -137,7 +138,7 @@ def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str
         if not isinstance(held, Mapping):
             continue
         if kind is None:  # what the command takes is known only when it runs
-            names = dict.fromkeys(f.name for one in SCHEMAS.get(field.name, ()) for f in fields(one))
+            names = dict.fromkeys(f.name for one in SCHEMAS.get(field.name, ()) for f in keys_in(one))
             words = f"in place of those of the run or system, where its {field.name} has them: {', '.join(names)}"
             yield field.name, [(f"{field.name}.KEY", "VALUE", "", words)]
             continue
@@ -155,7 +156,7 @@ def _kind(schema: type[Any], name: str, default: Any) -> type[Any] | None:
 def _walk(
     kind: type[Any], plain: Mapping[Any, Any], prefix: str, chosen: Mapping[str, type[Any]]
 ) -> Iterator[tuple[str, str, str, str]]:
-    for field in fields(kind):
+    for field in keys_in(kind):
         key, value = prefix + field.name, plain.get(field.name, default_of(field))
         within = chosen.get(key) or schema_within(kind, field)
         if key in NAMES:

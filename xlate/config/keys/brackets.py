@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import Field, fields
+from dataclasses import Field
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
 from xlate.config.choices import SCHEMAS, hints_of, schema_within
+from xlate.settings import keys_in
 
 # What stands between commas that are in no brackets or quotes.
 PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
@@ -66,7 +67,7 @@ def keys_of(command: type[Any], fits: Callable[[Any], bool]) -> set[str]:
 
 def keys_within(kind: type[Any], prefix: str = "") -> Iterator[HeldKey]:
     """The keys of a schema, and of all that it may hold, which hold values; one for each schema that has it."""
-    for field in fields(kind):
+    for field in keys_in(kind):
         key = prefix + field.name
         within = schema_within(kind, field)
         schemas = [*SCHEMAS.get(key, ()), *([within] if within is not None else [])]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from xlate.config.choices import CHOICES, Choice, default_of, schema_within
 from xlate.config.location import conf_folder
-from xlate.settings import Range, limit_of
+from xlate.settings import Range, keys_in, limit_of
 
 # The groups of each command: what is chosen there, and the command that has it.
 COMMANDS = {
@@ -71,7 +71,7 @@ def words_of(node: Any) -> str:
 
 def rows(kind: type[Any], prefix: str) -> Iterator[Row]:
     """The keys of a schema, with those of schemas within that it always has."""
-    for field in fields(kind):
+    for field in keys_in(kind):
         key, default = prefix + field.name, default_of(field)
         if key in NAMES:
             continue

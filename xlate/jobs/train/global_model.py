@@ -37,6 +37,7 @@ from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.oracle import oracle_example
+from xlate.settings import plain
 from xlate.train.global_model import RULES, GlobalSettings, GlobalTraining
 from xlate.train.run import Run
 from xlate.train.tuning import fingerprint
@@ -97,7 +98,7 @@ class GlobalMethod(WorkRecipe):
         start = text.system.weights
         made_from = {
             "loss": asdict(loss),
-            "decoder": asdict(config.decoder),
+            "decoder": plain(config.decoder),
             "seed": config.seed,
             "start": fingerprint(start),
             "on": self.work.identity,

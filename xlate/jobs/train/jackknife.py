@@ -26,7 +26,7 @@ from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.config.loss_schema import ListsConfig
 from xlate.config.model_schema import ClassifierConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
 from xlate.jobs.train.recipe import TrainPart
 from xlate.models.context.runs import classifier_runs, fold_classifier
@@ -35,6 +35,8 @@ from xlate.progress import track
 from xlate.scoring.weights import Weights
 from xlate.search.oracle import first_best, oracle
 from xlate.search.processes import each_sentence
+from xlate.search.settings import DecoderSettings
+from xlate.settings import plain
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import StoppedWaitingError, awaited
 from xlate.train.signals import StopFlag
@@ -61,7 +63,7 @@ class Jackknife:
     work: WorkDirectory
     models: FoldSystems
     weights: Weights
-    decoder: DecoderConfig
+    decoder: DecoderSettings
     settings: ListsConfig
     seed: int = 1
     sparse: UnitFeatures | None = None
@@ -108,7 +110,7 @@ class Jackknife:
     def identity(self) -> str:
         """What the lists were made from."""
         # Sentences of lists are never cut.
-        search = {k: v for k, v in asdict(self.decoder).items() if v is not None and k != "max_words"}
+        search = {k: v for k, v in plain(self.decoder).items() if v is not None and k != "max_words"}
         nbest = self.settings.nbest
         models: dict[str, Any] = {"search": search, "weights": self.weights.dense_D.tolist(), "nbest": nbest}
         if self._draw is not None:

@@ -45,6 +45,7 @@ from xlate.models.phrase.folds import by_fold
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
+from xlate.settings import plain
 from xlate.train.online import Online, OnlineSettings, online_identity
 from xlate.train.online_learner import OnlineLearner, StepSettings
 from xlate.train.run import Run
@@ -170,7 +171,7 @@ class OnlineTraining(DecoderRecipe):
             tuned.system.growing,
         )
         settings = settings_of(OnlineSettings, source, size=source.nbest, seed=seed)
-        made_from = settings_of_source(source), asdict(self.config.decoder), self.made_from()
+        made_from = settings_of_source(source), plain(self.config.decoder), self.made_from()
         checkpoint = run.checkpoint(online_identity(made_from, tuned.start))
         return Online(learner, lists.decode, settings, checkpoint, run.reporter)
 

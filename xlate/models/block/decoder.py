@@ -14,11 +14,11 @@ from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
 from xlate.models.block.moves import BlockDerivation, BlockMoves
 from xlate.models.block.options import SentenceOptions, linked_weights, options_of_cells
-from xlate.models.block.settings import BlockSearch
 from xlate.models.block.system import BlockSystem
 from xlate.models.derivation import COPIED
 from xlate.scoring.weights import Weights
 from xlate.search.graph import LatticeArcs, SearchGraph, linear_scores
+from xlate.search.settings import BlockSearch
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
@@ -78,13 +78,13 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         if len(model.blocks.table):
             unigram_O = model.blocks.unigram_cost_B[known_O].astype(np.float64)
             lexical_O = model.blocks.lexical_B[known_O].astype(np.float64)
-            left_O = model.blocks.left_B[known_O] >= search.left_count
+            left_O = model.blocks.left_B[known_O] >= search.min_left_count
             orientation_O3[:, [LEFT, RIGHT]] = model.orientation_cost_B2[known_O]
         else:
             unigram_O, lexical_O, left_O = np.zeros(len(block_O)), np.zeros(len(block_O)), np.zeros(len(block_O), bool)
         unigram_O[copied_O], lexical_O[copied_O] = search.unknown_unigram, search.unknown_lexical
         orientation_O3[copied_O, :NEUTRAL] = np.log(2.0)
-        left_O[copied_O] = search.left_count <= 0
+        left_O[copied_O] = search.min_left_count <= 0
         unigram_O /= (cells % longest + 1).astype(np.int32)
         linked, own = linked_weights(model, search), len(model.own_floats)
         static_O3 = np.stack(
@@ -117,7 +117,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         search, options = self.search, space.options
         numbers = SearchNumbers(
             lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (space.linked, space.linked, space.neutral)]),
-            limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
+            limits=Limits(search.beam, 0, search.log_threshold, every_arc),
             swaps=search.swaps,
             local=space.local,
             end_word=END_ID if search.end_of_sentence else -1,

@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.array_types import Uints
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex, BlockNames
@@ -19,7 +19,6 @@ from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, block_arrays, 
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
-from xlate.models.block.settings import BlockSearch
 from xlate.models.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.models.run_weights import made_with, weights_of
 from xlate.models.system import AnySystem
@@ -72,7 +71,7 @@ class EventKind(Kind):
         estimates: Estimates,
         weights: WeightsFile,
         model: ModelConfig,
-        settings: DecoderConfig,
+        settings: Any,
         asked: Asked = Asked(),  # noqa: B008
     ) -> AnySystem:
         """The decoder of a run's weights over blocks that are estimated.
@@ -191,7 +190,6 @@ class Block(EventKind):
     """The orientation model of Tillmann & Zhang 2007: blocks with two weight sets."""
 
     name = "orientation"
-    SEARCH = BlockSearch
     floats = FLOATS
     sets = ("linked", "neutral")
 
@@ -210,14 +208,14 @@ class Block(EventKind):
         estimates: Estimates,
         weights: WeightsFile,
         model: ModelConfig,
-        settings: DecoderConfig,
+        settings: Any,
         asked: Asked = Asked(),  # noqa: B008
     ) -> BlockDecoder:
         shared = self._shared(estimates, weights, model)
         linked, neutral = (self.checked_set(weights, name, model).dense_D for name in self.sets)
         smoothing = model.orientation_smoothing
         blocks = BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=smoothing)
-        return BlockDecoder(blocks, self.search(settings, asked), asked.fast)
+        return BlockDecoder(blocks, asked.of(settings), asked.fast)
 
 
 def check_floats_of_base(config: TrainConfig, base: Path) -> None:

@@ -14,7 +14,7 @@ from xlate.array_types import AnyArray, Bools, Ints, Uints
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex
 from xlate.features.block import more_floats
@@ -27,6 +27,7 @@ from xlate.models.system import AnySystem
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.search.settings import DecoderSettings
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, Folds, WithoutFold, estimates_of, part_of
@@ -164,7 +165,7 @@ class BlockFolds:
         made = {"kind": self.kind.name, **self.kind.identity_settings(whole, self.model)}
         return identity_of({**made, "on": [whole.identity, self.folds.identity], "version": 1})
 
-    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings, nbest: int) -> FoldSystem:
         """The system without a fold."""
         keys_F = NO_KEYS if sparse is None else sparse.keys_F
         file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)

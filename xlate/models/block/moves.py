@@ -16,10 +16,10 @@ from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.spans import phrase_costs, span_futures
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon, BlockModel
 from xlate.models.block.options import SentenceOptions, SpanOptions, linked_weights
-from xlate.models.block.settings import BlockSearch, BlocksSearch
 from xlate.models.derivation import COPIED, END, Derivation, Span, Step
 from xlate.search.beam import Move, SearchSpace, State
 from xlate.search.graph import END_LABEL
+from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1

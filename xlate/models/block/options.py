@@ -13,9 +13,9 @@ from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
 from xlate.kernels.lm.ngram import step_all, walk_sentences
 from xlate.kernels.search.spans import span_rows
 from xlate.models.block.model import ORIENTATION, BlockLexicon, BlockModel
-from xlate.models.block.settings import BlockSearch
 from xlate.models.derivation import COPIED
 from xlate.search.beam import phrases_in
+from xlate.search.settings import BlockSearch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,11 @@ from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_langu
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
 from xlate.models.block.moves import NO_BLOCK, BlockDerivation, BlockStep, SpanMoves
 from xlate.models.block.options import SpanOptions, best_of_cells, blocks_of_spans
-from xlate.models.block.settings import BlocksSearch
 from xlate.models.derivation import COPIED, END
 from xlate.models.option_words import numbered_words
 from xlate.models.system import System
 from xlate.search.graph import END_LABEL, LatticeArcs, chosen_arcs
+from xlate.search.settings import BlocksSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
 
 Lexicon = TypeVar("Lexicon", bound=BlockLexicon)

@@ -24,10 +24,10 @@ from xlate.models.distortion.model import (
     JumpOptions,
 )
 from xlate.models.distortion.moves import JumpMoves
-from xlate.models.distortion.settings import DistortionSearch
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits
 from xlate.search.graph import SearchGraph
+from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
@@ -105,7 +105,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
             rest_weight=float(weights[LM_REST]),
             max_skips=search.max_skips,
             window=search.window,
-            limits=Limits(search.beam or 0, search.coverage_beam or 0, search.log_threshold, every_arc),
+            limits=Limits(search.beam, search.coverage_beam, search.log_threshold, every_arc),
             end_word=END_ID if search.end_of_sentence else -1,
         )
         sentence = JumpSentence(

@@ -10,14 +10,12 @@ from xlate.array_types import Floats32, Uints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig
 from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arrays, more_floats
 from xlate.kernels.counting.lexical import model1_costs
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.kind import EventKind
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.distortion.model import DistortionModel
-from xlate.models.distortion.settings import DistortionSearch
 from xlate.models.kind import Asked
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
@@ -34,7 +32,6 @@ class DistortionKind(EventKind):
     """The phrase-distortion model of Tillmann & Zhang 2007, section 5.3."""
 
     name = "distortion"
-    SEARCH = DistortionSearch
     floats = DISTORTION_FLOATS
     sets = ("linked",)
 
@@ -52,7 +49,7 @@ class DistortionKind(EventKind):
         estimates: Estimates,
         weights: WeightsFile,
         model: ModelConfig,
-        settings: DecoderConfig,
+        settings: Any,
         asked: Asked = Asked(),  # noqa: B008
     ) -> DistortionDecoder:
         shared = self._shared(estimates, weights, model)
@@ -64,7 +61,7 @@ class DistortionKind(EventKind):
             model1_B=model1_B,
             direct_discount=model.direct_discount,
         )
-        return DistortionDecoder(blocks, self.search(settings, asked), asked.fast)
+        return DistortionDecoder(blocks, asked.of(settings), asked.fast)
 
 
 def _stage(estimates: Estimates, model: ModelConfig) -> Stage:

@@ -13,9 +13,9 @@ from xlate.models.block.model import LM_FIRST, LM_REST
 from xlate.models.block.moves import NO_BLOCK, BlockStep, SpanMoves, float_totals
 from xlate.models.derivation import side_of
 from xlate.models.distortion.model import DistortionModel, JumpOptions
-from xlate.models.distortion.settings import DistortionSearch
 from xlate.search.beam import Move
 from xlate.search.graph import END_LABEL
+from xlate.search.settings import DistortionSearch
 
 
 class JumpState(NamedTuple):

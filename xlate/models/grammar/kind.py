@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from xlate.config.decoder_schema import GrammarDecoderConfig
 from xlate.config.identity import MODEL
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.formats.grammars.cdec import read_cdec_system
@@ -19,10 +18,9 @@ from xlate.formats.moses_ini import is_moses_ini
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar
 from xlate.models.grammar.system import GrammarSystem
-from xlate.models.hierarchical.settings import CKY
 from xlate.models.kind import Asked, Kind
 from xlate.scoring.weights import WeightsFile
-from xlate.search.settings import SearchSettings
+from xlate.search.settings import CKY, GrammarSearch
 from xlate.work.directory import WorkDirectory
 
 KIND = "grammar"
@@ -39,7 +37,7 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
     Raises:
         InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`.
     """
-    settings = with_settings(GrammarDecoderConfig(), given, "decoder")
+    settings = with_settings(GrammarSearch(), given, "decoder")
     if path.suffix == ".config":
         system = read_joshua_system(path)
     elif path.suffix == ".ini" and not is_moses_ini(path):
@@ -49,7 +47,7 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
     return _system(path, CkyDecoder.of_system(system, settings.pop_limit), settings, asked)
 
 
-def _system(path: Path, decoder: CkyDecoder, settings: DecoderConfig, asked: Asked) -> GrammarSystem:
+def _system(path: Path, decoder: CkyDecoder, settings: GrammarSearch, asked: Asked) -> GrammarSystem:
     if settings.algorithm != CKY:
         share, faults = normal_form(decoder.grammar.scfg, decoder.grammar.copy_label)
         shown = "".join(f"\n              {one}" for one in faults)
@@ -60,14 +58,13 @@ def _system(path: Path, decoder: CkyDecoder, settings: DecoderConfig, asked: Ask
             expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
             remedy=f"leave decoder.algorithm out, or say {CKY}",
         )
-    return GrammarSystem(decoder, Grammar().search(settings, asked))
+    return GrammarSystem(decoder, asked.of(settings))
 
 
 class Grammar(Kind):
     """An imported grammar under the weights that it came with."""
 
     name = KIND
-    SEARCH = SearchSettings
     impossible = (
         "an imported grammar keeps the weights that it came with",
         "rank its n-best lists: xlate train model=rerank nbest=FILE references=[FILE]",

@@ -18,7 +18,7 @@ from xlate.models.grammar.chart import Tree
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
-from xlate.search.settings import SearchSettings
+from xlate.search.settings import GrammarSearch
 from xlate.text.vocabulary import Vocabulary
 
 
@@ -33,19 +33,19 @@ class GrammarStep(Step):
     drawn: tuple[str, ...] = field(default=(), compare=False)
 
 
-class GrammarSystem(System[Any, SearchSettings]):
+class GrammarSystem(System[Any, GrammarSearch]):
     """Any grammar, its weights and its language model, decoded by CKY; there is only the readable search.
 
-    How hard a grammar is searched is a setting of its `CkyDecoder`: of `search` only the size of lists, `distinct` and
-    `max_words` count.
+    How hard a grammar is searched its `CkyDecoder` knows: of `search` the size of lists, `distinct` and `max_words`
+    count here.
     """
 
     PARTS = ("decoder", "search", "fast")
     LONGEST = 1 << 30
 
-    def __init__(self, decoder: CkyDecoder, search: SearchSettings | None = None, fast: bool = True) -> None:
+    def __init__(self, decoder: CkyDecoder, search: GrammarSearch | None = None, fast: bool = True) -> None:
         self.decoder = decoder
-        self.search = search or SearchSettings()
+        self.search = search or GrammarSearch()
         self.fast = fast
 
     @cached_property

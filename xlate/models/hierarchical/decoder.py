@@ -22,13 +22,13 @@ from xlate.models.hierarchical.lists import RuleList, listed_paths, rule_arcs
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.moves import RuleMoves
 from xlate.models.hierarchical.options import RankedRules, collect_rule_options
-from xlate.models.hierarchical.settings import CKY, RuleSearch
 from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
 from xlate.models.system import SpanLimit
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.beam import phrases_in
 from xlate.search.graph import LatticeArcs, SearchGraph
+from xlate.search.settings import CKY, RuleSearch
 from xlate.text.vocabulary import END_ID
 
 __all__ = ["HierarchicalDecoder", "HierarchicalModel", "RuleSearch"]
@@ -128,7 +128,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             glue=float(self.weights_D[GLUE]),
             begin_state=int(self.model.lm.begin_state),
             end_word=END_ID,
-            limits=Limits(search.beam or 0, 0, search.log_threshold, every_arc),
+            limits=Limits(search.stack, 0, search.log_threshold, every_arc),
             pop_limit=search.pop_limit,
         )
         return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, sentence, numbers))

@@ -13,13 +13,13 @@ import numpy as np
 from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints32
 from xlate.config.model_schema import ModelConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
-from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel, RuleSearch
+from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
 from xlate.models.hierarchical.model import COLUMNS
 from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of, needed
 from xlate.models.run_weights import weights_of
@@ -28,6 +28,7 @@ from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.search.settings import RuleSearch
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
@@ -48,7 +49,6 @@ class Hierarchical(Kind):
     """Rules in target normal form, translated from left to right."""
 
     name = KIND
-    SEARCH = RuleSearch
     free = ("structure",)
     without_lists = (
         "the hierarchical model learns no sparse features from lists of the training text",
@@ -67,7 +67,7 @@ class Hierarchical(Kind):
         return self._decoder(model, weights.sets[KIND], config.decoder, asked)
 
     def _decoder(
-        self, model: HierarchicalModel, weights: Weights, settings: DecoderConfig, asked: Asked
+        self, model: HierarchicalModel, weights: Weights, settings: RuleSearch, asked: Asked
     ) -> HierarchicalDecoder:
         known = 0 if model.structure is None else len(model.structure)
         if weights.dense_names != model.columns or len(weights.sparse_F) != known:
@@ -75,7 +75,7 @@ class Hierarchical(Kind):
             expected = f"{' '.join(model.columns)} and {known} sparse weights"
             raise InputError("not the weights of a hierarchical model", seen=seen, expected=expected)
         dense_D, sparse_F = (np.asarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
-        return HierarchicalDecoder(model, dense_D, self.search(settings, asked), asked.fast, sparse_F)
+        return HierarchicalDecoder(model, dense_D, asked.of(settings), asked.fast, sparse_F)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
         return _saved_rules(system.weights, system.features)
@@ -106,7 +106,7 @@ class Hierarchical(Kind):
             return ToTune(tuned, start, saved, made_of(config, work))
         described_F7 = learned.extra[FEATURES] if learned is not None and from_base else None
         model = hierarchical_model(work, config.model, described_F7)
-        decoder = HierarchicalDecoder(model, np.zeros(model.size), self.search(config.decoder))
+        decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
         tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None)
         start = tuned.uniform
         if from_base:

@@ -16,9 +16,9 @@ from xlate.models.derivation import COPIED, own_spans
 from xlate.models.hierarchical.derivations import RuleStep
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
-from xlate.models.hierarchical.settings import RuleSearch
 from xlate.search.beam import Move, SearchSpace, Words
 from xlate.search.graph import END_LABEL
+from xlate.search.settings import RuleSearch
 from xlate.text.vocabulary import END_ID
 
 

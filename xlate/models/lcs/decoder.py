@@ -13,13 +13,13 @@ from xlate.candidates.lists import decoded
 from xlate.errors import InputError
 from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
 from xlate.models.lcs.moves import DELETED, DELETION, LM, NAMES, LatticeMoves, LcsModel, collect_lcs_options
-from xlate.models.lcs.settings import LcsSearch
 from xlate.models.system import AnySystem, System
 from xlate.models.tuned import TunedCosts, listed_words
 from xlate.scoring.weights import Weights
 from xlate.search.beam import search_graph
 from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
 from xlate.search.processes import each_sentence
+from xlate.search.settings import LcsSearch
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 

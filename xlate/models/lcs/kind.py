@@ -12,7 +12,7 @@ from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.opening import context_model, distance_model
 from xlate.models.context.runs import check_predicted_by, check_use, predicted_by
 from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of, needed
-from xlate.models.lcs.decoder import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
+from xlate.models.lcs.decoder import LcsDecoder, LcsModel, TunedLcs, language_alone
 from xlate.models.lcs.moves import NAMES
 from xlate.models.run_weights import weights_of
 from xlate.scoring.weights import WeightsFile
@@ -25,7 +25,6 @@ class Lcs(Kind):
     """Predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
 
     name = KIND
-    SEARCH = LcsSearch
     untrained = True
     without_lists = ("the lattice decoder has no sparse features", "loss=mira or another tuner")
 
@@ -44,7 +43,7 @@ class Lcs(Kind):
             seen = None if held is None else " ".join(held.dense_names)
             raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(names))
         check_predicted_by(config.model.context, weights)
-        search = self.search(config.decoder, asked)
+        search = asked.of(config.decoder)
         return LcsDecoder(lcs_model(config.model, work), held.dense_D, search, asked.fast)
 
     def check(self, model: ModelConfig) -> None:
@@ -55,7 +54,7 @@ class Lcs(Kind):
         """The weights; without a tuner those of the language model alone."""
         model, tune = lcs_model(config.model, work), config.loss.tune
         alone = language_alone(model.names)
-        decoder = LcsDecoder(model, alone.dense_D, self.search(config.decoder))
+        decoder = LcsDecoder(model, alone.dense_D, config.decoder)
         tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
         start = alone if tune is None else tuned.uniform
         if tune is not None and tune.start == "base":

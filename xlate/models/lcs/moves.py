@@ -18,10 +18,10 @@ from xlate.lm.model import NgramModel
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
-from xlate.models.lcs.settings import LcsSearch
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, shift_of
 from xlate.search.beam import Move, SearchSpace, Words, phrases_in
 from xlate.search.graph import END_LABEL
+from xlate.search.settings import LcsSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
 
 # The unit of a source word that is left out.

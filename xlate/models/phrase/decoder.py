@@ -20,10 +20,10 @@ from xlate.models.phrase.lists import PhraseList, list_of_steps, phrase_arcs, ta
 from xlate.models.phrase.model import FIVE_WAY, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phrase_options, no_groups
-from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
+from xlate.search.settings import PhraseSearch
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 
@@ -221,7 +221,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     def compiled_search(self, space: PhraseMoves, *, every_arc: bool) -> SearchGraph:
         """By the kernel of the algorithm."""
         search = self.search
-        limits = Limits(search.beam or 0, 0, search.log_threshold, every_arc)
+        limits = Limits(search.stack, 0, search.log_threshold, every_arc)
         kernel = search_cubes if search.algorithm == "cube" else search_phrases
         found = kernel(self.model.lm.arrays, space.sentence, space.numbers._replace(limits=limits))
         return SearchGraph.of_hypotheses(*found)

@@ -18,7 +18,7 @@ from xlate.align.lexical import lexical_table
 from xlate.array_types import AnyArray, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import ClassifierConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_sets import features_of_subset
 from xlate.lm.kneser_ney import estimate
@@ -36,6 +36,7 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.scoring.weights import Weights
+from xlate.search.settings import DecoderSettings, PhraseSearch
 from xlate.text.folders import awaited, remove_folder
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds, WithoutFold
@@ -113,7 +114,7 @@ class PhraseFolds:
             with self.kept(fold):
                 remove_folder(folder)
 
-    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderConfig, nbest: int) -> FoldSystem:
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings, nbest: int) -> FoldSystem:
         """The system without a fold, with the sparse features that its pairs have."""
         with self.kept(fold):
             model = load_phrase_model(self.stage(fold).folder / "model")
@@ -131,6 +132,7 @@ class PhraseFolds:
             lists.unit_PU[known, 0] = rows.pair_B[lists.unit_PU[known, 0]]
             return lists
 
+        assert isinstance(search, PhraseSearch)
         decoder = phrase_decoder(model, weights, search, Asked(nbest))
         return FoldSystem(decoder, with_units, model.columns[: None if sums is None else sums.start], numbered)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.align.links import Links
 from xlate.config.model_schema import ModelConfig, PhraseModelConfig, SparseConfig
-from xlate.config.schema import DecoderConfig, TrainConfig
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.models.context.runs import (
@@ -28,7 +28,6 @@ from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
 from xlate.models.phrase.model import PhraseModel, Reordering
-from xlate.models.phrase.settings import PhraseSearch
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.run_places import located_config, located_runs
 from xlate.models.run_weights import weights_of, weights_path
@@ -36,6 +35,7 @@ from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, read_stage, run_stage
@@ -53,7 +53,6 @@ class Phrase(Kind):
     """The phrase-based model with Moses's features."""
 
     name = KIND
-    SEARCH = PhraseSearch
 
     def open(
         self,
@@ -67,11 +66,6 @@ class Phrase(Kind):
         check_predicted_by(config.model.context, weights)
         model = open_phrase_model(run, config)
         return phrase_decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
-
-    def search(self, settings: DecoderConfig, asked: Asked = Asked(), **changed: Any) -> PhraseSearch:  # noqa: B008
-        limit = settings.distortion_limit
-        search: PhraseSearch = super().search(settings, asked, distortion_limit=None if limit < 0 else limit, **changed)
-        return search
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         index = system.features
@@ -234,7 +228,7 @@ def _imported(config: TrainConfig) -> Path | None:
     return None
 
 
-def phrase_decoder(model: PhraseModel, weights: Weights, settings: DecoderConfig, asked: Asked) -> PhraseDecoder:
+def phrase_decoder(model: PhraseModel, weights: Weights, settings: PhraseSearch, asked: Asked) -> PhraseDecoder:
     """The decoder of a model under weights.
 
     Raises:
@@ -245,12 +239,12 @@ def phrase_decoder(model: PhraseModel, weights: Weights, settings: DecoderConfig
         raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
     sparse_F = weights.sparse_F if model.sparse is not None and len(weights.sparse_F) else None
     weights_D = np.asarray(weights.dense_D, dtype=np.float64)
-    return PhraseDecoder(model, weights_D, Phrase().search(settings, asked), asked.fast, sparse_F)
+    return PhraseDecoder(model, weights_D, asked.of(settings), asked.fast, sparse_F)
 
 
-def unweighted_decoder(model: PhraseModel, settings: DecoderConfig) -> PhraseDecoder:
+def unweighted_decoder(model: PhraseModel, settings: PhraseSearch) -> PhraseDecoder:
     """The decoder of a model before it has weights: all are 0."""
-    return PhraseDecoder(model, np.zeros(model.size), Phrase().search(settings))
+    return PhraseDecoder(model, np.zeros(model.size), settings)
 
 
 def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:

@@ -24,9 +24,9 @@ from xlate.kernels.search.spans import span_futures
 from xlate.models.phrase.history import alone_histories, histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions, selected_options
-from xlate.models.phrase.settings import PhraseSearch
 from xlate.search.beam import Move, SearchSpace, phrases_in
 from xlate.search.graph import END_LABEL
+from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import END_ID
 
 
@@ -113,7 +113,7 @@ class PhraseMoves(SearchSpace[int]):
             end_word=END_ID,
             limits=Limits(0, 0, -np.inf, True),
             log_early_threshold=search.log_early_threshold,
-            distortion_limit=-1 if search.distortion_limit is None else search.distortion_limit,
+            distortion_limit=search.distortion_limit,
             distortion_future=search.distortion_future,
             pop_limit=search.pop_limit,
         )
