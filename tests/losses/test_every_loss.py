@@ -16,6 +16,7 @@ KINDS = losses()
 NAMES = [name for name, kind in KINDS.items() if kind.needs is not Needs.LATTICE]
 WITH_SLOPES = [name for name, kind in KINDS.items() if kind.slope is not None]
 WITH_GAMMA = [name for name in NAMES if "gamma" in inspect.signature(KINDS[name].__init__).parameters]
+PIECEWISE_LINEAR = ("hinge", "perceptron", "ramp")
 OFFSETS = torch.tensor([0, 4, 4, 5, 9])
 # Settings of the losses that have such keys, by the seed of the example: the defaults, then others.
 SETTINGS: list[dict[str, float]] = [{}, {"gamma": 2.5, "margin": 0.4}, {"gamma": 0.3, "margin": 3.0}]
@@ -40,6 +41,15 @@ def test_the_gradient_is_that_of_finite_differences(name: str, seed: int) -> Non
     scores, gains = example(name, seed)
     loss = loss_of(name, **SETTINGS[seed])
     assert torch.autograd.gradcheck(lambda s: loss(s, gains, OFFSETS), (scores,))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_second_derivatives_are_those_of_differences_and_0_of_piecewise_linear_losses(name: str) -> None:
+    scores, gains = example(name, 1)
+    loss = loss_of(name, **SETTINGS[1])
+    assert torch.autograd.gradgradcheck(lambda s: loss(s, gains, OFFSETS), (scores,))
+    hessian = torch.autograd.functional.hessian(lambda s: loss(s, gains, OFFSETS), scores.detach())
+    assert bool((hessian.abs() > 1e-3).any()) == (name not in PIECEWISE_LINEAR)
 
 
 @pytest.mark.parametrize("name", WITH_SLOPES)

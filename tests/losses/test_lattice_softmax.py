@@ -59,6 +59,20 @@ def test_gradcheck(graph, seed):
     assert torch.autograd.gradcheck(lambda s: LatticeSoftmax()(s, graph, target), [scores_A])
 
 
+@settings(max_examples=20)
+@given(arc_graphs(), SEEDS)
+def test_second_derivatives(graph, seed):
+    target = marked_paths(graph, np.random.default_rng(seed).random(len(graph.source_A)) < 0.8)
+    assume(all_paths(target.graph) and graph.nodes > 1)
+    scores = torch.tensor(scores_of(graph, seed), requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda s: LatticeSoftmax()(s, graph, target), (scores,))
+    fast, plain = (
+        torch.autograd.functional.hessian(lambda s, f=f: f(s, graph), scores.detach())
+        for f in (lattice_log_sum, plain_log_sum)
+    )
+    torch.testing.assert_close(fast, plain)
+
+
 @settings(deadline=None, max_examples=40)
 @given(arc_graphs(), SEEDS)
 def test_marked_paths_are_those_of_marked_arcs(graph, seed):

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SECONDS_A_CHUNK = 0.03
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_interrupted_at_random_chunks_it_ends_with_the_same_bits(folder: Path, seed: int) -> None:
     whole = digest(training(folder, checkpoint="whole").run(initial(), StopFlag()))
     choose, runs = random.Random(seed), 0
@@ -63,7 +63,7 @@ def _crash_at(last: int, chunk: int) -> None:
         raise _Crash
 
 
-@pytest.mark.parametrize("last", [1, 2, 9, 10, 11, 20])
+@pytest.mark.parametrize("last", [1, 9, 10, 11, 20])
 def test_after_a_crash_the_last_checkpoint_leads_to_the_same_bits(folder: Path, last: int) -> None:
     whole = digest(training(folder, checkpoint="whole").run(initial(), StopFlag()))
     doomed = training(folder, reporter=OnChunk(lambda chunk: _crash_at(last, chunk)), checkpoint_seconds=0.0)

@@ -104,8 +104,11 @@ def test_slopes_are_those_of_the_module_and_of_finite_differences(name, gamma):
         assert gradient[f] == pytest.approx(slope, abs=1e-5)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("settings", [{}, {"batch": 4}, {"adagrad": True, "rate": 0.03}, {"l1": 1e-4, "l2": 1e-3}])
+@pytest.mark.parametrize(
+    ("loss", "settings"),
+    [*((loss, {}) for loss in LOSSES), ("expected_bleu", {"batch": 4}), ("pro", {"batch": 4}),
+     ("expected_bleu", {"adagrad": True, "rate": 0.03}), ("expected_bleu", {"l1": 1e-4, "l2": 1e-3})],
+)  # fmt: skip
 def test_every_loss_is_learned(loss, settings):
     _, batch, gain_C = random_lists(6, lists=60)
     lists = batch.arrays(gain_C, parts=True)

@@ -100,10 +100,16 @@ def cells() -> Iterator[Any]:
         for source in SOURCES:
             for system in SYSTEMS:
                 if empty(name, source, system) is None:
-                    yield pytest.param(name, source, system, id=f"{name}-{source}-{system}".replace(" ", "_"))
+                    yield name, source, system
 
 
-@pytest.mark.parametrize(("name", "source", "system"), cells())
+def trained_cells() -> list[tuple[str, str, str]]:
+    """Each loss from each source for one system, and each source for each system with one loss."""
+    every, met = list(cells()), set()
+    return [cell for cell in every if not {cell[:2], cell[1:]} <= met and not met.update((cell[:2], cell[1:]))]
+
+
+@pytest.mark.parametrize(("name", "source", "system"), trained_cells())
 def test_a_training_changes_weights_and_lowers_the_loss(
     name: str, source: str, system: str, folder: Path, tmp_path: Path
 ) -> None:
@@ -126,7 +132,7 @@ def test_a_training_changes_weights_and_lowers_the_loss(
 
 
 def test_every_row_and_column_has_a_training_and_every_gap_a_reason() -> None:
-    held = {cell.values for cell in cells()}
+    held = set(cells())
     assert {name for name, _, _ in held} == set(NAMES)
     assert {source for _, source, _ in held} == set(SOURCES)
     assert {system for _, _, system in held} == set(SYSTEMS)

@@ -216,8 +216,11 @@ def test_it_translates_better_with_every_update(tmp_path: Path, name: str) -> No
     assert 0 < figures[-1].active <= SPARSE
 
 
-@pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("given", [{}, {"batch": 4}, {"select": "best", "heldout_every": 3}, {"shards": 2}, {"m": 1}])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("mira", {}), ("tillmann_zhang", {"batch": 4}), ("mira", {"select": "best", "heldout_every": 3}),
+     ("mira", {"shards": 2}), ("pro", {}), ("pro", {"shards": 2}), ("tillmann_zhang", {"m": 1})],
+)  # fmt: skip
 def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: str, given: dict[str, Any]) -> None:
     (tmp_path / "whole").mkdir()
     whole = trained(online(tmp_path / "whole", UPDATES[name](), **given))
@@ -244,7 +247,7 @@ class _Crash(RuntimeError):
     pass
 
 
-@pytest.mark.parametrize("last", [1, 2, 9, 10, 14, 26])
+@pytest.mark.parametrize("last", [1, 9, 10, 26])
 def test_after_a_crash_the_last_checkpoint_leads_to_the_same_bits(tmp_path: Path, last: int) -> None:
     (tmp_path / "whole").mkdir()
     whole = trained(online(tmp_path / "whole", Mira(1.0, 0.05)))
