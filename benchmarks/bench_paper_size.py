@@ -30,7 +30,6 @@ from pathlib import Path
 import numpy as np
 from bench_vw import FLOATS, synthetic
 
-from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter, epoch_order
 from xlate.scoring.weights import Weights
 from xlate.train.learner import InstanceLearner, PhaseSettings
@@ -45,10 +44,7 @@ def write_store(folder: Path, datapoints: int, features: int) -> None:
     """Writes the synthetic datapoints chunk by chunk."""
     with StoreWriter(folder, NAMES, features) as writer:
         for number, start in enumerate(range(0, datapoints, CHUNK)):
-            made = synthetic(min(CHUNK, datapoints - start), features, seed=number)
-            writer.append(
-                CandidateBatch(made.candidate_offsets_I1, made.dense_CD, made.gain_CG, made.id_offsets_C1, made.ids_N)
-            )
+            writer.append(synthetic(min(CHUNK, datapoints - start), features, seed=number))
 
 
 def memory_mb() -> dict[str, float]:

@@ -127,7 +127,7 @@ def test_a_sweep_with_a_job_that_fails_has_a_summary(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,[]", "dev_sentences=2"]
+    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,nowhere", "dev_sentences=2"]
     assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
     seen = capsys.readouterr().err
     assert "1 run" in seen
@@ -140,9 +140,9 @@ def test_rows_that_are_finished_are_on_the_page_when_another_fails(
 ) -> None:
     rows, page = tmp_path / "mine" / "experiment" / "paper", tmp_path / "page.md"
     rows.mkdir(parents=True)
-    for number, folds in ((1, 10), (2, 1)):
+    for number, base in ((1, "null"), (2, "nowhere")):
         text = "# @package _global_\ndefaults:\n  - override /model: floats\n  - override /loss: uniform\n"
-        text += f"model: {{folds: {folds}}}\n"
+        text += f"base: {base}\n"
         row = f"row: {{page: {page}, table: T, number: {number}, label: row, paper: ''}}\n"
         (rows / f"t-row{number}.yaml").write_text(text + row)
     sweep = ["-m", "experiment=paper/t-row1,paper/t-row2", f"work={work}", "dev_sentences=2"]
@@ -344,7 +344,7 @@ def test_options_that_do_not_fit(arguments: list[str], said: str, capsys: pytest
 
 
 def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,[]", "dev_sentences=2"]
+    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,nowhere", "dev_sentences=2"]
     before = set(Path().glob("runs/*"))
     assert main(["train", *sweep, f"run={tmp_path / 'named'}"]) == 2
     assert (tmp_path / "named" / "multirun.yaml").exists()
