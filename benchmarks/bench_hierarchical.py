@@ -1,4 +1,4 @@
-"""How many sentences a second does the hierarchical decoder translate, and what does pruning cost in model score?
+"""How many sentences per second does the hierarchical decoder translate, and what does pruning cost in model score?
 
 One process, 1-best, a test set with the weights of a finished run of model=hierarchical; in the same run the phrase
 decoder over a run of model=phrase of the same work directory, when one is given. For each pop limit: sentences a CPU

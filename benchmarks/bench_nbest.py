@@ -1,4 +1,4 @@
-"""How fast are n-best lists read, and how many hypotheses a second get their BLEU statistics, on one core?
+"""How fast are n-best lists read, and how many hypotheses per second get their BLEU statistics, on one core?
 
 The statistics of `kernels.ngram_statistics` against those of `metrics.sentence_bleu` on the same numbered words, which
 must be equal, alternately; medians. Beside them the seconds for reading a list, for making its candidates, for writing
@@ -82,7 +82,7 @@ def measure_path(path: Path, reference: list[str], folder: Path, rounds: int) ->
 
 
 def measure_statistics(arrays: NbestArrays, reference: list[str], rounds: int) -> tuple[float, float]:
-    """Prints the hypotheses a second of the kernel and of the batched metric, medians; gives both."""
+    """Prints the hypotheses per second of the kernel and of the batched metric, medians; gives both."""
     text = arrays.numbers.encode(reference[sentence] for sentence in arrays.sentence_I.tolist())
     ngrams = ReferenceNgrams([text])
     lists = np.repeat(np.arange(len(text)), np.diff(arrays.candidate_offsets_I1))

@@ -148,7 +148,7 @@ def main() -> None:
     peers = {
         "AdaGrad": kernel(batch, adagrad=True),
         "flat kernel": kernel(written),
-        "autograd, 8 lists a step": autograd(batch),
+        "autograd, 8 lists per step": autograd(batch),
         "loop over hypotheses": loop(batch),
     }
     for name, spent in peers.items():

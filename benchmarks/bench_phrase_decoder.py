@@ -1,4 +1,4 @@
-"""How many source words a second does the phrase decoder translate, and how good are its model scores?
+"""How many source words per second does the phrase decoder translate, and how good are its model scores?
 
 One process, 1-best, test_2016_flickr with a Moses system under XLATE_DATA (or ../shared/data): stack search and cube
 pruning at several sizes, each beside Moses's own speed on a machine of the same kind (README of the data) and the mean
@@ -34,7 +34,7 @@ from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.text.lines import read_lines
 
 ROUNDS = 3
-# Search settings, and the words a second of Moses and of Moses 2 at them.
+# Search settings, and the words per second of Moses and of Moses 2 at them.
 POINTS: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("stack 100", {"algorithm": "stack", "stack": 100}, "435-483", ""),
     ("stack 200", {"algorithm": "stack", "stack": 200}, "249", "516"),
@@ -110,7 +110,7 @@ def _curve(model: PhraseModel, weights_D: NDArray[np.float64], sentences: list[l
     for pops in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
         title = f"cube, pop {pops}, stack {max(pops // 2, 50)}"
         settings.append((title, {"algorithm": "cube", "pop_limit": pops, "stack": max(pops // 2, 50)}))
-    print(f"{'search':28}{'ms a sentence':>14}{'words/s':>10}{'score':>12}")
+    print(f"{'search':28}{'ms per sentence':>14}{'words/s':>10}{'score':>12}")
     for title, chosen in settings:
         rate, score = measure(PhraseDecoder(model, weights_D, PhraseSearch(**chosen)), sentences)
         spent = 1000 * sum(map(len, sentences)) / rate / len(sentences)

@@ -160,7 +160,7 @@ def check_line_count(path: str | Path, seen: int, expected: int) -> None:
     lines = sum(1 for _ in iterate_lines(path))
     if lines != expected or seen != expected:
         raise InputError(
-            "wrong number of lines", f"{lines} lines", f"{expected} lines, one a sentence pair", REMEDY, file=path
+            "wrong number of lines", f"{lines} lines", f"{expected} lines, one per sentence pair", REMEDY, file=path
         )
 
 

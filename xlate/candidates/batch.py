@@ -186,7 +186,7 @@ class CandidateBatch:
         candidate_parts_K          0 | 0 1 | 0     … counted within its instance
         part_id_offsets_P1         0 2 3 3         ids of part p
         part_ids_N                 7 9 | 4 |       (the third part has none)
-        dense_CD, gain_CG          one row a candidate
+        dense_CD, gain_CG          one row per candidate
 
     A plain batch has one part a candidate, and the three arrays in between are None. The gain of a block instance is
     one column, 1 for a true successor and -1 for an alternative. `base_C` is a fixed score, `part_values_N` the

@@ -99,7 +99,7 @@ class ListsConfig(_FoldKeys):
     adagrad: bool = key("steps by AdaGrad", True)
     l1: float = key("penalty on the size of the weights that a step moves", 0.0, NOT_NEGATIVE)
     l2: float = key("penalty on the square of the weights that a step moves", 0.0, NOT_NEGATIVE)
-    batch: int = key("lists a step", 1, COUNT)
+    batch: int = key("lists per step", 1, COUNT)
     epochs: int = key("the most passes", 30, COUNT)
     tolerance: float = key("stops when the held-out loss changes by a smaller share", 0.0003, NOT_NEGATIVE)
     pairs: int = key("PRO: pairs of a list", 20, LISTED)
@@ -185,7 +185,7 @@ class LocalLossConfig(LossConfig):
     average: bool = key("keep the average of the weights over all steps of a phase", False)
     l1: float = key("before each step binary weights lose eta times this of their size", 0.0, NOT_NEGATIVE)
     l2: float = key("before each step binary weights lose eta times this share of themselves", 0.0, NOT_NEGATIVE)
-    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0, Range(0))
+    batch: int = key("instances per step, on the device; 0: one step per instance, compiled, on the CPU", 0, Range(0))
     floats: FloatPhaseConfig = key("float weights", FloatPhaseConfig())
     binary: BinaryConfig = key("binary weights", BinaryPhaseConfig())
 
@@ -207,7 +207,7 @@ class ContextLossConfig(LossConfig):
     sink: float = key("local_softmax: score of the sink state", -100.0, ANY)
     margin: float = key("hinge: the score by which the right translation must lead", 1.0, NOT_NEGATIVE)
     negatives: int = key(
-        "one_vs_rest: wrong candidates a step, drawn by lot, each weighing as many; 0: all of them", 0, Range(0)
+        "one_vs_rest: wrong candidates per step, drawn by lot, each weighing as many; 0: all of them", 0, Range(0)
     )
     rate: float = key("the step of sparse weights", 0.02, POSITIVE)
     dense_rate: float = key("the step of the weight of ln p(e|f)", 0.001, NOT_NEGATIVE)
@@ -219,7 +219,7 @@ class ContextLossConfig(LossConfig):
     average: bool = key("keep the average of the weights over all steps", False)
     l1: float = key("before each step sparse weights lose rate times this of their size", 0.0, NOT_NEGATIVE)
     l2: float = key("before each step sparse weights lose rate times this share of themselves", 0.0, NOT_NEGATIVE)
-    batch: int = key("instances a step, on the device; 0: one step an instance, compiled, on the CPU", 0, Range(0))
+    batch: int = key("instances per step, on the device; 0: one step per instance, compiled, on the CPU", 0, Range(0))
 
 
 @dataclass

@@ -16,11 +16,11 @@ class GivenListsConfig:
         "auto",
         ("auto", "bars", "fairseq", "plain", "jsonl"),
     )
-    nbest_size: int | None = key("plain: so many lines a sentence", None, COUNT)
+    nbest_size: int | None = key("plain: so many lines per sentence", None, COUNT)
     nbest_duplicates: str = key(
         "hypotheses of a sentence with the same words: keep, or drop all but the first", "keep", ("keep", "drop")
     )
-    add_scores: list[str] = key("features NAME=FILE made elsewhere: one number a hypothesis, in their order", [])
+    add_scores: list[str] = key("features NAME=FILE made elsewhere: one number per hypothesis, in their order", [])
     merge: list[str] = key("lists NAME=FILE of other systems for the same sentences", [])
 
 

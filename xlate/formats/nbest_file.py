@@ -114,7 +114,7 @@ class PlainStyle(Style):
 
     def __init__(self, size: int) -> None:
         self.size, self.lines = size, 0
-        self.expected = f"{size} hypotheses of each sentence, one a line"
+        self.expected = f"{size} hypotheses of each sentence, one per line"
 
     def line(self, text: str, number: int) -> Hypothesis:
         self.lines = number
@@ -206,7 +206,7 @@ def merged(
     others: Mapping[str, Iterable[Sequence[Hypothesis]]],
     files: Mapping[str, str | Path],
 ) -> Iterator[list[Hypothesis]]:
-    """Yields one list a sentence: the hypotheses of the first list, then what only others have; words once each.
+    """Yields one list per sentence: the hypotheses of the first list, then what only others have; words once each.
 
     The features of another system have its name and a dot before theirs; its totals become a feature too, and those of
     the first `total`. What a system does not have gets the lowest value of each of its features in the sentence, and
@@ -299,7 +299,7 @@ class NbestFile:
         path: the file. form: one of `STYLES`; `auto` goes by the first line.
         size: the lines of a sentence in plain text.
         duplicates: `keep` or `drop` hypotheses of words that an earlier one of the sentence has.
-        added: `NAME=FILE` each: a feature with one number a hypothesis, in the order of the list.
+        added: `NAME=FILE` each: a feature with one number per hypothesis, in the order of the list.
         others: `NAME=FILE` each: lists of other systems of the same sentences, which are merged with it.
 
     Raises:
@@ -322,7 +322,7 @@ class NbestFile:
                 fault,
                 f"nbest_format={self.form} nbest_size={self.size}",
                 ", ".join(STYLES),
-                "nbest_size=N for plain text of N hypotheses a sentence",
+                "nbest_size=N for plain text of N hypotheses per sentence",
                 file=self.path,
             )
         _ = self.files
@@ -409,7 +409,7 @@ class NbestFile:
         try:
             return hypothesis.with_value(name, parse_float(text.strip(" \t\r"), LARGEST))
         except ValueError as error:
-            expected = "one number a line, of the hypothesis of that place in the list"
+            expected = "one number per line, of the hypothesis of that place in the list"
             raise InputError(str(error), text, expected, file=file, line=number) from error
 
     def _miscounted(self, file: str, line: int, seen: str) -> InputError:

@@ -54,7 +54,7 @@ class ListLoss(nn.Module):
     def forward(
         self, scores: Tensor, gains: Tensor, mask: Tensor | None = None, *, offsets: Tensor | None = None
     ) -> Tensor:
-        """The loss of some lists: a scalar, or one value a list with `reduction="none"`.
+        """The loss of some lists: a scalar, or one value per list with `reduction="none"`.
 
         Padded lists go through `torch.vmap` and `torch.func`; there, values are not looked at.
 
@@ -197,7 +197,7 @@ class ExpectedBleu(NamedLoss):
 
     Args:
         gamma: the scale of the scores, above 0; the higher, the nearer to the gain of the best candidate alone.
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Example:
         >>> import torch
@@ -235,7 +235,7 @@ class ConditionalLikelihood(NamedLoss):
 
     Args:
         gamma: the scale of the scores, above 0.
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
     """
 
     kind = softmax_margin.ConditionalLikelihood
@@ -247,7 +247,7 @@ class SoftmaxMargin(NamedLoss):
     Args:
         gamma: the scale of the scores, above 0.
         margin: how much score a unit of gain is worth, 0 or more.
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
     """
 
     kind = softmax_margin.SoftmaxMargin
@@ -259,7 +259,7 @@ class Hinge(NamedLoss):
     Args:
         gamma: the scale of the scores, above 0.
         margin: how much score a unit of gain is worth, 0 or more.
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
     """
 
     kind = hinge.Hinge
@@ -269,7 +269,7 @@ class Perceptron(NamedLoss):
     """By how much another candidate leads the one of the highest gain (Rosenblatt 1958).
 
     Args:
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
     """
 
     kind = hinge.Perceptron
@@ -281,7 +281,7 @@ class Ramp(NamedLoss):
     Args:
         margin: how much score a unit of gain is worth, 0 or more.
         kind: 1 (fear less best), 2 (best less hope) or 3 (fear less hope).
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Raises:
         InputError: another kind.
@@ -301,7 +301,7 @@ class Pro(NamedLoss):
         pairs: how many of each list.
         least_difference: by how much the gains of a pair must differ.
         seed: of the draws.
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Raises:
         InputError: no pairs, or no difference.
@@ -315,7 +315,7 @@ class LocalSoftmax(NamedLoss):
 
     Args:
         sink: the score of a state that cannot be reached; the lower, the less it counts.
-        reduction: "mean" over lists, "sum", or "none" for one value a list.
+        reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Example:
         >>> import torch

@@ -59,7 +59,7 @@ def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[
         raise InputError(
             "sentences must come as lists",
             "a single string",
-            "hypotheses as a list of strings, references as a list of such lists, one a stream",
+            "hypotheses as a list of strings, references as a list of such lists, one per stream",
         )
     if not hypotheses:
         raise InputError("nothing to score", "0 hypotheses", "one sentence or more")
@@ -313,7 +313,7 @@ def _line(measure: str, score: float, around: float | None) -> str:
 
 
 def read_column(path: str | Path) -> list[float]:
-    """The numbers of a file, one a line.
+    """The numbers of a file, one per line.
 
     Raises:
         InputError: a line that is no number, with its place; a file that cannot be read.
@@ -324,7 +324,7 @@ def read_column(path: str | Path) -> list[float]:
             values.append(parse_float(line.strip(" \t\r")))
         except ValueError as error:
             raise InputError(
-                str(error), line, "one number a line, of the sentence there", file=path, line=number
+                str(error), line, "one number per line, of the sentence there", file=path, line=number
             ) from error
     return values
 

@@ -55,7 +55,7 @@ class FactoredWord(str):
 
 
 def with_factors(words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> list[str]:
-    """The words with their factors, one value a word; plain words when there are none."""
+    """The words with their factors, one value per word; plain words when there are none."""
     if not factors:
         return list(words)
     rows = zip(*factors.values(), strict=True)
@@ -102,7 +102,7 @@ class FactorNames:
     separator: str = "|"
 
     def split(self, line: str) -> tuple[list[str], dict[str, list[str]]]:
-        """The words of a line and the values of each factor, one a word; no factors for a plain line.
+        """The words of a line and the values of each factor, one per word; no factors for a plain line.
 
         Raises:
             InputError: some tokens have factors and some have not, or one has too many or too few.

@@ -187,7 +187,7 @@ class DeviceLearner(Learner):
         self.device, self.batch = device, batch
         if settings.check_bound:
             raise InputError(
-                "the bound of Theorem A.1 is about a step an instance",
+                "the bound of Theorem A.1 is about one step per instance",
                 seen=f"loss.check_bound=true, mini-batches of {batch}",
                 expected="loss.batch=0 for the compiled pass",
             )
@@ -223,7 +223,7 @@ def plain_arrays(store: CandidateStore) -> CandidateArrays:
         ValueError: candidates of several parts.
     """
     if not store.arrays.is_plain:
-        raise ValueError("steps an instance need plain candidates, one part each")
+        raise ValueError("steps per instance need plain candidates, one part each")
     return store.arrays.arrays()
 
 

@@ -166,7 +166,7 @@ def test_few_steps_and_weights_that_stay_are_named(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert main(["train", f"work={work}", f"run={tmp_path / 'a'}", *QUICK, "loss.batch=1000"]) == 0
-    assert "phase binary makes 2 steps an epoch" in caplog.text
+    assert "phase binary makes 2 steps per epoch" in caplog.text
     assert "changed no weight" not in caplog.text
     caplog.clear()
     still = ["loss.floats.epochs=0", "loss.binary.epochs=0", "model.threshold=1"]

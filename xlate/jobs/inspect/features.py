@@ -184,7 +184,7 @@ def float_table(sets: Mapping[str, Weights], of_costs: bool) -> Table:
 
 
 def family_table(families: Mapping[str, Floats]) -> Table:
-    """The families of sparse features, one a line; `families` is what `by_family` gives."""
+    """The families of sparse features, one per line; `families` is what `by_family` gives."""
     shown, all_A = list(families.items()), np.concatenate(list(families.values()))
     title = f"{len(all_A):,} weights of sparse features in {len(shown)} families; family=NAME shows one of them"
     table = new_table(title, "family", "weights", "above 0", "sum of |weight|", "largest")

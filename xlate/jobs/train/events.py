@@ -112,7 +112,7 @@ class LocalTraining(EventRecipe):
         told = "the bound of Theorem A.1 knows no penalties"
         seen = f"loss.check_bound=true {penalties}"
         refuse_if(bound and bool(loss.l1 or loss.l2), told, seen, "loss.l1=0 loss.l2=0")
-        told = "the bound of Theorem A.1 is about a step an instance"
+        told = "the bound of Theorem A.1 is about one step per instance"
         seen = f"loss.check_bound=true loss.batch={loss.batch}"
         refuse_if(bound and bool(loss.batch), told, seen, "loss.batch=0, the compiled pass")
         no_base = loss.floats.data == "nbest" and config.base is None

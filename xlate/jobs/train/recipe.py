@@ -239,7 +239,7 @@ def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
         steps = steps_an_epoch(instances, batch)
         if settings.epochs and 0 < steps < FEW_STEPS:
             log.warning(
-                "warning: phase %s makes %d step%s an epoch (%d instances, loss.batch=%d), online training one an "
+                "warning: phase %s makes %d step%s per epoch (%d instances, loss.batch=%d), online training one per "
                 "instance or more: weights may stay far from where they would go; take loss.batch=0, a smaller one "
                 "such as %d, or more epochs",
                 settings.name, steps, "" if steps == 1 else "s", instances, batch, max(1, instances // 100),

@@ -2,7 +2,7 @@
 
 Candidates of an instance share ids, such as target words. So its different ids are found first, then the weight of each
 of their pairs with the features of the context, which is asked for early: instances wait for little else than memory.
-What an id scores in the context is added up once, and its weights move once a step, for all candidates that have it.
+What an id scores in the context is added up once, and its weights move once per step, for all candidates that have it.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def envelopes(
     """The upper envelope of score + x · slope in each list.
 
     Returns:
-        Where the best hypothesis changes, (E,), from which to which, both (E,), and the best at x = -inf, one a list
+        Where the best hypothesis changes, (E,), from which to which, both (E,), and the best at x = -inf, one per list
         (-1 for an empty one). Of hypotheses with equal scores everywhere the first in the order is taken.
     """
     order_C, offsets_I1 = promising(score_C, slope_C, order_C, offsets_I1)

@@ -23,7 +23,7 @@ class ListSteps(NamedTuple):
     Attributes:
         numbers: the settings of the loss, as its slope takes them.
         rule: how a step is made of slopes.
-        batch: lists a step; their gradients are averaged.
+        batch: lists per step; their gradients are averaged.
     """
 
     numbers: Floats
@@ -62,7 +62,7 @@ def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
 def list_pass(
     order_I: Ints, lists: CandidateArrays, learned: Learned, steps: ListSteps, room: ListRoom, slope: Any
 ) -> float:
-    """Steps through lists in a given order, `batch` lists a step; returns the sum of the losses met on the way."""
+    """Steps through lists in a given order, `batch` lists per step; returns the sum of the losses met on the way."""
     lists, learned, steps, room = lent(lists), lent(learned), lent(steps), lent(room)
     loss, size = 0.0, len(room.part_score)
     for start in range(0, len(order_I), steps.batch):

@@ -86,7 +86,7 @@ def predicted_pass(
     room: PredictedRoom,
     slope: Any,
 ) -> float:
-    """Steps through lists in a given order, `batch` lists a step; returns the sum of the losses met on the way."""
+    """Steps through lists in a given order, `batch` lists per step; returns the sum of the losses met on the way."""
     order_I, lists, parts, learned = lent(order_I), lent(lists), lent(parts), lent(learned)
     steps, room = lent(steps), lent(room)
     loss = 0.0
