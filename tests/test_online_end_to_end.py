@@ -99,11 +99,12 @@ def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, tmp_pa
         derivations = system.translate(words)
         assert len(derivations) == len(found.dense_CD)
         for number, derivation in enumerate(derivations):
-            parts = found.parts_K[found.part_offsets_C1[number] : found.part_offsets_C1[number + 1]]
-            ids = [i for p in parts for i in found.ids_N[found.id_offsets_P1[p] : found.id_offsets_P1[p + 1]]]
+            first, last = found.candidate_part_offsets_C1[number : number + 2]
+            parts, ends = found.candidate_parts_K[first:last], found.part_id_offsets_P1
+            ids = [i for p in parts for i in found.part_ids_N[ends[p] : ends[p + 1]]]
             score = found.dense_CD[number] @ system.weights.dense_D + system.weights.sparse_F[ids].sum()
             assert score == pytest.approx(derivation.score, abs=1e-3)
-    assert next(iter(lists)).part_offsets_C1.tolist() == [0, 0]
+    assert next(iter(lists)).candidate_part_offsets_C1.tolist() == [0, 0]
     refused = [*given, "model.floats=[direct]"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *refused]) == 2
 

@@ -333,7 +333,7 @@ def test_local_features_are_exported_inside_the_tables(
     ("overrides", "message"),
     [
         (["sparse=none"], "no sparse features"),
-        (["sparse=local", "model=block"], "the chosen model does not use this key"),
+        (["sparse=local", "model=block"], "the decoder belongs to another model"),
         (["sparse=local", "model.sparse.words=[top0]"], "kind of words"),
         (["sparse=local", "model.sparse.reordering=[first]"], "template"),
         (["sparse=local", "loss.lists.objective=mse"], "no such loss"),

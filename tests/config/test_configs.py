@@ -24,6 +24,7 @@ from xlate.config.location import conf_folder
 from xlate.config.nbest_schema import NbestConfig
 from xlate.config.page import page
 from xlate.errors import InputError
+from xlate.settings import keys_in
 
 # What a command must be given.
 COMMANDS: dict[str, tuple[type, list[str]]] = {
@@ -112,7 +113,7 @@ def test_the_page_of_all_keys_is_up_to_date() -> None:
     docs = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
     assert docs.read_text(encoding="utf-8") == page(), "python -m xlate.config.page > docs/configuration.md"
     for kinds in SCHEMAS.values():
-        assert all(f.metadata.get("words") for kind in kinds for f in fields(kind))
+        assert all(f.metadata.get("words") for kind in kinds for f in keys_in(kind))
 
 
 @pytest.mark.parametrize(

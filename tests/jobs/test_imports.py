@@ -238,7 +238,7 @@ TABLE = "[feature]\nPhraseDictionaryMemory name=T path=t{}\n"
 
 def search(tmp_path: Path, text: str) -> DecoderSettings:
     (tmp_path / "moses.ini").write_text(text)
-    return search_of(read_moses_ini(tmp_path / "moses.ini"), PhraseSearch(algorithm="stack"))
+    return search_of(read_moses_ini(tmp_path / "moses.ini"), PhraseSearch())
 
 
 def test_settings_are_taken(tmp_path: Path) -> None:

@@ -19,16 +19,10 @@ def nbest(lattice: Lattice, most: int = 10**6, *, distinct: bool = True) -> list
     if distinct:
         return lattice.first(most)
     arcs, nodes = np.arange(len(lattice), dtype=np.int32), lattice.graph.nodes
-    # The last arc of a path has no label of its own in a list: it is the one from the last node but one to the goal.
-    last_N = np.zeros(nodes, dtype=np.int32)
-    last_N[lattice.graph.source_A] = arcs
     nothing_N = np.zeros(nodes)
     ends = lattice.graph.source_A, lattice.graph.target_A
     found = SearchGraph(*ends, arcs, lattice.score_A, nothing_N, nothing_N.astype(np.int32), nodes - 1)
-    return [
-        lattice.path([*labels[:-1], last_N[lattice.graph.target_A[labels[-2]] if labels[1:] else 0]])
-        for _, labels in found.best_paths(most)
-    ]
+    return [lattice.path(labels) for _, labels in found.best_paths(most)]
 
 
 def count_paths(lattice: Lattice) -> int:

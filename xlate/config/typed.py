@@ -198,9 +198,12 @@ def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
     """Search settings of whatever decoder has them; whether the run's has them is seen when it is opened."""
     for name, value in given.items():
         limits = [limit for one in settings_at(f"{at}.{name}") if (limit := limit_of(one)) is not None]
-        limit = limits[0] if limits else None
-        if isinstance(value, int | float if isinstance(limit, Range) else str):
-            check_limit(f"{at}.{name}", value, limit)
+        ranges = [limit for limit in limits if isinstance(limit, Range)]
+        words = tuple(dict.fromkeys(word for limit in limits if not isinstance(limit, Range) for word in limit))
+        if isinstance(value, str) and words:
+            check_limit(f"{at}.{name}", value, words)
+        elif isinstance(value, int | float) and ranges and not any(limit.holds(value) for limit in ranges):
+            check_limit(f"{at}.{name}", value, ranges[0])
 
 
 def _check_decoder(given: Mapping[str, Any], kind: type[Any]) -> None:

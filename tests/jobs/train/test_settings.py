@@ -19,7 +19,7 @@ RERANK = ["model=rerank", "loss=xbleu", "nbest=list.nbest", "references=[list.re
 # What is given, and what the message says of it. Values outside their range: tests/config/test_limits.py.
 WRONG = [
     (["decoder.mode=swp"], "did you mean decoder.mode=swap?"),
-    (["loss.eta=.nan"], "loss.eta: Value '.nan'"),
+    (["loss.eta=.nan"], "loss.eta=.nan"),
     # decoders of other models
     ([*PHRASE, "decoder.mode=swp"], "the chosen decoder does not use this key"),
     (["decoder=phrase"], "the decoder belongs to another model"),

@@ -19,7 +19,7 @@ from xlate.models.phrase.history import HistoryFeature, histories_named
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.options import PlacedPhrases
 
-WHOLE = {"beam": None, "threshold": 0.0, "distortion_limit": 3, "options": 10}
+WHOLE = {"algorithm": "stack", "stack": 10**9, "threshold": 0.0, "distortion_limit": 3, "options": 10}
 
 
 def first_and_last(_: PhraseModel, phrases: PlacedPhrases) -> Floats:
@@ -99,7 +99,7 @@ def test_every_search_sorts_derivations_by_the_definitions(features: tuple[Histo
 
 @KINDS
 def test_lattices_and_beams(features: tuple[HistoryFeature, ...], kind: str) -> None:
-    decoder = system(features, kind, beam=20, options=3)
+    decoder = system(features, kind, stack=20, options=3)
     suite.test_arcs_have_the_features_of_their_derivations(decoder)
     words = ["a", "b", "zz", "d", "c", "a", "b", "d"]
     slow = decoder.changed(fast=False).translate(words)[0]
