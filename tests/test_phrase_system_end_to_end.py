@@ -16,6 +16,7 @@ import pytest
 
 from tests.made_once import made_once
 from tests.models.phrase.definition import sparse_ids
+from tests.models.phrase.test_history import JUMPS
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
@@ -309,6 +310,21 @@ def test_a_block_models_floats_are_tuned(work: Path, run: Path, tmp_path: Path) 
     before, after = (load_weights(folder / "weights.safetensors").sets for folder in (run, tmp_path / "run"))
     assert np.count_nonzero(before["linked"].sparse_F) == np.count_nonzero(after["linked"].sparse_F)
     assert figures["dev_bleu"] > 15
+
+
+def test_a_feature_with_history_joins_the_floats_of_a_base(
+    work: Path,  # noqa: F811
+    phrase_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = [f"model.histories=[{JUMPS.name}]", f"base={phrase_run}"]
+    options = [*PHRASE, "loss=mira", "loss.tune.start=base", "loss.tune.select=last", *given]
+    assert trained(work, tmp_path / "run", *options)["weights"]["dense"][JUMPS.name] != 0
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    lists = [*PHRASE, "loss=xbleu", "sparse=local", *given]
+    assert main(["train", f"work={work}", f"run={tmp_path / 'lists'}", *lists]) == 2
+    assert "have no features with history" in capsys.readouterr().err
 
 
 def test_a_phrase_model_is_not_trained_by_a_local_loss(

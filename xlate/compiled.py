@@ -128,7 +128,7 @@ def _pointer(_context: Any, array: Any, index: Any) -> Any:
 
 
 pointer: Any = intrinsic(_pointer)
-"""pointer(array, index): where one item of a contiguous array stands; no array crosses a call, and no owner."""
+"""pointer(array, index): the address of one item of a contiguous array, so that a call passes no array."""
 
 
 def call_through(kind: Any) -> Any:

@@ -28,7 +28,7 @@ Plain = Mapping[str, Any]
 
 
 class Choice(NamedTuple):
-    """A choice whose words are not those of its schema: what it is, and its settings; None for none."""
+    """A choice that is not just the defaults of a schema: in words, and its settings (None if it has none)."""
 
     words: str
     settings: Any
@@ -198,7 +198,7 @@ def registered(command: str) -> Iterator[None]:
 
 
 def settings_of(node: Any) -> Any:
-    """The settings of a choice; None for one of none."""
+    """The settings of a choice, or None if it has none."""
     node = node.settings if isinstance(node, Choice) else node
     return node() if isinstance(node, type) else node
 

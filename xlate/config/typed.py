@@ -148,10 +148,10 @@ class _Builder:
         return self.chosen.get(key) or schema_within(kind, setting)
 
     def _leave_out(self, key: str, value: Any) -> None:
-        """Looks whether a key that the choices do not have may go.
+        """Leaves out a key that the choices do not have, or refuses it.
 
-        Keys of other choices go where they have their default, which a file may have set for all of them, and those
-        that are spare.
+        It may be left out if it has the default of another choice, which a file may have set for all of them, or if
+        it is spare.
         """
         defaults = defaults_at(key)
         if defaults and key in self.spare.keys:
@@ -195,7 +195,7 @@ def _value(hint: Any, value: Any, key: str) -> Any:
 
 
 def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
-    """Search settings of whatever decoder has them; whether the run's has them is seen when it is opened."""
+    """Checks settings against every decoder that has them; that of the run is known only when the run is opened."""
     for name, value in given.items():
         limits = [limit for one in settings_at(f"{at}.{name}") if (limit := limit_of(one)) is not None]
         ranges = [limit for limit in limits if isinstance(limit, Range)]

@@ -81,6 +81,7 @@ class SearchGraph:
     ) -> list[tuple[float, list[int]]]:
         """Score and labels of the best `most` paths from start to goal, best first.
 
+        Where arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path.
         With `words_of`, the target words of a label, of the paths with equal words only the best is there.
         """
         if self.goal >= 0 and not (self.label_A < 0).any():

@@ -102,6 +102,7 @@ class Phrase(Kind):
         assert tune is not None
         if config.base is not None and config.model.sparse is None:
             model = open_phrase_model(Path(config.base), located_config(Path(config.base)))
+            model = replace(model, histories=histories_named(config.model.histories))
             model = with_predictions(model, config.model.context, Path(config.work))
         else:
             model = open_phrase_model(Path("."), config)
@@ -125,6 +126,13 @@ class Phrase(Kind):
         if config.model.sparse is None:
             raise InputError(
                 "no sparse features to train", seen="sparse=none", expected="sparse=local, full or another"
+            )
+        if config.model.histories:
+            raise InputError(
+                "models without a fold of the text have no features with history",
+                seen=f"loss={config.loss.name} model.histories={config.model.histories}",
+                expected="a tuner, such as loss=mira",
+                remedy="leave model.histories out here, and tune with it: sparse=… loss=mira",
             )
         check_folds(config.model.context)
         if config.base is not None:
