@@ -20,19 +20,6 @@ def test_a_normal_form_is_letters_and_digits() -> None:
     assert normal_form(["...", "?"]) == "... ?"
 
 
-def test_copies_by_hand() -> None:
-    sources = [["das", "Haus"], ["ein", "Hund"], ["Das", "haus", "."], ["eine", "Katze"], ["ein", "Tier"]]
-    targets = [["the", "house"], ["a", "dog"], ["this", "house"], ["a", "cat"], ["A", "dog", "!"]]
-    # 0 and 2 have one source, 1 and 4 one target.
-    assert copy_groups(sources, targets).tolist() == [0, 1, 0, 3, 1]
-
-
-def test_a_chain_of_copies_is_one_group() -> None:
-    sources = [["x"], ["y"], ["y"], ["z"]]
-    targets = [["1"], ["2"], ["1"], ["2"]]
-    assert copy_groups(sources, targets).tolist() == [0, 0, 0, 0]
-
-
 @given(pairs)
 def test_groups_are_the_connected_components(rows: list[tuple[list[str], list[str]]]) -> None:
     forms = [(normal_form(s), normal_form(t)) for s, t in rows]
@@ -63,10 +50,6 @@ def test_large_groups_take_a_fold_of_their_own() -> None:
     assert balanced_folds(group_S, 2).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_copies_in_different_folds_are_counted() -> None:
-    assert parted_copies(np.array([0, 0, 2, 2, 4]), np.array([0, 1, 1, 1, 0])) == 2
-
-
 def test_folds_below_one_are_refused() -> None:
     with pytest.raises(ValueError, match="0 folds"):
         balanced_folds(np.arange(3), 0)
@@ -85,7 +68,3 @@ def test_a_group_of_much_of_the_text_is_not_held_out() -> None:
     group_S = np.array([0] * 3 + list(range(3, 100)))
     held_S = heldout_pairs(group_S, 1)
     assert held_S.tolist() == [False] * 3 + [True] * 97
-
-
-def test_pairs_without_copies_are_held_out_of_a_small_text_too() -> None:
-    assert np.flatnonzero(heldout_pairs(np.arange(7), 3)).tolist() == [2, 5]

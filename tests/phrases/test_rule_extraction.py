@@ -333,11 +333,3 @@ def test_settings_out_of_range(wrong):
 def test_memory_is_no_part_of_what_rules_are():
     assert RuleSettings(memory_mb=5).identity() == RuleSettings().identity()
     assert RuleSettings(symbols=4).identity() != RuleSettings().identity()
-
-
-def test_refusals():
-    one, two = encoded([[3, 4]]), encoded([[3], [4]])
-    with pytest.raises(InputError, match="differ in number of sentences"):
-        extract_rules(one, two, Links.from_pairs([set()]))
-    with pytest.raises(InputError, match="outside its target sentence"):
-        extract_rules(two, two, Links.from_pairs([{(0, 0)}, {(0, 1)}]))

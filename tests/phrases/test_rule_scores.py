@@ -112,13 +112,6 @@ def test_save_and_load(tmp_path):
     assert_same(nothing, RuleTable.load(tmp_path / "nothing"))
 
 
-def test_a_table_over_a_larger_vocabulary_is_refused(tmp_path):
-    small_rules().save(tmp_path)
-    assert len(RuleTable.load(tmp_path, (8, 12))) == len(small_rules())
-    with pytest.raises(InputError, match="another vocabulary"):
-        RuleTable.load(tmp_path, (7, 12))
-
-
 def changed(table: RuleTable, name: str, b: int, value: int) -> RuleTable:
     array = getattr(table, name).copy()
     array[b] = value

@@ -23,13 +23,6 @@ def test_sentences_come_back(sentences: list[list[str]]) -> None:
     assert (text.ids_T.dtype, text.offsets_S1.dtype) == (np.int32, np.int64)
 
 
-def test_the_drawn_example() -> None:
-    text = EncodedText.encode([["a", "b"], [], ["c"]], Vocabulary("abc"))
-    assert text.ids_T.tolist() == [3, 4, 5]
-    assert text.offsets_S1.tolist() == [0, 2, 2, 3]
-    assert text[1].tolist() == []
-
-
 words = st.lists(st.sampled_from(["the", "house", "Haus", "das", "Auto", UNKNOWN]), max_size=6)
 
 

@@ -200,12 +200,6 @@ def test_nothing_appears_before_the_end(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_a_name_as_long_as_a_file_system_takes(tmp_path: Path) -> None:
-    path = tmp_path / ("ü" * 127)
-    write_lines(path, ["one"])
-    assert read_lines(path) == ["one"]
-
-
 def test_a_device_is_written_in_place(tmp_path: Path) -> None:
     node = tmp_path / "node.txt"
     try:
@@ -352,14 +346,6 @@ def test_what_cannot_be_read_or_written_is_said(tmp_path):
 
 
 SIDE = st.lists(st.lists(st.just("w"), max_size=5), min_size=8, max_size=8)
-
-
-def test_two_sides(tmp_path: Path) -> None:
-    write_lines(tmp_path / "a.de", ["eins\rzwei", "", "drei"])
-    write_lines(tmp_path / "a.en.gz", ["one", "two\u2028", ""])
-    source, target = read_parallel(tmp_path / "a.de", tmp_path / "a.en.gz")
-    assert source == ["eins\rzwei", "", "drei"]
-    assert target == ["one", "two\u2028", ""]
 
 
 @pytest.mark.parametrize(("left", "right"), [(2, 3), (3, 2), (0, 1)])

@@ -84,12 +84,6 @@ def test_an_empty_line_has_no_tokens(tokenize: bool, line: str) -> None:
     assert preprocessor("en", tokenize).text([]) == ""
 
 
-def test_a_line_of_ten_thousand_words() -> None:
-    words = [f"word{number}" for number in range(10_000)]
-    assert preprocessor("en").tokens(" ".join(words)) == words
-    assert preprocessor("en").text(words) == " ".join(words)
-
-
 @pytest.mark.corpus
 @pytest.mark.parametrize("language", ["de", "en"])
 def test_round_trip_of_real_text(shared_data: Path, language: str) -> None:

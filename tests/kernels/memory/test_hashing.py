@@ -32,14 +32,6 @@ def test_equal_to_a_dictionary(keys: list[int], others: list[int]) -> None:
     assert len(keys) * 3 <= len(table.keys_H) * 2
 
 
-def test_many_keys_in_rows(rng: np.random.Generator) -> None:
-    keys_K = (np.arange(30_000, dtype=np.uint64) << np.uint64(32)) | np.uint64(7)
-    table = build_table(rng.permutation(keys_K))
-    rows_K = find_all(table, keys_K)
-    np.testing.assert_array_equal(np.sort(rows_K), np.arange(30_000))
-    assert (find_all(table, keys_K + np.uint64(1)) == -1).all()
-
-
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_pack(high: int, low: int) -> None:

@@ -37,10 +37,3 @@ def test_numbers_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
     number_O, first_F = distinct_rows(floats_OK.view(np.uint64))
     assert number_O.tolist() == expected
     assert [rows[first] for first in first_F.tolist()] == list(seen)[1:]
-
-
-def test_many_rows_are_told_apart() -> None:
-    bits_OK = np.arange(3000, dtype=np.uint64).reshape(1000, 3)
-    number_O, first_F = distinct_rows(np.concatenate([bits_OK, bits_OK]))
-    assert number_O.tolist() == [*range(1, 1001)] * 2
-    assert first_F.tolist() == [*range(1000)]
