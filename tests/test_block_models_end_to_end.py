@@ -10,8 +10,8 @@ import pytest
 
 from tests.formats.test_lattice_files import arcs_of_fst, arcs_of_slf
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
+from xlate.cli.arguments import read_words
 from xlate.cli.main import main
-from xlate.cli.shell.arguments import read_words
 from xlate.cli.train import expand
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig

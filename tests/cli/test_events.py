@@ -12,7 +12,7 @@ import pytest
 from tests.candidates.test_batch import example
 from tests.candidates.test_datapoints import DATAPOINT
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.cli import events
+from xlate.cli import commands
 from xlate.cli.main import main
 
 MORE = "-1 7 1.0 1.0 1.0 1.0 1.0 1.0 1.0 0\n0\n1 7 0.5 0.25 1.5 0.0 0.75 1.25 -1.0 2 3 9\n0\n"
@@ -30,7 +30,7 @@ def test_text_becomes_a_store_and_the_same_text_again(
     store = CandidateStore.open(tmp_path / "store")
     assert store.dense_names == [f"dense{number}" for number in range(1, 8)]
     assert store.arrays.part_ids_N.tolist() == [6, 4, 3, 9]
-    monkeypatch.setattr(events, "INSTANCES_AT_A_TIME", 2)
+    monkeypatch.setattr(commands, "INSTANCES_AT_A_TIME", 2)
     assert main(["events", "export", str(tmp_path / "store"), f"out={tmp_path / 'again'}"]) == 0
     assert json.loads(capsys.readouterr().out)["candidates"] == 5
 

@@ -13,8 +13,8 @@ import yaml
 
 from xlate import __version__
 from xlate.cli import main as cli
+from xlate.cli.completion import SHELLS, candidates
 from xlate.cli.main import COMMANDS, main
-from xlate.cli.shell.completion import SHELLS, candidates
 from xlate.errors import InputError, Interrupted
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from xlate.candidates.store import CandidateStore
+from xlate.cli.arguments import named
 from xlate.cli.main import main
-from xlate.cli.shell.arguments import named
 from xlate.config.load import load
-from xlate.config.nbest_schema import NbestConfig
+from xlate.config.schema import NbestConfig
 from xlate.errors import InputError
 
 LINES = [

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from tests.test_end_to_end import run, work  # noqa: F401
+from xlate.cli.arguments import read_words
 from xlate.cli.main import main
-from xlate.cli.shell.arguments import read_words
-from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER
+from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
-from xlate.config.folder_names import folder_name
+from xlate.config.experiments import folder_name
 from xlate.config.stored import config_of_run
 
 
@@ -276,7 +276,7 @@ def test_slurm_that_is_not_there_is_said_in_words(
     def refused(*_: object) -> None:
         raise RuntimeError('Could not detect "srun", are you indeed on a slurm cluster?')
 
-    monkeypatch.setattr("xlate.cli.shell.compose._run_jobs", refused)
+    monkeypatch.setattr("xlate.cli.compose._run_jobs", refused)
     assert main(["train", "-m", "seed=1,2", "work=nowhere"]) == 2
     assert "no Slurm on this machine" in capsys.readouterr().err
 

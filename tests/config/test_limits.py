@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from xlate.config import loss_schema, model_schema, nbest_schema, schema, source_schema, tune_schema
+from xlate.config import loss_schema, model_schema, schema, source_schema, tune_schema
 from xlate.config.load import load
 from xlate.errors import InputError
 from xlate.search import settings as search_settings
@@ -23,7 +23,6 @@ SCHEMAS = [
         work_settings,
         model_schema,
         loss_schema,
-        nbest_schema,
         source_schema,
         tune_schema,
     )
@@ -58,8 +57,8 @@ def test_the_limits_are_those_of_the_library() -> None:
 
     assert limit(model_schema.PhraseModelConfig, "reordering") == REORDERINGS
     assert limit(schema.TranslateConfig, "lattice_format") == KINDS
-    assert limit(nbest_schema.GivenListsConfig, "nbest_format") == STYLES
-    assert limit(nbest_schema.GivenListsConfig, "nbest_duplicates") == (KEEP, DROP)
+    assert limit(schema.GivenListsConfig, "nbest_format") == STYLES
+    assert limit(schema.GivenListsConfig, "nbest_duplicates") == (KEEP, DROP)
     assert (WINDOW.high, ORDER.high, PHRASE_LENGTH.high) == (WIDEST_WINDOW, HIGHEST_ORDER, LONGEST)
 
 
@@ -115,15 +114,8 @@ ONLINE = ["model=phrase", "source=online"]
     ],
 )
 def test_what_is_out_of_range_is_refused(command: str, given: list[str], override: str, expected: str) -> None:
-    kind = {
-        "translate": schema.TranslateConfig,
-        "train": schema.TrainConfig,
-        "prepare": schema.PrepareConfig,
-        "score": schema.ScoreConfig,
-        "demo": schema.DemoConfig,
-    }[command]
     with pytest.raises(InputError) as caught:
-        load(kind, command, [*given, override])
+        load(schema.COMMANDS[command], command, [*given, override])
     assert override.partition("=")[0] in caught.value.message
     assert caught.value.expected == expected
 

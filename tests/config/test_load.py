@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hydra.core.config_store import ConfigStore
 
-from xlate.cli.shell.sweeps import ONE_AFTER_THE_OTHER
+from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError

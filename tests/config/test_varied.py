@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from xlate.config.identity import varied_settings
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.config.varied import varied_settings
 
 ALWAYS = {"model.name", "loss.name", "seed"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.pages import Page
-from xlate.cli import compare
+from xlate.cli.commands import run_compare
 from xlate.cli.main import main
 from xlate.config.load import load
 from xlate.config.schema import CompareConfig
@@ -70,7 +70,7 @@ def test_files_are_written_before_anything_is_printed(folder: Path, monkeypatch:
     given = ["a=a", "b=b", "ref=[ref]", f"out={folder / 'out'}"]
     monkeypatch.chdir(folder)
     with pytest.raises(BrokenPipeError):
-        compare.run(load(CompareConfig, "compare", given))
+        run_compare(load(CompareConfig, "compare", given))
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["compare.html", "compare.txt"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.report.examples import make_run
-from xlate.cli.shell.sweeps import best_first, summary_of
+from xlate.cli.sweeps import best_first, summary_of
 from xlate.report.runs import collect_runs
 from xlate.report.tables import Column, SweepTable, Table, sweep_table
 

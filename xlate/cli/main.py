@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from xlate import __version__
-from xlate.cli.shell.arguments import OURS, Words, action_of, read_words
-from xlate.cli.shell.commands import COMMANDS
-from xlate.cli.shell.failures import in_words
-from xlate.cli.shell.streams import drop_errors, drop_output, open_streams, output_fails
+from xlate.cli.arguments import OURS, action_of, read_words
+from xlate.cli.commands import COMMANDS
+from xlate.cli.streams import Talk, drop_errors, drop_output, in_words, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
@@ -98,7 +95,7 @@ def _dispatch(arguments: list[str]) -> int:
     if arguments[0] == "completion" and not {"-V", "--version"}.isdisjoint(arguments):
         return _dispatch(["--version"])
     if arguments[0] in ("completion", "--complete"):
-        from xlate.cli.shell import completion
+        from xlate.cli import completion
 
         return completion.main(bare if bare[0] == "completion" else arguments)
     return _run(arguments[0], arguments[1:])
@@ -120,20 +117,17 @@ def _run(command: str, arguments: list[str]) -> int:
 
 
 def _run_known(command: str, arguments: list[str]) -> int:
-    """Runs a subcommand: the module of its name, with `CONFIG` (its schema), `run`, and what else it may have:
-    `POSITIONAL`, the keys of bare words; `ACTIONS`, what its key `action` may be; `expand`, what it makes of the words.
-    """
-    module = importlib.import_module(f"xlate.cli.{command}")
-    words = read_words(arguments, getattr(module, "POSITIONAL", None))
-    actions: dict[str, Any] = getattr(module, "ACTIONS", {})
+    from xlate.config import schema
+
+    kind, actions = schema.COMMANDS[command], COMMANDS[command].actions
+    words = read_words(arguments, kind.positional)
     if "--version" in words.flags:
         print(f"xlate {__version__}")
         return 0
     if "--help" in words.flags:
-        from xlate.cli.shell.help import Command, help_of
+        from xlate.cli.help import help_of
 
-        described = Command(command, COMMANDS[command], module.CONFIG, actions)
-        print(help_of(described, words.bracketed(module.CONFIG)))
+        print(help_of(command, words.bracketed(kind)))
         return 0
     # A misspelt action is said before what else is missing.
     if actions and (asked := words.value("action")) is not None:
@@ -141,14 +135,15 @@ def _run_known(command: str, arguments: list[str]) -> int:
     elif actions and not words.showing:
         expected, remedy = f"xlate {command} {'|'.join(actions)} FILE", f"xlate {command} --help says what each does"
         raise InputError("nothing to do", seen="no action", expected=expected, remedy=remedy)
-    from xlate.cli.shell.compose import run_with_hydra
-    from xlate.cli.shell.talk import Talk
+    from xlate.cli.compose import run_with_hydra
 
+    if command == "train":
+        from xlate.cli.train import expand
+
+        words = expand(words)
     talk = Talk.of(words.flags)
     talk.begin()
-    expand: Callable[[Words], Words] = getattr(module, "expand", lambda words: words)
-    body: Callable[[Any], None] = module.run
-    return run_with_hydra(command, module.CONFIG, body, expand(words).bracketed(module.CONFIG), talk)
+    return run_with_hydra(command, COMMANDS[command].run, words.bracketed(kind), talk)
 
 
 def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
@@ -165,7 +160,7 @@ def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
 
 def _usage() -> str:
     lines = ["usage: xlate SUBCOMMAND [key=value …] [options]", ""]
-    lines += [f"  {name:<10} {words}" for name, words in COMMANDS.items()]
+    lines += [f"  {name:<10} {command.words}" for name, command in COMMANDS.items()]
     lines += [
         "",
         "xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values;",

@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from xlate.cli.shell.arguments import action_of
-from xlate.config.nbest_schema import NbestConfig
+from xlate.cli.arguments import action_of
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
     from xlate.candidates.nbest import NbestArrays
+    from xlate.config.schema import NbestConfig
     from xlate.formats.nbest_file import NbestFile
-
-CONFIG = NbestConfig
-POSITIONAL = ("action", "nbest")
 
 
 def run(config: NbestConfig) -> None:

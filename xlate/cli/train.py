@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlate.cli.shell.arguments import Words, key_of
-from xlate.config.experiments import all_rows, check_experiments
-from xlate.config.folder_names import folder_name
-from xlate.config.keys.brackets import PART
+from xlate.cli.arguments import Words, key_of
+from xlate.config.brackets import PART
+from xlate.config.experiments import all_rows, check_experiments, folder_name
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted
 from xlate.report.run_directory import VOLATILE, AnotherRun, flat
@@ -21,7 +20,6 @@ from xlate.settings import plain
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
 
-CONFIG = TrainConfig
 log = logging.getLogger(__name__)
 # Where the values of a configuration group are; a model brings a decoder and a loss, an experiment may set any.
 GROUPS = {
@@ -171,9 +169,9 @@ def expand(words: Words) -> Words:
     # The keys that some jobs use and others leave out.
     spare: frozenset[str] = frozenset()
     if (groups := swept & GROUPS.keys()) and not words.elsewhere:
-        from xlate.cli.shell.some_jobs import keys_of_some_jobs
+        from xlate.cli.sweeps import keys_of_some_jobs
 
-        spare = keys_of_some_jobs(CONFIG, "train", given, groups, swept)
+        spare = keys_of_some_jobs(given, groups, swept)
     return replace(words, overrides=tuple(overrides), spare=spare)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
+from inspect import get_annotations
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from xlate.config import loss_schema, model_schema, schema, source_schema
@@ -161,14 +162,35 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "source": tuple(SOURCES.values()),
     "data": (work_settings.DataConfig, work_settings.DemoDataConfig),
     "align": (work_settings.ComputedLinksConfig, work_settings.GivenLinksConfig),
+    "lm": (work_settings.LmConfig,),
+    "phrases": (work_settings.PhrasesConfig,),
 }
 
-# The groups that the commands which have more of them than a decoder choose from.
-GROUPS_OF_COMMANDS = {
-    "prepare": ("data", "align", "lm", "phrases"),
-    "train": ("model", "sparse", "structure", "context", "decoder", "loss", "source"),
+# The groups that each command chooses from, and what it chooses where nothing else is asked for. A model may choose its
+# decoder and loss; what comes later chooses for what came before.
+DEFAULTS: dict[str, list[Any]] = {
+    "prepare": [{"data": "demo"}, {"align": "eflomal"}, {"lm": "trigram"}, {"phrases": "default"}],
+    "train": [
+        {"decoder": "swap_or"},
+        {"loss": "local_softmax"},
+        {"model": "block"},
+        {"sparse": "none"},
+        {"structure": "none"},
+        {"context": "none"},
+        {"source": "stored"},
+        {"experiment": None},
+        "hydra/train",
+    ],
+    # Settings in place of those of a run or system; null leaves them.
+    "translate": ["decoder/keys/any@decoder"],
+    "import": ["decoder/keys/any@decoder"],
 }
-OWN_GROUPS = {group.partition("/")[0] for group in CHOICES} | {"experiment"}
+# What every command has of Hydra.
+HYDRA = ["hydra/xlate", {"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
+# All that is told to Hydra, as it calls them.
+OWN = (
+    {group.partition("/")[0] for group in CHOICES} | {"experiment"} | {f"{command}.yaml" for command in schema.COMMANDS}
+)
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
 # What Hydra was told of the choices of a command; it copies what it takes from there.
 _TOLD: dict[str, dict[str, Any]] = {}
@@ -184,15 +206,15 @@ def registered(command: str) -> Iterator[None]:
     from hydra.core.config_store import ConfigStore
 
     repo = ConfigStore.instance().repo
-    before = {name: repo.pop(name) for name in OWN_GROUPS if name in repo}
+    before = {name: repo.pop(name) for name in OWN if name in repo}
     try:
         if command not in _TOLD:
             _tell(command)
-            _TOLD[command] = {name: repo[name] for name in OWN_GROUPS if name in repo}
+            _TOLD[command] = {name: repo[name] for name in OWN if name in repo}
         repo.update(_TOLD[command])
         yield
     finally:
-        for name in OWN_GROUPS:
+        for name in OWN:
             repo.pop(name, None)
         repo.update(before)
 
@@ -206,9 +228,11 @@ def settings_of(node: Any) -> Any:
 def _tell(command: str) -> None:
     from hydra.core.config_store import ConfigStore
 
-    store = ConfigStore.instance()
-    # Telling takes time: commands without groups are told of decoders alone.
-    mine = GROUPS_OF_COMMANDS.get(command, ("decoder",))
+    store, defaults = ConfigStore.instance(), DEFAULTS.get(command, [])
+    own = {one.name: default_of(one) for one in own_keys(schema.COMMANDS[command])}
+    store.store(name=command, node={"defaults": ["_self_", *defaults, *HYDRA], **own})
+    # Telling takes time, so a command is told of its own groups alone.
+    mine = {name.partition("/")[0] for one in defaults for name in ([one] if isinstance(one, str) else one)}
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
             settings = settings_of(node)
@@ -282,6 +306,13 @@ def _named(choices: Mapping[str, type[Any]], name: Any, key: str) -> type[Any]:
     if name not in choices:
         raise InputError(f"unknown value of {key}", seen=f"{key}={name}", expected=", ".join(choices))
     return choices[name]
+
+
+def own_keys(command: type[Any]) -> list[Field[Any]]:
+    """The keys of a command that are no groups: those of its own, then those that others have, too."""
+    names = dict.fromkeys(name for kind in command.__mro__[:-1] for name in get_annotations(kind))
+    held = {field.name: field for field in fields(command)}
+    return [held[name] for name in names if name in held and "words" in held[name].metadata]
 
 
 @cache

@@ -1,5 +1,6 @@
-"""The experiments in conf/: tables of papers, one file each, and their rows, which Hydra knows as PAPER/TABLE-rowN.
+"""The folder conf/, its experiments, and how the folders of their runs are called.
 
+Experiments are tables of papers, one file each, and their rows, which Hydra knows as PAPER/TABLE-rowN.
 In a table's file, `common` has what all rows share, and `rows` has by number what each row has besides. `choices` name
 the choices of groups. A table stands for its rows in a sweep.
 """
@@ -7,17 +8,42 @@ the choices of groups. A table stands for its rows in a sweep.
 from __future__ import annotations
 
 import difflib
+import hashlib
+import os
+import re
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from xlate.config.location import conf_folder
 from xlate.errors import InputError
 
 # What a row is merged from, later parts over earlier ones.
 Parts = tuple[dict[str, Any], ...]
+# Rows of papers' tables keep their folder: PAPER/TABLE-rowN, no part of which begins with a dot.
+_EXPERIMENT = re.compile(r"((?:^|,)\+{0,2}experiment=\w[\w.-]*(?:/\w[\w.-]*)+(?=,|$))")
+SEPARATOR = "+"
+LONGEST = 200
+
+
+def conf_folder() -> Path:
+    """The folder of Hydra's configuration groups: inside the installed package, else beside it in a checkout.
+
+    Raises:
+        InputError: neither is there.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "conf", package.parent / "conf"):
+        if folder.is_dir():
+            return folder
+    raise InputError(
+        "the configuration folder is missing",
+        file=package / "conf",
+        expected="conf/ inside the installed package or beside it",
+        remedy="install xlate again",
+    )
 
 
 @cache
@@ -92,3 +118,32 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
         expected = f"one of {', '.join(tables)}"
         remedy = f"did you mean experiment={near}?"
         raise InputError("no such experiment", seen=f"experiment={name}", expected=expected, remedy=remedy)
+
+
+def folder_name(settings: str) -> str:
+    """The name of the folder of a job from its settings, `key=value,key=value`.
+
+    It is that text, but for values with separators: `+` stands for each, and a mark behind the name tells it from
+    others that would be spelled alike. So is a name shortened that no file system takes. The name of an experiment is
+    a folder in a folder, as it is in conf/.
+
+    Example:
+        >>> folder_name("loss=pro,seed=1")
+        'loss=pro,seed=1'
+        >>> folder_name("base=../x")
+        'base=..+x~e09b6dc0'
+    """
+    parts = _EXPERIMENT.split(settings)
+    kept = [part if place % 2 else _without_separators(part) for place, part in enumerate(parts)]
+    name = "".join(kept)
+    longest = max(len(folder.encode()) for folder in name.split(os.sep))
+    if longest > LONGEST:
+        name = _without_separators(name).encode()[:LONGEST].decode(errors="ignore")
+    mark = hashlib.sha256(settings.encode()).hexdigest()[:8]
+    return name if name == settings else f"{name}~{mark}"
+
+
+def _without_separators(text: str) -> str:
+    for separator in filter(None, (os.sep, os.altsep)):
+        text = text.replace(separator, SEPARATOR)
+    return text

@@ -14,10 +14,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from xlate.config.brackets import with_brackets
 from xlate.config.choices import PLACES, registered
-from xlate.config.keys.brackets import with_brackets
-from xlate.config.keys.described import choices_of
-from xlate.config.location import conf_folder
+from xlate.config.experiments import conf_folder
+from xlate.config.page import choices_of
 from xlate.config.typed import in_our_words, known_keys, typed, unknown_key
 from xlate.errors import InputError
 

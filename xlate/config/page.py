@@ -1,17 +1,22 @@
-"""docs/configuration.md, made from the schemas: python -m xlate.config.page > docs/configuration.md"""
+"""What every key and choice is, in words; the page of them all, docs/configuration.md.
+
+python -m xlate.config.page > docs/configuration.md
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import Field, is_dataclass
+from typing import Any, NamedTuple
 
-from xlate.config import loss_schema, model_schema, schema
-from xlate.config.choices import CHOICES, PLACES, SCHEMAS, settings_of
-from xlate.config.keys.described import COMMANDS, Row, choices_of, of_command, rows
-from xlate.config.location import conf_folder
-from xlate.config.nbest_schema import NbestConfig
+from xlate.config import loss_schema, model_schema
+from xlate.config.choices import CHOICES, PLACES, SCHEMAS, Choice, default_of, own_keys, schema_within
+from xlate.config.experiments import conf_folder
+from xlate.config.schema import COMMANDS
 from xlate.search.settings import GrammarSearch
+from xlate.settings import MISSING, Range, keys_in, limit_of
 
 HEAD = """# Configuration
 
@@ -37,24 +42,108 @@ WITHOUT_NAME: dict[type[Any], str] = {
     loss_schema.ContextListLossConfig: "xbleu of model=context",
 }
 BAR = "\\|"
-# Commands that have keys in common, which are described in their schema.
-COMMAND_SCHEMAS: dict[str, type[Any]] = {"train": schema.TrainConfig, "nbest": NbestConfig}
+# The groups of each command: what is chosen there, and the command that has it.
+GROUPS = {
+    "model": "xlate train",
+    "sparse": "xlate train",
+    "structure": "xlate train model=hierarchical",
+    "context": "xlate train model=phrase",
+    "loss": "xlate train",
+    "loss/tune": "xlate train loss=xbleu",
+    "source": "xlate train",
+    "decoder": "xlate train, and xlate translate by the model of the run",
+    "data": "xlate prepare",
+    "align": "xlate prepare",
+    "lm": "xlate prepare",
+    "phrases": "xlate prepare",
+}
+# These say what was chosen.
+NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name")
+
+
+class Row(NamedTuple):
+    """A key as some schemas have it."""
+
+    key: str
+    default: str
+    range: str
+    words: str
+
+
+def choices_of(group: str) -> dict[str, str]:
+    """The choices of a group, each with the first sentence said of it."""
+    choices = CHOICES.get(group, {}) | (CHOICES["loss/tune"] if group == "loss" else {})
+    found = {name: first_sentence(words_of(node)) for name, node in choices.items()}
+    for path in (conf_folder() / group).glob("*.yaml"):
+        comments = [line[1:].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+        found[path.stem] = first_sentence(" ".join(line for line in comments if not line.startswith("@package")))
+    return dict(sorted(found.items()))
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, on one line."""
+    words = " ".join(text.split())
+    end = re.search(r"(?<!al)(?<!Eq)\. ", words)
+    return words if end is None else words[: end.start() + 1]
+
+
+def words_of(node: Any) -> str:
+    """What a choice is."""
+    return node.words if isinstance(node, Choice) else node.__doc__ or ""
+
+
+def rows(kind: type[Any], prefix: str) -> Iterator[Row]:
+    """The keys of a schema, with those of schemas within that it always has."""
+    for field in keys_in(kind):
+        key, default = prefix + field.name, default_of(field)
+        if key in NAMES:
+            continue
+        within = schema_within(kind, field)
+        if within is not None and is_dataclass(default) and key != "loss.tune":
+            yield from rows(within, f"{key}.")
+            continue
+        yield Row(key, shown(default), range_words(field), str(field.metadata.get("words", "")))
+
+
+def range_words(setting: Field[Any]) -> str:
+    """What a key may be."""
+    limit = limit_of(setting)
+    if limit is None:
+        return ""
+    return str(limit) if isinstance(limit, Range) else ", ".join(limit)
+
+
+def shown(value: Any) -> str:
+    """A default as the page shows it."""
+    if is_dataclass(value):
+        return "`mira`"
+    if value == "???":
+        return "-"
+    return f"`{plainly(value)}`"
+
+
+def plainly(value: Any) -> str:
+    """A value as it is given on the command line."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
 
 
 def page() -> str:
     """The page."""
-    return "\n".join([HEAD, *(line for group in COMMANDS for line in _section(group)), *_commands()])
+    return "\n".join([HEAD, *(line for group in GROUPS for line in _section(group)), *_commands()])
 
 
 def _section(group: str) -> Iterator[str]:
     yield f"## {group}\n"
-    yield f"Of {COMMANDS[group]}.\n"
+    yield f"Of {GROUPS[group]}.\n"
     for name, words in choices_of(group).items():
         yield f"- `{group}={name}`: {words}"
     yield ""
     place = PLACES.get(group, group)
-    kinds = SCHEMAS.get(place) or (type(settings_of(next(iter(CHOICES[group].values())))),)
-    yield from _table(place, kinds)
+    yield from _table(place, SCHEMAS[place])
 
 
 def _table(place: str, kinds: Iterable[type[Any]]) -> Iterator[str]:
@@ -89,13 +178,17 @@ def _called(kind: type[Any]) -> str:
 def _commands() -> Iterator[str]:
     """The keys of the commands themselves."""
     yield "## Keys of commands\n"
-    for path in sorted(conf_folder().glob("*.yaml")):
-        title, keys = of_command(path.stem, COMMAND_SCHEMAS.get(path.stem))
-        yield f"### {title}\n"
-        for name, value, words in keys:
-            said = f". {words}" if words else ""
-            yield f"- `{name}`: {'must be given' if value == '???' else f'`{value}`'}{said}"
+    for _, kind in sorted(COMMANDS.items()):
+        yield f"### {usage(kind)}\n"
+        for one in own_keys(kind):
+            value, words = plainly(default_of(one)), one.metadata["words"]
+            yield f"- `{one.name}`: {'must be given' if value == MISSING else f'`{value}`'}. {words}"
         yield ""
+
+
+def usage(command: type[Any]) -> str:
+    """How a command is called, or what it does."""
+    return " ".join(str(command.__doc__).split()).removesuffix(".")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest import NbestArrays, bleu_statistics, reference_lines
 from xlate.candidates.nbest_gains import UTILITIES, chrf_statistics, ter_statistics, utilities
-from xlate.config.nbest_schema import NbestConfig
+from xlate.config.schema import NbestConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile

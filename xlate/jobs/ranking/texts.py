@@ -12,7 +12,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
-from xlate.config.nbest_schema import GivenListsConfig
+from xlate.config.schema import GivenListsConfig
 from xlate.errors import InputError
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.formats.nbest_file import NbestFile

@@ -12,11 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from xlate.config.identity import identity_of_training, sums_of_run
+from xlate.config.identity import identity_of_training, sums_of_run, varied_settings
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import read_config, to_yaml
-from xlate.config.varied import varied_settings
 from xlate.features.sparse_sets import check_sparse
 from xlate.jobs.context.list_training import ContextListTraining
 from xlate.jobs.context.training import ContextTraining

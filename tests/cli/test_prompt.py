@@ -1,0 +1,167 @@
+"""A conversation on a terminal: what is typed, what is answered, how it is interrupted and ended."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.models.test_every_system import phrase
+from tests.test_end_to_end import work  # noqa: F401
+from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
+from xlate.cli.translate import HELP, converse, is_conversation
+from xlate.config.load import load
+from xlate.config.schema import TranslateConfig
+from xlate.errors import InputError
+from xlate.jobs.run_text import TokenizedText
+from xlate.jobs.translate import Translator
+from xlate.train.signals import Terminated
+
+
+class Picky(TokenizedText):
+    """Refuses a word, and is interrupted by another."""
+
+    def source_tokens(self, line: str) -> list[str]:
+        if "bad" in line:
+            raise InputError("this cannot be taken apart", seen=line)
+        if "slow" in line:
+            raise KeyboardInterrupt
+        return super().source_tokens(line)
+
+
+@pytest.fixture
+def translator() -> Translator:
+    return Translator(Picky(), phrase("hier", sparse=True).with_search(nbest=1))
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *events: str | BaseException | type[BaseException]) -> None:
+    """Makes `input` return these lines or raise these errors, then end."""
+    waiting = iter([*events, EOFError()])
+
+    def answer(prompt: str = "") -> str:
+        event = next(waiting)
+        if isinstance(event, str):
+            return event
+        raise event
+
+    monkeypatch.setattr(builtins, "input", answer)
+
+
+def test_lines_are_translated_and_empty_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+) -> None:
+    typed(monkeypatch, "", "  ", "a b", " b ")
+    converse(translator, explained=False)
+    shown = capsys.readouterr().out.removeprefix(HELP).splitlines()
+    expected = [translator.translate_line(line).text for line in ("a b", "b")]
+    assert [line for line in shown if line and "unknown" not in line] == expected
+
+
+def test_a_question_mark_asks_for_the_trace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+) -> None:
+    typed(monkeypatch, "? a b", "?", "a b")
+    converse(translator, explained=False)
+    shown = capsys.readouterr().out
+    trace = translator.with_output(True, True).translate_line("a b").explanation
+    assert trace
+    assert shown.count(trace) == 1
+    assert shown.count(HELP) == 2
+    typed(monkeypatch, "a b")
+    converse(translator, explained=True)
+    assert trace in capsys.readouterr().out
+
+
+def test_unknown_words_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+) -> None:
+    typed(monkeypatch, "a qqq")
+    converse(translator, explained=False)
+    assert "unknown, copied as they stand: qqq" in capsys.readouterr().out
+
+
+def test_errors_and_interrupts_end_a_line_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], translator: Translator
+) -> None:
+    undecodable = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    typed(monkeypatch, "bad", "slow", KeyboardInterrupt(), undecodable, "a")
+    converse(translator, explained=False)
+    shown = capsys.readouterr()
+    assert "this cannot be taken apart" in shown.err
+    assert "UTF-8" in shown.err
+    assert translator.translate_line("a").text in shown.out.splitlines()
+
+
+def test_sigterm_ends_the_conversation(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> None:
+    typed(monkeypatch, Terminated(), "a")
+    with pytest.raises(Terminated):
+        converse(translator, explained=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "terminals", "expected"),
+    [
+        ([], (True, True), True),
+        ([], (True, False), False),
+        ([], (False, True), False),
+        (["input=-", "output=-"], (True, True), True),
+        (["input=f"], (True, True), False),
+        (["output=f"], (True, True), False),
+        (["nbest_out=f"], (True, True), False),
+        (["target=f"], (True, True), False),
+    ],
+)
+def test_who_is_asked(
+    monkeypatch: pytest.MonkeyPatch, given: list[str], terminals: tuple[bool, bool], expected: bool
+) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: terminals[0], raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminals[1], raising=False)
+    assert is_conversation(load(TranslateConfig, "translate", ["run=r", *given])) is expected
+
+
+@pytest.mark.slow
+def test_on_a_real_terminal(phrase_run: Path) -> None:  # noqa: F811
+    """A line, the same line again by arrow up, one that is left by Ctrl-C, and the end by Ctrl-D."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "xlate.cli.main", "translate", f"run={phrase_run}"]
+    environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        command, stdin=follower, stdout=follower, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
+    )
+    os.close(follower)
+    try:
+        said = read_until(leader, lambda text: text.endswith("> "))
+        assert HELP.splitlines()[0] in said
+        os.write(leader, b"qqq nirka\n")
+        assert "copied as they stand: qqq" in read_until(leader, lambda text: text.endswith("\n> "))
+        os.write(leader, b"\x1b[A\n")
+        assert "copied as they stand: qqq" in read_until(leader, lambda text: text.endswith("\n> "))
+        os.write(leader, b"half")
+        time.sleep(0.2)
+        # The terminal is not that of the process, so that Ctrl-C is sent as what it means.
+        process.send_signal(signal.SIGINT)
+        read_until(leader, lambda text: text.endswith("\n> "))
+        os.write(leader, b"\x04")
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(leader)
+
+
+def read_until(descriptor: int, done: Callable[[str], bool], patience: float = 120.0) -> str:
+    said, end = "", time.monotonic() + patience
+    while not done(said.replace("\r", "").replace("\x1b[?2004h", "")):
+        assert time.monotonic() < end, said
+        if select.select([descriptor], [], [], 0.5)[0]:
+            said += os.read(descriptor, 4096).decode()
+    return said

@@ -1,0 +1,140 @@
+"""Standard streams that are closed, full, pipes or of another encoding; `-` and devices as outputs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINE = "0 ||| a é ж 日本 ||| lm= -1 ||| -1\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "h").write_text("a b é\nc d\n")
+    (tmp_path / "h.gz").write_bytes(gzip.compress((tmp_path / "h").read_bytes()))
+    (tmp_path / "list").write_text(LINE)
+    (tmp_path / "weights").write_text("lm= 2\n")
+    return tmp_path
+
+
+def shell(files: Path, line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs a line of bash in the folder, `xlate` being the command."""
+    root = Path(__file__).resolve().parents[2]
+    known = {**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "", **environment}
+    function = f'xlate() {{ "{sys.executable}" -m xlate.cli.main "$@"; }}\n'
+    return subprocess.run(
+        ["bash", "-c", function + line], cwd=files, env=known, capture_output=True, check=False, timeout=300
+    )
+
+
+SCORE = "xlate score ref=[h] bootstrap=2"
+RESCORE = "xlate nbest rescore list weights=weights"
+
+
+def test_a_pipe_is_a_file(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=<(zcat h.gz); {SCORE} hyp=<(cat h.gz)")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.decode().split("\n}\n{")
+    assert json.loads(first + "}") == json.loads("{" + second)
+    assert json.loads(first + "}")["chrf"] == 100
+
+
+def test_a_pipe_that_is_needed_twice_is_refused(files: Path) -> None:
+    done = shell(files, "xlate nbest rescore <(cat list) weights=weights out=o")
+    assert (done.returncode, b"can be read only once" in done.stderr) == (2, True), done.stderr
+    done = shell(
+        files,
+        "xlate prepare work=w data=files data.name=x data.pair=a-b data.dev_pairs=1 "
+        "data.train_source=[<(cat h)] data.train_target=[h]",
+    )
+    assert (done.returncode, b"can be read only once" in done.stderr) == (2, True), done.stderr
+
+
+def test_minus_is_standard_output(files: Path) -> None:
+    done = shell(files, f"{RESCORE} out=-")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode() == LINE.replace("||| -1\n", "||| -2\n")
+    assert not (files / "-").exists()
+
+
+def test_a_device_and_a_pipe_are_written_in_place(files: Path) -> None:
+    try:
+        os.mknod(files / "node", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        (files / "node").write_bytes(b"x")
+    except PermissionError:
+        pytest.skip("no device can be made or used here")
+    done = shell(files, f"{RESCORE} out=node && {RESCORE} out=>(cat >there) >figures; sleep 0.2; wait; cat there")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().endswith(LINE.replace("||| -1\n", "||| -2\n"))
+    assert stat.S_ISCHR((files / "node").stat().st_mode)
+
+
+@pytest.mark.parametrize("encoding", [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C"}, {"PYTHONUTF8": "0"}])
+def test_output_is_utf8_whatever_the_locale(files: Path, encoding: dict[str, str]) -> None:
+    (files / "bad").write_text("0 ||| a ||| lm= 1 ||| ж日本\n")
+    done = shell(files, f"{RESCORE} out=- >&2; xlate nbest check bad", **encoding)
+    assert "ж 日本" in done.stderr.decode()
+    assert (done.returncode, b"Traceback" in done.stderr) == (2, False)
+
+
+def test_closed_standard_output_is_said(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=h >&-")
+    assert done.returncode == 2
+    assert b"xlate score: standard output: closed" in done.stderr
+    assert shell(files, "xlate --help >&-").returncode == 2
+    # What needs no standard output is done without.
+    done = shell(files, "xlate lm text=[h] order=2 out=lm.arpa >&-")
+    assert (done.returncode, (files / "lm.arpa").exists()) == (0, True), done.stderr
+
+
+def test_closed_standard_error_takes_nothing_from_the_output(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=h 2>&-")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["chrf"] == 100
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_standard_error_that_takes_nothing_leaves_the_output(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=h out=figures 2>/dev/full")
+    assert json.loads(done.stdout)["chrf"] == 100
+    assert json.loads((files / "figures").read_text())["chrf"] == 100
+    done = shell(files, f"{SCORE} hyp=h out=figures 2> >(exec 0<&-)")
+    assert json.loads(done.stdout)["chrf"] == 100
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_full_standard_output_is_said(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=h >/dev/full")
+    assert done.returncode == 2
+    assert b"xlate score: standard output: the disk is full" in done.stderr
+    assert b"Exception ignored" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_quiet(files: Path) -> None:
+    done = shell(files, f"{RESCORE} out=- | true; echo ${{PIPESTATUS[0]}}; {SCORE} hyp=h | head -c1 >&-")
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+    assert done.stdout.startswith(b"0\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no /proc")
+def test_what_cannot_be_read_is_said(files: Path) -> None:
+    done = shell(files, f"{SCORE} hyp=/proc/self/mem")
+    assert (done.returncode, b"cannot be read" in done.stderr) == (2, True), done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_failure(files: Path) -> None:
+    """What a command says while it works may go to `head`, too; it works on and ends as it would."""
+    line = "xlate lm text=h order=2 out=lm.arpa -v 2>&1 > said; echo $? > status"
+    done = shell(files, f"({line}) | true")
+    assert done.returncode == 0, done.stderr
+    assert (files / "lm.arpa").stat().st_size > 0
+    assert (files / "status").read_text() == "0\n"

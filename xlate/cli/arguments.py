@@ -1,0 +1,228 @@
+"""The words of a command line: options wherever they stand, key=value, and words that stand for a key."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from xlate.errors import InputError
+
+Action = TypeVar("Action")
+# The key that all bare words are values of, or those that have a word each.
+Positional = str | tuple[str, ...]
+# Keys whose values are NAME=FILE.
+NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
+# Values that Hydra always reads as they stand.
+_PLAIN = re.compile(r"[\w/\\+.$%*@?|:-]*", re.ASCII)
+# What stands between the marks of mappings, lists and choices, of lists and choices alone, or of lists alone.
+_QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|"""
+_WORDS = tuple(re.compile(_QUOTED + rf"[^{marks}]+") for marks in (r"\[\],(){}:", r"\[\],()", r"\[\],"))
+# Options by all their names. Those of HYDRA go to it; it takes them before all overrides.
+OURS = {"-h": "--help", "-q": "--quiet", "-v": "--verbose", "-V": "--version"}
+HYDRA = {"-m": "--multirun", "-c": "--cfg", "-p": "--package", "-cd": "--config-dir", "-cp": "--config-path"}
+HYDRA |= {"-cn": "--config-name", "-i": "--info", "-r": "--run"}
+ALONE = ("--resolve",)
+VALUED = ("--cfg", "--package", "--config-path", "--config-name", "--config-dir", "--info")
+VALUES = {
+    "--cfg": ("job", "hydra", "all"),
+    "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
+}
+OPTIONS = {*OURS, *OURS.values(), *HYDRA, *HYDRA.values(), *ALONE, *VALUED}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A command line behind the subcommand.
+
+    Attributes:
+        flags: our own options, by their long names.
+        options: those of Hydra, by their long names; one with a value is `--cfg=job`.
+        overrides: `key=value` and what else Hydra takes, such as `~key`.
+        spare: keys that some jobs of a sweep have no use for, and leave out.
+    """
+
+    flags: frozenset[str]
+    options: tuple[str, ...]
+    overrides: tuple[str, ...]
+    spare: frozenset[str] = frozenset()
+
+    @property
+    def multirun(self) -> bool:
+        """Whether it is a sweep."""
+        return "--multirun" in self.options
+
+    @property
+    def showing(self) -> bool:
+        """Whether it only shows something."""
+        return any(option.startswith(("--cfg", "--info")) for option in self.options)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether configurations are looked for in other folders too."""
+        folders = ("--config-dir", "--config-path", "hydra.searchpath", "+hydra.searchpath")
+        return any(word.startswith(folders) for word in (*self.options, *self.overrides))
+
+    def value(self, key: str) -> str | None:
+        """What a key is set to, without quotes; None where it is not."""
+        values = (word.removeprefix(f"{key}=") for word in self.overrides if word.startswith(f"{key}="))
+        return next((value.strip("'") for value in values), None)
+
+    def bracketed(self, schema: type[Any]) -> Words:
+        """The same with brackets around single values of keys that are lists."""
+        from xlate.config.brackets import with_brackets
+
+        return replace(self, overrides=tuple(with_brackets(self.overrides, schema, self.multirun)))
+
+
+def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
+    """Takes a command line apart; bare words become values of the positional keys.
+
+    Raises:
+        InputError: an unknown option, one without its value, a word too many, or options that exclude each other.
+    """
+    flags: set[str] = set()
+    options: list[str] = []
+    others: list[str] = []
+    left = list(arguments)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-") or word == "-":
+            others.append(word)
+            continue
+        name, sign, value = word.partition("=")
+        if name not in OPTIONS:
+            raise _unknown_option(word)
+        name = OURS.get(name, HYDRA.get(name, name))
+        if name in OURS.values():
+            flags.add(name)
+        elif name not in VALUED:
+            options.append(name)
+        else:
+            options.append(f"{name}={value if sign else _value(name, left)}")
+    words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
+    if "--resolve" in words.options and not any(option.startswith("--cfg") for option in words.options):
+        remedy = "add --cfg job, or leave --resolve out"
+        raise InputError("an option that goes with another", seen="--resolve", expected="--cfg job", remedy=remedy)
+    if words.multirun and words.showing:
+        raise InputError("options that exclude each other", seen="-m", expected="--cfg without -m, for one job")
+    return words
+
+
+def _value(name: str, left: list[str]) -> str:
+    """Takes the value of an option from the words behind it."""
+    allowed = VALUES.get(name)
+    if left and (left[0] in allowed if allowed else not left[0].startswith("-")):
+        return left.pop(0)
+    if name == "--info":
+        return "all"
+    seen = f"{name} {left[0]}" if left else name
+    expected = "|".join(allowed) if allowed else "a value behind it"
+    raise InputError("an option without its value", seen=seen, expected=f"{name} {expected}")
+
+
+def key_of(override: str) -> str:
+    """The key that an override sets, adds or takes away.
+
+    Example: `++loss.eta=0.1` sets `loss.eta`.
+    """
+    return override.partition("=")[0].lstrip("+~")
+
+
+def action_of(actions: Mapping[str, Action], asked: str) -> Action:
+    """What the first word behind a command asks for.
+
+    Raises:
+        InputError: the command has no such action.
+    """
+    if asked in actions:
+        return actions[asked]
+    near = difflib.get_close_matches(asked, actions, n=1)
+    remedy = f"did you mean {near[0]}?" if near else "see the command's --help"
+    raise InputError("unknown action", seen=asked, expected=", ".join(actions), remedy=remedy)
+
+
+def _unknown_option(word: str) -> InputError:
+    # Without the dashes, in which all are alike.
+    known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
+    near = difflib.get_close_matches(word.lstrip("-").partition("=")[0], known, n=1)
+    remedy = f"did you mean --{near[0]}?" if near else "see the command's --help"
+    expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
+    return InputError("unknown option", seen=word, expected=expected, remedy=remedy)
+
+
+def quoted(argument: str) -> str:
+    """The argument, with quotes around what Hydra would not read, such as letters that are not ASCII, or would read as
+    several values, such as an existing path; folders of sweeps have such names. So are the items of a list.
+    """
+    if argument[:1] == argument[-1:] == "'" and os.path.exists(argument[1:-1]):
+        # Quotes inside quotes, as a value with a key needs them.
+        return argument[1:-1]
+    key, sign, value = argument.partition("=")
+    if not sign or _PLAIN.fullmatch(value) or os.path.exists(argument):
+        return argument
+    if os.path.exists(value):
+        return f"{key}={in_quotes(value)}"
+    if value[0] + value[-1] == "[]" and (paths := _paths(value[1:-1].split(","))):
+        return f"{key}=[{','.join(map(in_quotes, paths))}]"
+    return f"{key}={_readable(key, value)}"
+
+
+def _readable(key: str, value: str) -> str:
+    """A value that Hydra reads, if there is one: each word that Hydra would not read is in quotes, or else the whole
+    value. A comma may stand in the name of a folder with `=`, or between two: such a value stays as it is.
+    """
+    from xlate.config.load import is_read
+
+    def word(found: re.Match[str]) -> str:
+        whole = is_read(f"key={found[0]}") or ("=" in found[0] and key not in NAMED_FILES)
+        return found[0] if whole else in_quotes(found[0].strip())
+
+    tried = (value, *(words.sub(word, value) for words in _WORDS))
+    several = value[0] + value[-1] == "[]" or ("=" in value and "," in value)
+    return next((made for made in tried if is_read(f"key={made}")), value if several else in_quotes(value))
+
+
+def _paths(pieces: Sequence[str]) -> list[str]:
+    """The existing paths that pieces between commas make, the shortest first; none when they make no whole list."""
+    for end in range(1, len(pieces) + 1):
+        path = ",".join(pieces[:end]).strip()
+        if path and os.path.exists(path):
+            rest = _paths(pieces[end:])
+            if rest or end == len(pieces):
+                return [path, *rest]
+    return []
+
+
+def in_quotes(word: str) -> str:
+    """A value that Hydra takes as it stands."""
+    # Backslashes count as marks only in front of a quote.
+    return "'" + re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), word) + "'"
+
+
+def is_bare(word: str) -> bool:
+    """Whether a word has no key: it is no `key=value`, or a path whose name looks like one."""
+    return "=" not in word or os.path.exists(word)
+
+
+def named(arguments: Iterable[str], positional: Positional) -> list[str]:
+    """Turns words without a key into overrides of the positional keys of the command.
+
+    A single positional key takes all words: `report a b` → `runs=[a,b]`. Several keys take one word each: `nbest check
+    F` → `action=check nbest=F`.
+    """
+    arguments = list(arguments)
+    bare = [word for word in arguments if not word.startswith("~") and is_bare(word)]
+    rest = [word for word in arguments if word not in bare]
+    if not bare:
+        return rest
+    words = [in_quotes(word) for word in bare]
+    if isinstance(positional, str):
+        return [*rest, f"{positional}=[{','.join(words)}]"]
+    if len(words) > len(positional):
+        remedy = "see the command's --help for its keys; a file or folder is the value of one"
+        raise InputError("a word too many", seen=bare[len(positional)], expected="KEY=VALUE", remedy=remedy)
+    return [*rest, *(f"{key}={word}" for key, word in zip(positional, words, strict=False))]

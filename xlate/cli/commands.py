@@ -1,0 +1,315 @@
+"""The commands of xlate, and what each does: `run_NAME` runs the command NAME.
+
+Whatever a command needs is imported when it runs, so that the help and other commands do without.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from xlate.cli import nbest
+from xlate.cli.arguments import action_of
+from xlate.cli.streams import arriving_lines, write_answers
+from xlate.cli.translate import translate
+from xlate.errors import InputError
+
+if TYPE_CHECKING:
+    from xlate.config.schema import (
+        AerCommandConfig,
+        AlignCommandConfig,
+        CompareConfig,
+        DemoConfig,
+        EventsConfig,
+        ExportConfig,
+        ImportConfig,
+        InspectConfig,
+        LmCommandConfig,
+        PackConfig,
+        PhrasesCommandConfig,
+        PrepareConfig,
+        ReportConfig,
+        ScoreConfig,
+        ServeConfig,
+        TagConfig,
+        TrainConfig,
+    )
+
+
+class Command(NamedTuple):
+    """What a command does, in words and in deed, and what its key `action` may be."""
+
+    words: str
+    run: Callable[[Any], None]
+    actions: Mapping[str, Callable[[Any], dict[str, Any]]] = {}
+
+
+# How many instances are in memory while a store is written as text.
+INSTANCES_AT_A_TIME = 4096
+
+
+def run_prepare(config: PrepareConfig) -> None:
+    """Prepares a work directory; see `xlate.jobs.prepare.prepare`."""
+    from xlate.jobs.prepare import prepare
+
+    work = prepare(config)
+    print(work.path)
+
+
+def run_train(config: TrainConfig) -> None:
+    """Trains a run, or goes on with an interrupted one."""
+    from xlate.cli.train import run
+
+    run(config)
+
+
+def run_serve(config: ServeConfig) -> None:
+    """Answers until it is stopped."""
+    try:
+        from xlate.jobs.serving.server import serve
+    except ModuleNotFoundError as error:
+        if error.name != "waitress":
+            raise
+        expected, remedy = "the package waitress", 'pip install "xlate[serve]"'
+        raise InputError("the HTTP server waitress is not installed", expected=expected, remedy=remedy) from error
+    serve(config)
+
+
+def run_score(config: ScoreConfig) -> None:
+    """Prints the figures as JSON on standard output and a short table on standard error; `out=` writes the JSON."""
+    from xlate.jobs.score import score
+    from xlate.text.lines import atomic_write
+
+    figures, words = score(config)
+    text = json.dumps(figures, indent=2, ensure_ascii=False)
+    if config.out not in (None, "-"):
+        with atomic_write(config.out) as stream:
+            stream.write(text.encode("utf-8") + b"\n")
+    # Nothing is lost when nobody reads the table.
+    print(text, flush=True)
+    print(words, file=sys.stderr)
+
+
+def run_compare(config: CompareConfig) -> None:
+    """Prints the comparison; with `out=` also writes it as `compare.txt` and `compare.html` into a folder."""
+    from xlate.jobs.compare import compare, comparison_html, comparison_text
+    from xlate.text.lines import atomic_write
+
+    found = compare(config)
+    text, written = comparison_text(found), []
+    # Files come first: whoever reads what is printed may stop at any line.
+    if config.out is not None:
+        for name, shown in (("compare.txt", text), ("compare.html", comparison_html(found))):
+            with atomic_write(Path(config.out) / name) as stream:
+                stream.write(shown.encode("utf-8"))
+            written.append(Path(config.out) / name)
+    print(text, end="")
+    for path in written:
+        print(path)
+
+
+def run_import(config: ImportConfig) -> None:
+    """Makes a run of a system and prints its figures as JSON."""
+    from xlate.jobs.imports import import_system
+
+    print(json.dumps(import_system(config), indent=2, ensure_ascii=False))
+
+
+def run_export(config: ExportConfig) -> None:
+    """Writes a run of the phrase model as a Moses system and prints what was written, as JSON."""
+    from xlate.jobs.moses_export import export_moses
+
+    print(json.dumps(export_moses(config), indent=2, ensure_ascii=False))
+
+
+def run_pack(config: PackConfig) -> None:
+    """Packs a run and prints the name of the file or folder; its size goes to standard error."""
+    from xlate.jobs.pack import pack
+
+    made = pack(config)
+    words = f"{made['files']} files, {made['bytes'] / 1e6:.1f} MB, checked by {made['sentences']} sentences"
+    if made["folder"] != made["out"]:
+        words += f"; unpacked, it is the folder {made['folder']}"
+    print(words, file=sys.stderr)
+    print(made["out"])
+
+
+def run_inspect(config: InspectConfig) -> None:
+    """Prints what a run learned to standard output."""
+    from rich.console import Console
+
+    from xlate.jobs.inspect.job import inspect
+
+    console = Console()
+    inspect(config, console if console.is_terminal else Console(width=100))
+
+
+def run_report(config: ReportConfig) -> None:
+    """Prints the table of all runs found under the folders given and writes it, with plots and a page."""
+    from xlate.jobs.report import report
+
+    for path in report(config):
+        print(path)
+
+
+def run_demo(config: DemoConfig) -> None:
+    """Prepares the built-in corpus, trains each kind of system, translates the test set, and prints the results."""
+    from xlate.jobs.demo import demo
+
+    demo(config)
+
+
+def run_align(config: AlignCommandConfig) -> None:
+    """Aligns the words of two files line by line and writes Pharaoh links; a pair with an empty side gets an empty
+    line.
+    """
+    from xlate.align.aligner import align
+    from xlate.align.links import write_links
+    from xlate.text.lines import read_parallel
+    from xlate.text.tokens import split_tokens
+    from xlate.work.corpus_stage import cores
+
+    sides = read_parallel(config.source, config.target)
+    source, target = ([split_tokens(line) for line in lines] for lines in sides)
+    links = align(source, target, config.method, config.symmetrization, config.seed, side_by_side=cores() > 1)
+    write_links(config.out, links)
+
+
+def run_lm(config: LmCommandConfig) -> None:
+    """Estimates a modified Kneser-Ney model, writes it as ARPA and, when asked, prints the perplexity of a text."""
+    from xlate.lm.arpa import write_arpa
+    from xlate.lm.kneser_ney import estimate
+    from xlate.text.encoded import EncodedText
+    from xlate.text.lines import read_lines
+    from xlate.text.tokens import split_tokens
+    from xlate.text.vocabulary import Vocabulary, check_reserved
+
+    sentences: list[list[str]] = []
+    for path in config.text:
+        words = [split_tokens(line) for line in read_lines(path)]
+        check_reserved(words, [path])
+        sentences += words
+    vocabulary = Vocabulary.build(sentences)
+    arpa = estimate(EncodedText.encode(sentences, vocabulary), vocabulary, config.order)
+    write_arpa(config.out, arpa)
+    if config.perplexity is not None:
+        from xlate.lm.model import NgramModel, perplexity
+
+        print(perplexity(NgramModel.from_arpa(arpa), [split_tokens(line) for line in read_lines(config.perplexity)]))
+
+
+def run_phrases(config: PhrasesCommandConfig) -> None:
+    """Extracts and scores the phrase pairs of two tokenised files and their links, in Moses format."""
+    from xlate.align.lexical import lexical_table
+    from xlate.align.links import read_links
+    from xlate.formats.moses_table import write_phrase_table
+    from xlate.phrases.extract import extract_phrases
+    from xlate.phrases.table import score_phrases
+    from xlate.text.encoded import EncodedText
+    from xlate.text.lines import read_parallel
+    from xlate.text.tokens import split_tokens
+    from xlate.text.vocabulary import Vocabulary, check_reserved
+
+    sides = read_parallel(config.source, config.target)
+    source, target = ([split_tokens(line) for line in lines] for lines in sides)
+    check_reserved(source, [config.source])
+    check_reserved(target, [config.target])
+    links = read_links(config.links, [len(s) for s in source], [len(t) for t in target])
+    vocabularies = Vocabulary.build(source), Vocabulary.build(target)
+    texts = EncodedText.encode(source, vocabularies[0]), EncodedText.encode(target, vocabularies[1])
+    counts = extract_phrases(*texts, links, max_length=config.max_length)
+    table = score_phrases(counts, lexical_table(*texts, links))
+    write_phrase_table(config.out, table, *vocabularies)
+
+
+def run_aer(config: AerCommandConfig) -> None:
+    """Prints the alignment error rate, precision and recall of links against gold links."""
+    from xlate.align.error_rate import alignment_error_rate, read_gold, read_hypothesis_links
+
+    gold = read_gold(config.gold)
+    links = read_hypothesis_links(config.links, swapped=config.swapped)
+    print(alignment_error_rate(links, gold))
+
+
+def run_tag(config: TagConfig) -> None:
+    """Tokenises and tags standard input (or `input=`) line by line, to standard output (or `output=`)."""
+    from xlate.text.tagging import open_tagger, tagged_line
+    from xlate.text.tokens import Preprocessor
+
+    preprocessor = Preprocessor(config.language, tokenize=config.tokenize)
+    tagger = open_tagger(config.language, config.classes)
+    lines = (tagged_line(line, preprocessor, tagger) for batch in arriving_lines(config.input) for line in batch)
+    write_answers(lines, config.output, config.input)
+
+
+def run_events(config: EventsConfig) -> None:
+    """Does what `action` says and prints how much was written, as JSON."""
+    print(json.dumps(action_of(COMMANDS["events"].actions, config.action)(config), indent=2, ensure_ascii=False))
+
+
+def export_events(config: EventsConfig) -> dict[str, Any]:
+    """Writes a candidate store as datapoint text.
+
+    Raises:
+        InputError: no store, or one whose candidates are not simply true or false.
+    """
+    from xlate.candidates.datapoints import write_datapoints
+    from xlate.candidates.store import CandidateStore
+
+    store = CandidateStore.open(config.events)
+    starts = range(0, len(store), INSTANCES_AT_A_TIME)
+    pieces = (store.batch(range(start, min(start + INSTANCES_AT_A_TIME, len(store)))) for start in starts)
+    write_datapoints(config.out, pieces)
+    return {"text": config.out, "datapoints": len(store), "candidates": store.arrays.candidates}
+
+
+def import_events(config: EventsConfig) -> dict[str, Any]:
+    """Writes datapoint text as a candidate store; its dense features are called `dense1` and so on.
+
+    Raises:
+        InputError: a line that is not of this form.
+    """
+    from xlate.candidates.datapoints import read_datapoints
+    from xlate.candidates.store import StoreWriter
+
+    batch = read_datapoints(config.events)
+    names = [f"dense{number}" for number in range(1, batch.dense_CD.shape[1] + 1)]
+    sparse = int(batch.part_ids_N.max()) + 1 if len(batch.part_ids_N) else 0
+    with StoreWriter(config.out, names, sparse, metadata={"text": config.events}) as writer:
+        writer.append(batch)
+    return {"store": config.out, "datapoints": len(batch), "candidates": batch.candidates, "sparse": sparse}
+
+
+# In the order of the help.
+COMMANDS = {
+    "prepare": Command("corpus → work directory: tokens, alignments, language model, blocks, counts", run_prepare),
+    "train": Command("work directory → run: weights, metrics, TensorBoard, checkpoints", run_train),
+    "translate": Command("translates standard input with a run", translate),
+    "serve": Command("a run over HTTP: JSON, and a page that shows translations with their phrases", run_serve),
+    "score": Command("BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests", run_score),
+    "compare": Command(
+        "two systems' outputs side by side: buckets, n-grams, examples, with the paired test", run_compare
+    ),
+    "import": Command("a system of Moses, Joshua or cdec → run that translates", run_import),
+    "export": Command("a run of the phrase model → Moses tables, weights, moses.ini", run_export),
+    "pack": Command("a run with all that translating needs, as one file or folder for other machines", run_pack),
+    "inspect": Command("what a run learned: the strongest features in words, one translation explained", run_inspect),
+    "report": Command("the table and plots of one or many runs", run_report),
+    "demo": Command("the whole path on the built-in corpus", run_demo),
+    "align": Command("word alignment of two plain files", run_align),
+    "lm": Command("n-gram language model of a plain file", run_lm),
+    "phrases": Command("phrase table of two plain files and their links", run_phrases),
+    "nbest": Command(
+        "n-best lists of any system: check, import, oracle, rescore, pairs, score", nbest.run, nbest.ACTIONS
+    ),
+    "events": Command(
+        "candidate stores: export as text, import from it",
+        run_events,
+        {"export": export_events, "import": import_events},
+    ),
+    "aer": Command("alignment error rate against gold links", run_aer),
+    "tag": Command("plain lines → tokens with their parts of speech", run_tag),
+}

@@ -1,0 +1,268 @@
+"""Runs a command under Hydra, which composes its configuration and runs sweeps; says Hydra's errors in our words."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from xlate.cli.arguments import Words
+from xlate.cli.streams import Talk
+from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweeps
+from xlate.config.choices import registered
+from xlate.config.experiments import conf_folder, folder_name
+from xlate.config.load import composed, words_of_hydra
+from xlate.config.schema import COMMANDS
+from xlate.config.typed import SpareKeys, in_our_words, typed
+from xlate.errors import InputError
+
+OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What runs for each configuration, here or in a process of a launcher, which takes it there as it is.
+
+    Attributes:
+        body: the command.
+        schema: of its configuration.
+        talk: how it talks.
+        spare: keys that it leaves out if its choices have no such key.
+    """
+
+    body: Callable[[Any], None]
+    schema: type[Any]
+    talk: Talk
+    spare: frozenset[str] = frozenset()
+
+    def run(self, config: DictConfig) -> None:
+        """Checks the configuration and runs the command."""
+        running = HydraConfig.get()
+        if running.mode is RunMode.MULTIRUN:
+            beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
+            self.talk.begin(running.job.override_dirname if beside else None)
+            if beside:
+                _end_with_launcher()
+        spare = SpareKeys(self.spare)
+        made = typed(config, self.schema, spare=spare)
+        if spare.left_out:
+            log.info("not used by this job: %s", ", ".join(sorted(spare.left_out)))
+        self.body(made)
+
+
+def _end_with_launcher() -> None:
+    import multiprocessing
+
+    from xlate.search.processes import end_with
+
+    # A job of Slurm has no such parent.
+    if (launcher := multiprocessing.parent_process()) is not None and launcher.pid is not None:
+        end_with(launcher.pid)
+
+
+def run_with_hydra(command: str, body: Callable[[Any], None], words: Words, talk: Talk) -> int:
+    """Composes conf/COMMAND.yaml with the overrides, checks it, and calls `body` with it, once for each job of a sweep.
+
+    Raises:
+        InputError: an override is wrong, or the configuration does not fit its schema.
+    """
+    folder = next((o.partition("=")[2] for o in words.options if o.startswith("--config-dir=")), None)
+    if folder is not None and not os.path.isdir(folder):
+        raise InputError(
+            "no such folder of configurations",
+            seen=f"--config-dir={folder}",
+            expected="a folder",
+            remedy="check the path: it begins in the current folder",
+        )
+    if not _asks_hydra(words):
+        with _our_words(command, words):
+            whole = composed(command, words.overrides, of_hydra=True)
+            config: Any = typed(_without_hydra(whole), COMMANDS[command])
+        check_files_apart(config)
+        with _known_to_hydra(whole):
+            body(config)
+        return 0
+    with _our_words(command, words):
+        failures = _run_jobs(command, Job(body, COMMANDS[command], talk, words.spare), words)
+    if failures:
+        raise failures[0]
+    return 0
+
+
+@contextmanager
+def _our_words(command: str, words: Words) -> Iterator[None]:
+    try:
+        yield
+    except HydraException as error:
+        raise words_of_hydra(error, command, words.overrides) from error
+    except OmegaConfBaseException as error:
+        raise in_our_words(error) from error
+    except RuntimeError as error:
+        if not _is_slurm_missing(error):
+            raise
+        raise InputError(
+            "no Slurm on this machine",
+            seen="no command srun",
+            expected="a machine from which Slurm takes jobs",
+            remedy="log in to one, or take hydra/launcher=box, which runs the jobs here",
+        ) from error
+
+
+def _is_slurm_missing(error: Exception) -> bool:
+    # submitit has no class of its own for it.
+    return isinstance(error, RuntimeError) and '"srun"' in str(error)
+
+
+def _is_refused(error: Exception) -> bool:
+    """Whether Hydra, or a launcher, refused the command line before a job began."""
+    return isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error)
+
+
+def _asks_hydra(words: Words) -> bool:
+    """Whether more than a configuration is wanted of Hydra, which composes it twice before it runs a job."""
+    return bool(words.options) or any(word.lstrip("+~").startswith("hydra") for word in words.overrides)
+
+
+def _without_hydra(whole: DictConfig) -> DictConfig:
+    config = copy.copy(whole)
+    with open_dict(config):
+        del config["hydra"]
+    return config
+
+
+@contextmanager
+def _known_to_hydra(whole: DictConfig) -> Iterator[None]:
+    """Lets a command ask `HydraConfig` for the words it was given, as in a job that Hydra runs."""
+    hydra_config = HydraConfig.instance()
+    before = hydra_config.cfg
+    hydra_config.set_config(whole)
+    try:
+        yield
+    finally:
+        hydra_config.cfg = before
+
+
+def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
+    """Lets Hydra call a job, or all those of a sweep; what a single job raised."""
+    failures: list[BaseException] = []
+
+    def run(config: DictConfig) -> None:
+        if HydraConfig.get().mode is RunMode.MULTIRUN:
+            # A sweep goes on with its other jobs; then Hydra raises what the first failing one raised.
+            job.run(config)
+            return
+        try:
+            job.run(config)
+        except BaseException as error:  # Hydra would print a message of its own before ours
+            failures.append(error)
+
+    program = [f"xlate {command}", *words.options, *words.overrides, f"hydra.job.name={command}"]
+    with _called_as(program), registered(command), _jobs_checked(job):
+        try:
+            hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
+        except Exception as error:
+            if _is_refused(error):
+                forget_sweeps()
+            raise
+        finally:
+            say_sweeps()
+    return failures
+
+
+@contextmanager
+def _jobs_checked(job: Job) -> Iterator[None]:
+    """Has Hydra check the settings of every job of a sweep where it composes them all, before the first one starts."""
+    composed_only = Sweeper.validate_batch_is_legal
+
+    def validate(sweeper: Sweeper, batch: Sequence[Sequence[str]]) -> None:
+        assert sweeper.hydra_context is not None
+        assert sweeper.config is not None
+        for overrides in batch:
+            whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
+            try:
+                typed(_without_hydra(whole), job.schema, spare=SpareKeys(job.spare))
+            except InputError:
+                forget_sweeps()
+                raise
+
+    Sweeper.validate_batch_is_legal = validate  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        Sweeper.validate_batch_is_legal = composed_only  # type: ignore[method-assign]
+
+
+@contextmanager
+def _called_as(program: list[str]) -> Iterator[None]:
+    """Lets Hydra see these words as the command line; it would otherwise print its own traceback and exit with 1."""
+    before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = program
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        sys.argv = before
+        if full_error is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full_error
+
+
+# The keys that name what is written.
+OUTPUTS = ("out", "best_out", "output", "nbest_out", "lattice_out")
+
+
+def check_files_apart(config: Any) -> None:
+    """Looks whether a command would write two outputs into one file, or over a file that it reads.
+
+    Raises:
+        InputError: it would.
+    """
+    given = ((key, getattr(config, key, None)) for key in OUTPUTS)
+    written = [(key, value) for key, value in given if isinstance(value, str) and value != "-"]
+    for (key, path), (other, there) in combinations(written, 2):
+        if _same(path, there):
+            seen = f"{key}={path} {other}={there}"
+            remedy = f"name another file with {other}="
+            raise InputError("two outputs in one file", seen=seen, expected="a file for each", remedy=remedy)
+    for key, path in written:
+        for name, file in _read(config):
+            if os.path.isfile(file) and _same(path, file):
+                raise InputError(
+                    "an output in the place of an input",
+                    seen=f"{key}={path} {name}={file}",
+                    expected="another file",
+                    remedy=f"name another one with {key}=, which would replace the input",
+                )
+
+
+def _read(config: Any) -> Iterator[tuple[str, str]]:
+    """The values of all other keys, which may be files, with the keys; of NAME=FILE the file."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in OUTPUTS:
+            continue
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                yield field.name, text if os.path.exists(text) else text.partition("=")[2]
+
+
+def _same(path: str, other: str) -> bool:
+    """Whether two names are of one file; devices and pipes are written in turn."""
+    special = os.path.exists(path) and not os.path.isfile(path)
+    return not special and os.path.realpath(path) == os.path.realpath(other)

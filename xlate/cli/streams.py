@@ -1,0 +1,220 @@
+"""Standard input, output and error: UTF-8 in every locale, an error when one that is closed is used, and what is said.
+
+Errors of the operating system are put in the words of our other messages: the file, what happened, what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from xlate.errors import InputError
+from xlate.progress import Style, set_style
+from xlate.text.lines import final_name
+
+if TYPE_CHECKING:
+    from xlate.text.batches import Batches
+
+# Names of standard input and output.
+STANDARD = (None, "", "-")
+# Bytes of a file name that are not UTF-8 are printed as they were given.
+ERRORS = {True: "surrogateescape", False: "backslashreplace"}
+
+
+def open_streams() -> None:
+    """Makes standard output and error write UTF-8, and keeps files from getting the descriptors of closed streams.
+
+    Writing to a closed standard output raises an error when it is flushed; writing to a closed standard error does
+    nothing.
+    """
+    # Otherwise the first file that is opened would become standard output, and get what libraries print.
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        if _is_closed(number) and (sys.stdin, sys.stdout, sys.stderr)[number] is None:
+            _point(number, mode)
+    if sys.stdout is None:
+        sys.stdout = _text(1)
+    if sys.stderr is None:
+        sys.stderr = _text(2)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and _is_other(stream):
+            stream.reconfigure(encoding="utf-8", errors=ERRORS[stream is sys.stdout])
+
+
+def arriving_lines(name: str | None) -> Batches[str]:
+    """The lines of a file, or of standard input as they come.
+
+    Raises:
+        InputError: the file cannot be read to its end, or standard input is closed; later, a line is not UTF-8.
+    """
+    from xlate.text.batches import Batches, standard_input
+    from xlate.text.lines import count_lines, iterate_lines
+
+    if name in STANDARD:
+        return standard_input()
+    assert name is not None
+    # A file that cannot be read to its end is refused before anything is printed; a pipe can be read only once.
+    if Path(name).is_file():
+        count_lines(name)
+    return Batches.of(iterate_lines(name))
+
+
+def write_answers(lines: Iterable[str], output: str | None, source: str | None) -> None:
+    """Writes the answers to the lines of `source` to a file, whole, or to standard output, each as soon as it is there
+    when somebody may be waiting for it.
+    """
+    from xlate.text.lines import write_lines
+
+    if output not in STANDARD:
+        assert output is not None
+        write_lines(output, lines)
+        return
+    awaited = sys.stdout.isatty() or _is_asked(source)
+    for line in lines:
+        print(line, flush=awaited)
+
+
+def _is_asked(source: str | None) -> bool:
+    """Whether somebody may be waiting for the answer to a line before writing the next."""
+    from xlate.text.batches import is_at_hand
+
+    return source in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
+
+
+def drop_output() -> None:
+    """Sends the rest of standard output nowhere: what is still in its buffer would fail again when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        _point(sys.stdout.fileno(), os.O_WRONLY)
+
+
+def drop_errors() -> None:
+    """Sends nowhere what standard error no longer takes: Python would end with status 120 when it failed again."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            _point(sys.stderr.fileno(), os.O_WRONLY)
+
+
+def output_fails() -> bool:
+    """Whether printing to standard output fails."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def _is_other(stream: io.TextIOWrapper) -> bool:
+    return stream.encoding.lower().replace("-", "").replace("_", "") != "utf8" or stream.errors == "strict"
+
+
+def _is_closed(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return True
+    return False
+
+
+def _point(number: int, mode: int) -> None:
+    """Points a descriptor to the null device."""
+    nowhere = os.open(os.devnull, mode)
+    if nowhere != number:
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+
+
+def _text(number: int) -> TextIO:
+    return os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+AGAIN = "and run the same command again"
+NAME = "check the name"
+# For each error number: what happened, and what the user can do.
+WORDS: dict[int, tuple[str, str]] = {
+    errno.ENOSPC: ("the disk is full", f"free some room {AGAIN}"),
+    errno.EDQUOT: ("the disk quota is used up", f"free some room {AGAIN}"),
+    errno.EFBIG: ("the file may not grow so large", f"raise the limit (ulimit -f), or write elsewhere, {AGAIN}"),
+    errno.EROFS: ("the file system is read-only", "write elsewhere"),
+    errno.EACCES: ("not permitted", "change the rights of the file or its folder, or name another"),
+    errno.EPERM: ("not permitted", "change the rights of the file or its folder, or name another"),
+    errno.EISDIR: ("a folder, where a file is needed", "name a file"),
+    errno.ENOTDIR: ("a part of the path is a file, where a folder is needed", NAME),
+    errno.EEXIST: ("something stands there already", "name another, or move it away"),
+    errno.ENOTEMPTY: ("the folder is not empty", "name another, or move it away"),
+    errno.ENOENT: ("no such file or folder", NAME),
+    errno.ENAMETOOLONG: ("a name too long for this file system", "name it shorter"),
+    errno.ELOOP: ("links that lead in a circle", NAME),
+    errno.EBADF: ("closed", "open it for what the command does with it: > to write, < to read"),
+    errno.ENXIO: ("a device or socket that nobody serves", NAME),
+    errno.EIO: ("an error of the device", "check the disk and its file system"),
+    errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
+    errno.ENFILE: ("too many open files", "close other programs"),
+    errno.ENOMEM: ("no memory", "give it more memory"),
+    errno.EAGAIN: ("not now: a limit is reached, or a stream does not wait", "raise the limit (ulimit -u), or wait"),
+    errno.ESTALE: ("a file that its server has lost", AGAIN.removeprefix("and ")),
+}
+# What goes wrong only where something is written.
+OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+
+
+def in_words(error: OSError, file: str | None = None) -> InputError:
+    """An error of the operating system as one of ours; `file` is named where the error names none."""
+    # An error of copying names what is copied first, and then where to.
+    name = error.filename2 if error.errno in OF_WRITING and error.filename2 is not None else error.filename
+    named = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else file
+    where = None if named is None else final_name(named)
+    if error.errno is None:
+        # NumPy's error for an array that could not be written to its end.
+        seen = " ".join(map(str, error.args))
+        return InputError("not written whole", file=where, seen=seen, remedy=f"free some room on the disk {AGAIN}")
+    known = WORDS.get(error.errno)
+    if known is None:
+        return InputError("refused by the operating system", file=where, seen=error.strerror, remedy=NAME)
+    return InputError(known[0], file=where, seen=error.strerror, remedy=known[1])
+
+
+PLAIN = "%(message)s"
+DETAILED = "%(asctime)s %(name)s: %(message)s"
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Quiet (`-q`): warnings and errors alone, no progress. Detailed (`-v`): times, and who says it."""
+
+    quiet: bool = False
+    detailed: bool = False
+
+    @classmethod
+    def of(cls, flags: frozenset[str]) -> Talk:
+        """What the flags of a command line ask for."""
+        return cls("--quiet" in flags, "--verbose" in flags)
+
+    def begin(self, job: str | None = None) -> None:
+        """Makes this process talk so.
+
+        Args:
+            job: the job's name where several talk at a time: it stands before each line, and no bars are drawn.
+        """
+        form = DETAILED if self.detailed else PLAIN
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter(form if job is None else f"[{job.replace('%', '%%')}] {form}"))
+        root = logging.getLogger()
+        for old in [one for one in root.handlers if type(one) is logging.StreamHandler]:
+            root.removeHandler(old)
+        root.addHandler(handler)
+        root.setLevel(logging.WARNING if self.quiet else logging.INFO)
+        # Only what is ours; libraries have much to say of themselves.
+        logging.getLogger("xlate").setLevel(
+            logging.WARNING if self.quiet else logging.DEBUG if self.detailed else logging.INFO
+        )
+        logging.getLogger("matplotlib").setLevel(logging.WARNING)
+        set_style(Style.SILENT if self.quiet else Style.LINES if job is not None else Style.FITTING)

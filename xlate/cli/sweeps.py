@@ -1,0 +1,203 @@
+"""Sweeps: keys that only some of their jobs use, such as a tuner's own, and what is said and written at their end.
+
+That is the runs, the best first, their table, and tables of papers.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import HydraException
+from hydra.experimental.callback import Callback
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from xlate.cli.arguments import key_of
+from xlate.config.load import composed
+from xlate.config.schema import TrainConfig
+from xlate.config.typed import SpareKeys, typed
+from xlate.errors import InputError
+from xlate.progress import span
+
+if TYPE_CHECKING:
+    from xlate.report.runs import Run
+
+TABLE = "sweep.tsv"
+# BLEU of the dev set, or that of lists that are ranked anew.
+BLEU = ("dev_bleu", "heldout_ranked_BLEU", "training_ranked_BLEU")
+TITLES = ("dev BLEU", "held-out BLEU", "training BLEU")
+log = logging.getLogger(__name__)
+
+
+# The launcher that runs the jobs of a sweep one after the other, in this process.
+ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+
+
+@dataclass
+class _Sweep:
+    """A sweep that has begun.
+
+    Attributes:
+        folder: where it is.
+        elsewhere: its jobs run in other processes, which do not tell this one of them.
+        begun: jobs that began here.
+        refused: of those the ones that were refused.
+    """
+
+    folder: Path
+    elsewhere: bool
+    begun: int = 0
+    refused: int = 0
+
+
+# Hydra says nothing at the end of a sweep with a failing job.
+_begun: list[_Sweep] = []
+
+
+class SweepSummary(Callback):
+    """Hydra calls this when a sweep begins, and before and after each of its jobs (conf/hydra/train.yaml)."""
+
+    def on_multirun_start(self, config: Any, **_: Any) -> None:
+        """Keeps in mind where the sweep is."""
+        beside = OmegaConf.select(config, "hydra.launcher._target_") != ONE_AFTER_THE_OTHER
+        _begun.append(_Sweep(Path(config.run or config.hydra.sweep.dir), beside))
+
+    def on_job_start(self, *_: Any, **__: Any) -> None:
+        """Counts a job."""
+        if _begun:
+            _begun[-1].begun += 1
+
+    def on_job_end(self, *_: Any, **given: Any) -> None:
+        """Counts a job that was refused; all but the first, which is said at the end, are said here."""
+        job_return: JobReturn = given["job_return"]
+        error = job_return._return_value
+        if _begun and job_return.status is JobStatus.FAILED and isinstance(error, InputError):
+            _begun[-1].refused += 1
+            if _begun[-1].refused > 1:
+                log.error("%s", error)
+
+
+def forget_sweeps() -> None:
+    """Forgets sweeps that were refused before any job of theirs began."""
+    _begun.clear()
+
+
+def say_sweeps() -> None:
+    """Says which runs the sweeps that ended have; writes their tables, and those of papers that they have rows of.
+
+    Nothing is said of a sweep whose jobs were all refused: what is in its folder is of others.
+
+    Raises:
+        InputError: a sweep had no job at all, and nothing else went wrong.
+    """
+    while _begun:
+        sweep = _begun.pop()
+        if not sweep.begun and not sweep.elsewhere and sys.exc_info()[0] is None:
+            raise InputError(
+                "a sweep of no job",
+                seen="none of the values that are swept over",
+                expected="one or more",
+                remedy="write the values out, a,b,c: glob(…) finds no experiments in folders",
+            )
+        if sweep.begun > sweep.refused or sweep.elsewhere:
+            _say_sweep(sweep.folder)
+
+
+def _say_sweep(folder: Path) -> None:
+    from xlate.report.runs import collect_runs
+
+    try:
+        runs = best_first(collect_runs([folder]))
+    except InputError:  # no run was begun
+        return
+    write_table(folder / TABLE, runs)
+    log.info("%s", summary_of(runs, folder))
+    _write_pages(folder)
+
+
+def _write_pages(folder: Path) -> None:
+    """Writes the rows of papers' tables that are finished into their pages; a sweep without such rows writes none."""
+    from xlate.jobs.paper_page import write_pages
+
+    try:
+        for page in write_pages(folder):
+            log.info("%s", page)
+    except InputError as error:  # rows that differ in more than their seed
+        log.info("no table of a paper is written: %s", error)
+
+
+def best_first(runs: Sequence[Run]) -> list[Run]:
+    """Finished runs by BLEU of the dev set or of held-out lists, and those that are not finished behind them."""
+    bleu = _bleu_of(runs)
+    return sorted(runs, key=lambda run: -(run.figure(bleu) or 0.0) if run.finished else 1.0)
+
+
+def _bleu_of(runs: Sequence[Run]) -> str:
+    """Which BLEU the runs are compared by."""
+    return next((name for name in BLEU if any(run.figure(name) is not None for run in runs)), BLEU[0])
+
+
+def _columns(runs: Sequence[Run]) -> tuple[str, ...]:
+    return (bleu := _bleu_of(runs)), f"{bleu}_interval", "P", "seconds"
+
+
+def summary_of(runs: Sequence[Run], folder: Path) -> str:
+    """The runs of a sweep, best first, as lines; a run's name says what was varied."""
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs, the best first"
+    title = TITLES[BLEU.index(_bleu_of(runs))]
+    lines = [f"{folder}: {count}", f"  {title:>13}  {'P':>6}  {'time':>7}  run"]
+    for run in runs:
+        bleu, width, error, seconds = (run.figure(name) for name in _columns(runs))
+        score = "-" if bleu is None else f"{bleu:.2f}" + ("" if width is None else f" ± {width:.2f}")
+        shown = [score, "-" if error is None else f"{error:.4f}", "-" if seconds is None else span(seconds)]
+        if not run.finished:
+            shown[0] = "not finished"
+        lines.append(f"  {shown[0]:>13}  {shown[1]:>6}  {shown[2]:>7}  {run.name}")
+    return "\n".join([*lines, f"their table: {folder / TABLE}; with all settings and curves: xlate report {folder}"])
+
+
+def write_table(path: Path, runs: Sequence[Run]) -> None:
+    """Writes the same with all digits, as values between tabs."""
+    from xlate.text.lines import write_lines
+
+    def row(run: Run) -> list[str]:
+        figures = (run.figure(name) for name in _columns(runs))
+        return [run.name, str(run.finished).lower(), *("" if figure is None else repr(figure) for figure in figures)]
+
+    rows = [["run", "finished", *_columns(runs)], *map(row, runs)]
+    write_lines(path, ("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in cells) for cells in rows))
+
+
+def keys_of_some_jobs(given: Sequence[str], groups: Collection[str], swept: Collection[str]) -> frozenset[str]:
+    """The keys with one value that at least one job of a sweep of trainings uses; what none uses is refused by all.
+
+    Args:
+        given: overrides, tables of experiments as their rows.
+        groups: those that are swept over.
+        swept: every key that is swept over.
+    """
+    fixed = [override for override in given if key_of(override) not in swept]
+    asked = frozenset(
+        key for o in fixed if "." in (key := key_of(o)) and not o.startswith("~") and not key.startswith("hydra")
+    )
+    named = [override.partition("=") for override in given if key_of(override) in groups]
+    # Nothing is known where values are not written out, as in `glob(…)`.
+    if not asked or any("(" in values for _, _, values in named):
+        return frozenset()
+    used: set[str] = set()
+    for choice in product(*([f"{key}={value}" for value in values.split(",")] for key, _, values in named)):
+        spare = SpareKeys(asked)
+        forced = [f"++{o.lstrip('+')}" if key_of(o) in asked else o for o in fixed]
+        try:
+            typed(composed("train", [*choice, *forced]), TrainConfig, spare=spare)
+        except (InputError, HydraException, OmegaConfBaseException):
+            continue  # the job says so itself
+        used |= asked - spare.left_out
+    return frozenset(used)

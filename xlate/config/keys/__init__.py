@@ -1,1 +1,0 @@
-"""The keys of all schemas: what they are in words, and which of them are lists."""
