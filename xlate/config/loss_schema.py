@@ -25,10 +25,8 @@ class FloatPhaseConfig:
 
 
 class _BinaryKeys:
-    """What code may ask the binary phase of local losses for."""
+    """Keys that not all have; what is set here stands for having none."""
 
-    epochs: int
-    joint: bool
     centred: bool = False
 
 
@@ -68,18 +66,8 @@ class GlobalConfig:
 
 
 class _FoldKeys:
-    """What code may ask lists of the training text for; lists that are given have none of it.
+    """Keys that not all have; what is set here stands for having none."""
 
-    What is set here stands for having none.
-    """
-
-    folds: int
-    nbest: int
-    shard: int
-    processes: int
-    machine: int | None
-    machines: int
-    sentences: int | None
     candidates: str = "best"
     rounds: int = 1
     joint: bool = False
@@ -132,29 +120,13 @@ class SparseListsConfig(FoldedListsConfig):
 
 
 class _LossKeys:
-    """What code may ask a loss for; each has those of its own fields. What is set here stands for having none."""
+    """Keys that not all have; what is set here stands for having none."""
 
-    rate: float
-    dense_rate: float
-    adagrad: bool
-    epochs: int
-    margin: float
-
-    eta: float
-    decay: float
     sink: float = 0.0
     negatives: int = 0
-    project_sign: bool
-    patience: int
-    block: int | None
-    average: bool
-    l1: float
-    l2: float
     batch: int = 0
     check_bound: bool = False
     floats: FloatPhaseConfig = FloatPhaseConfig(data="train", epochs=0)
-    binary: BinaryConfig
-    globally: GlobalConfig
     tune: TuneConfig | None = None
     lists: ListsConfig | None = None
 

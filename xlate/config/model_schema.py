@@ -116,42 +116,12 @@ class ContextUseConfig(ClassifierConfig):
 
 
 class _ModelKeys:
-    """What code may ask a model for; each has those of its own fields, and no sparse features if it names none."""
+    """Keys that not all have; what is set here stands for having none."""
 
-    floats: list[str]
-    binary: list[str]
-    threshold: int
-    folds: int
-    alternatives: int
-    listed_only: bool
-    by_span: bool
-    by_target: bool
-    orientation_smoothing: float
-    unigram_per_word: bool
-    jump_reach: int
-    jump_smoothing: float
-    model1_iterations: int
-    direct_discount: float
-    reordering: str
-    histories: list[str]
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None
-    rules: RulesConfig
     structure: StructureConfig | None = None
     context: ClassifierConfig | None = None
-    predicts: str
-    unit: str
-    longest: int
-    words: list[str]
-    class_seed: int
-    factors: list[str]
-    window: int
-    marks: str
-    target: list[str]
-    reach: int
-    bits: int
-    left_out: int | None
-    left_out_of: int
 
 
 @dataclass
@@ -180,6 +150,7 @@ class EventModelConfig(ModelConfig):
     listed_only: bool = key("alternatives have been seen as successors in the training text", True)
     by_span: bool = key("alternatives have the source span of the true successor", False)
     by_target: bool = key("alternatives are also blocks with the same target words (source+target)", False)
+    floats: list[str] = key(OF_FLOATS)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
-from xlate.config.source_schema import SourceConfig, StoredSourceConfig
+from xlate.config.source_schema import StoredSourceConfig
 from xlate.search.settings import DecoderSettings
 from xlate.settings import (
     COUNT,
@@ -122,9 +122,9 @@ class TrainConfig(GivenListsConfig, Command):
     references: list[str] = key("Its tokenised references.", [])
     nbest_source: str | None = key("Its source.", None)
     first_id: int | None = key("The number of its first sentence; null: 0, or as the list begins.", None, Range(0))
-    source: SourceConfig = field(default_factory=StoredSourceConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    loss: LossConfig = field(default_factory=LossConfig)
+    source: Any = field(default_factory=StoredSourceConfig)
+    model: Any = field(default_factory=ModelConfig)
+    loss: Any = field(default_factory=LossConfig)
     decoder: Any = field(default_factory=DecoderSettings)
 
 

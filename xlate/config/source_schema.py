@@ -10,40 +10,8 @@ from xlate.settings import COUNT, LISTED, NO_OR_FOLDS, NOT_NEGATIVE, POSITIVE, P
 ONLINE = "online"
 
 
-class _SourceKeys:
-    """What code may ask a source for; each has those of its own fields."""
-
-    iterations: int
-    nbest: int
-    k: int
-    m: int
-    hope: float
-    update: str
-    C: float
-    eta: float
-    gamma: float
-    margin: float
-    rate: float
-    dense_rate: float
-    spread: float
-    adagrad: bool
-    gain: str
-    metric: str
-    batch: int
-    processes: int
-    shards: int
-    select: str
-    heldout_every: int
-    start: str
-    split: str
-    text: str | None
-    references: list[str]
-    folds: int
-    sentences: int
-
-
 @dataclass
-class SourceConfig(_SourceKeys):
+class SourceConfig:
     """What every source has."""
 
     name: str = key("the source; which keys there are depends on it")

@@ -20,27 +20,9 @@ from xlate.settings import (
 
 
 class _TuneKeys:
-    """What code may ask a tuner for; each has those of its own fields."""
+    """Keys that not all have; what is set here stands for having none."""
 
     gain: str = "add-1"
-    epochs: int
-    penalty: float
-    step_penalty: float
-    gamma: float
-    margin: float
-    C: float
-    decay: float
-    sparse_rate: float
-    restarts: int
-    directions: int
-    coordinate_rounds: int
-    least_gain: float
-    window: int
-    samples: int
-    kept: int
-    least: float
-    share: float
-    kind: int
 
 
 @dataclass

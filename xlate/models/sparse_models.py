@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Ints
-from xlate.config.model_schema import ModelConfig, SparseConfig, StructureConfig
+from xlate.config.model_schema import PhraseModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures
 from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
@@ -86,7 +86,7 @@ def factors_of(work: WorkDirectory, side: Side) -> dict[str, Callable[[], Mappin
     return {name: partial(commonest, name) for name in work.factor_names(side.name).names}
 
 
-def check_orientations(model: ModelConfig) -> None:
+def check_orientations(model: PhraseModelConfig) -> None:
     """Checks that sparse reordering features have the stack of the hierarchical model to look at.
 
     Raises:

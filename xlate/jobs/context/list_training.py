@@ -109,7 +109,7 @@ class ContextListTraining(WorkRecipe):
     @property
     def size(self) -> int:
         """The number of the classifier's weights."""
-        return 1 << self.config.model.bits
+        return int(1 << self.config.model.bits)
 
     def _learner(
         self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]

@@ -16,7 +16,7 @@ import numpy as np
 
 from xlate.candidates.block_instances import OracleStep, write_events
 from xlate.candidates.store import CandidateStore
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import InputError
@@ -164,7 +164,7 @@ class LocalTraining(EventRecipe):
         return replace(stores, stores={**stores.stores, **named}, identity=made_from)
 
 
-def check_event_model(model: ModelConfig) -> None:
+def check_event_model(model: EventModelConfig) -> None:
     """Checks the features of a model over blocks.
 
     Raises:

@@ -24,7 +24,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, UnitFeatures, listed, pool
 from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
-from xlate.config.loss_schema import ListsConfig
+from xlate.config.loss_schema import SparseListsConfig
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
@@ -64,7 +64,7 @@ class Jackknife:
     models: FoldSystems
     weights: Weights
     decoder: DecoderSettings
-    settings: ListsConfig
+    settings: SparseListsConfig
     seed: int = 1
     sparse: UnitFeatures | None = None
 
@@ -184,7 +184,7 @@ def headroom(lists: CandidateBatch) -> dict[str, Any]:
     }
 
 
-def own_folds(settings: ListsConfig) -> list[int]:
+def own_folds(settings: SparseListsConfig) -> list[int]:
     """The folds that are decoded here: all, or those of one machine."""
     folds, machine = range(settings.folds), settings.machine
     return [fold for fold in folds if machine is None or fold % settings.machines == machine]

@@ -23,7 +23,7 @@ from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
 from xlate.config.identity import identity_of_training
-from xlate.config.loss_schema import ListsConfig, TunedLossConfig
+from xlate.config.loss_schema import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train.events import check_event_model
@@ -290,7 +290,7 @@ def heldout_lists(lists: int, settings: ListsConfig) -> Bools:
     return heldout_I
 
 
-def sampled(lists: CandidateBatch, settings: ListsConfig, seed: int) -> CandidateBatch:
+def sampled(lists: CandidateBatch, settings: FoldedListsConfig, seed: int) -> CandidateBatch:
     """As many lists as are to be learned from."""
     if settings.sentences is None or settings.sentences >= len(lists):
         return lists

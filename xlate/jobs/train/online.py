@@ -23,7 +23,7 @@ from xlate.candidates.lists import spread_of_scores
 from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.source_schema import ONLINE, SourceConfig
+from xlate.config.source_schema import ONLINE, OnlineSourceConfig
 from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.features.structure import StructureFeatures
@@ -151,7 +151,7 @@ class OnlineTraining(DecoderRecipe):
         spread = spread_of_scores(score_C, found.candidate_offsets_I1)
         if spread == 0:
             return 1.0
-        scale = source.spread / spread
+        scale: float = source.spread / spread
         log.info(
             "scores within a list differ by %.3g under the first weights; learned with %.4g times that, by %g",
             spread, scale, source.spread,
@@ -176,7 +176,7 @@ class OnlineTraining(DecoderRecipe):
         return Online(learner, lists.decode, settings, checkpoint, run.reporter)
 
 
-def objective_of(source: SourceConfig) -> Objective:
+def objective_of(source: OnlineSourceConfig) -> Objective:
     """What is learned for.
 
     Raises:
@@ -185,7 +185,7 @@ def objective_of(source: SourceConfig) -> Objective:
     return Objective.of(source.metric) if source.gain == DOCUMENT else Objective.of(source.metric, source.gain)
 
 
-def update_of(source: SourceConfig, seed: int) -> OnlineUpdate:
+def update_of(source: OnlineSourceConfig, seed: int) -> OnlineUpdate:
     """How a list moves the weights.
 
     Raises:

@@ -356,7 +356,7 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLE
     return lambda lists, weights, seed: scaled(tuner(lists, weights, seed), trained_D)
 
 
-def _tuner(settings: TuneConfig, trained_D: Bools, objective: Objective) -> Optimise:
+def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
     is_scaled = not settings.weights
     if settings.name == "mira":
         margins = settings_of(MiraSettings, settings, trained_D=trained_D)

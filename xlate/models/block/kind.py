@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from xlate.array_types import Uints
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
@@ -53,16 +53,16 @@ class EventKind(Kind):
         """What `model.floats` may name."""
         return (*self.floats, *MORE_FLOATS)
 
-    def names(self, model: ModelConfig) -> tuple[str, ...]:
+    def names(self, model: EventModelConfig) -> tuple[str, ...]:
         """The floats of a model's settings: the kind's own, trained or not, and the optional ones that are named."""
         return (*self.floats, *more_floats(model.floats))
 
     @abstractmethod
-    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: EventModelConfig, keys_F: Uints) -> BlockArrays:
         """What features are computed from, for candidates."""
 
     @abstractmethod
-    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
+    def identity_settings(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
         """What the floats depend on, beside blocks and language model."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class EventKind(Kind):
         self,
         estimates: Estimates,
         weights: WeightsFile,
-        model: ModelConfig,
+        model: EventModelConfig,
         settings: Any,
         asked: Asked = Asked(),  # noqa: B008
     ) -> AnySystem:
@@ -137,7 +137,7 @@ class EventKind(Kind):
             file = with_features(file, self.sets[0], cast(BigramIndex, whole.system.features).keys_F)
         return replace(whole, system=self.system(without, file, config.model, config.decoder))
 
-    def tuned(self, system: AnySystem, model: ModelConfig, processes: int) -> TunedCosts:
+    def tuned(self, system: AnySystem, model: EventModelConfig, processes: int) -> TunedCosts:
         """A system to be tuned: its floats that have a weight, and the optional ones that are named."""
         from xlate.models.tuned import TunedCosts
 
@@ -164,7 +164,7 @@ class EventKind(Kind):
 
         return BlockLists(self, config, work, base)
 
-    def _shared(self, estimates: Estimates, weights: WeightsFile, model: ModelConfig) -> dict[str, Any]:
+    def _shared(self, estimates: Estimates, weights: WeightsFile, model: EventModelConfig) -> dict[str, Any]:
         """What the models over blocks have in common."""
         first, blocks = self.sets[0], estimates.blocks
         return {
@@ -177,7 +177,7 @@ class EventKind(Kind):
             "more": MoreFloats.of(blocks, more_floats(model.floats)),
         }
 
-    def checked_set(self, weights: WeightsFile, name: str, model: ModelConfig) -> Weights:
+    def checked_set(self, weights: WeightsFile, name: str, model: EventModelConfig) -> Weights:
         """A set of weights with the floats of the model's settings, in their order."""
         held, names = weights.sets.get(name), self.names(model)
         if held is None or held.dense_names != names:
@@ -193,13 +193,13 @@ class Block(EventKind):
     floats = FLOATS
     sets = ("linked", "neutral")
 
-    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
         given = estimates.blocks, estimates.lm, words, keys_F, more
         smoothing, per_word = model.orientation_smoothing, model.unigram_per_word
         return block_arrays(*given, smoothing=smoothing, unigram_per_word=per_word)
 
-    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:  # noqa: ARG002
+    def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
         divided = {"unigram_per_word": True} if model.unigram_per_word else {}
         return {"orientation_smoothing": model.orientation_smoothing, **divided}
 
@@ -207,7 +207,7 @@ class Block(EventKind):
         self,
         estimates: Estimates,
         weights: WeightsFile,
-        model: ModelConfig,
+        model: Any,
         settings: Any,
         asked: Asked = Asked(),  # noqa: B008
     ) -> BlockDecoder:
@@ -239,7 +239,7 @@ def check_sums(config: TrainConfig) -> None:
         raise InputError("scores with a partition are no sums over features", seen=seen, expected=expected)
 
 
-def frequent_features(work: WorkDirectory, model: ModelConfig) -> BigramIndex:
+def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramIndex:
     """The binary features of a model's settings."""
     words = BlockNames(work.blocks, work.source_vocabulary, work.target_vocabulary)
     return BigramIndex.frequent(words, model.binary, model.threshold)

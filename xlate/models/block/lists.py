@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Bools, Ints, Uints
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex
@@ -50,7 +50,7 @@ class BlockStores:
     identity: str
 
 
-def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
+def block_stores(work: WorkDirectory, model: EventModelConfig) -> BlockStores:
     """Opens the stores of a model's settings, making them first when they are not there.
 
     They hold all floats of the model's kind, the optional ones it names, and those of its binary families that stand
@@ -81,7 +81,7 @@ def block_stores(work: WorkDirectory, model: ModelConfig) -> BlockStores:
 
 
 def _write(
-    work: WorkDirectory, model: ModelConfig, features: BigramIndex, folds: Folds, folder: Path
+    work: WorkDirectory, model: EventModelConfig, features: BigramIndex, folds: Folds, folder: Path
 ) -> dict[str, Any]:
     kind, target = event_kind(model.kind), work.training_tokens("target")
 
@@ -144,7 +144,7 @@ class BlockFolds:
 
     kind: EventKind
     work: WorkDirectory
-    model: ModelConfig
+    model: EventModelConfig
     count: int
     file: WeightsFile
 

@@ -13,7 +13,7 @@ from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.candidates.context_instances import DENSE, NO_PAIR, Choices, ContextInstances, Examples, Places, Translations
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.config.model_schema import DISTORTION, ModelConfig
+from xlate.config.model_schema import DISTORTION, ContextModelConfig
 from xlate.features.context import (
     UNLINKED,
     ContextFeatures,
@@ -68,14 +68,14 @@ class ContextParts:
     """The phrase table of a work directory with the features of a classifier's settings."""
 
     work: WorkDirectory
-    settings: ModelConfig
+    settings: ContextModelConfig
     table: PhraseTable
     contexts: ContextFeatures
     targets: TargetFeatures
     distances: Distances | None
 
     @classmethod
-    def of(cls, work: WorkDirectory, settings: ModelConfig) -> ContextParts:
+    def of(cls, work: WorkDirectory, settings: ContextModelConfig) -> ContextParts:
         """What settings ask for.
 
         Raises:
@@ -151,7 +151,7 @@ class ContextParts:
         return seen.select(kept_X & seen.tight_X if self.settings.unit == "word" else kept_X)
 
 
-def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
+def context_stores(work: WorkDirectory, settings: ContextModelConfig) -> ContextStores:
     """Opens the stores of a classifier's settings, making them first when they are not there.
 
     Translations of the phrases of a sentence, and their counts, are those of the folds that it is not in. A fold that
@@ -182,7 +182,7 @@ def context_stores(work: WorkDirectory, settings: ModelConfig) -> ContextStores:
     return ContextStores(train, heldout, counts["count_B"], stage.identity, stage.folder)
 
 
-def factors_of_text(work: WorkDirectory, settings: ModelConfig) -> list[Ints32]:
+def factors_of_text(work: WorkDirectory, settings: ContextModelConfig) -> list[Ints32]:
     """The factors of the source tokens of the training text that a classifier looks at, in their order.
 
     Raises:

@@ -9,7 +9,7 @@ from xlate.align.model1 import Model1
 from xlate.array_types import Floats32, Uints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import DistortionModelConfig
 from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arrays, more_floats
 from xlate.kernels.counting.lexical import model1_costs
 from xlate.kernels.features.block_features import BlockArrays
@@ -35,12 +35,12 @@ class DistortionKind(EventKind):
     floats = DISTORTION_FLOATS
     sets = ("linked",)
 
-    def feature_arrays(self, estimates: Estimates, model: ModelConfig, keys_F: Uints) -> BlockArrays:
+    def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
         jumps = distortion_arrays(estimates.blocks, *_jump_costs(estimates, model), model.direct_discount)
         return block_arrays(estimates.blocks, estimates.lm, words, keys_F, more, distortion=jumps)
 
-    def identity_settings(self, estimates: Estimates, model: ModelConfig) -> dict[str, Any]:
+    def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}
         return {"distortion": _stage(estimates, model).identity, **discount}
 
@@ -48,7 +48,7 @@ class DistortionKind(EventKind):
         self,
         estimates: Estimates,
         weights: WeightsFile,
-        model: ModelConfig,
+        model: Any,
         settings: Any,
         asked: Asked = Asked(),  # noqa: B008
     ) -> DistortionDecoder:
@@ -64,7 +64,7 @@ class DistortionKind(EventKind):
         return DistortionDecoder(blocks, asked.of(settings), asked.fast)
 
 
-def _stage(estimates: Estimates, model: ModelConfig) -> Stage:
+def _stage(estimates: Estimates, model: DistortionModelConfig) -> Stage:
     """Jump costs and Model 1 weights of a text, estimated when a work directory does not have them."""
     settings: dict[str, Any] = {
         "reach": model.jump_reach,
@@ -77,7 +77,7 @@ def _stage(estimates: Estimates, model: ModelConfig) -> Stage:
     return run_stage(estimates.work.path, str(name), settings, lambda folder: _estimate(estimates, model, folder))
 
 
-def _jump_costs(estimates: Estimates, model: ModelConfig) -> tuple[Distortion, Floats32]:
+def _jump_costs(estimates: Estimates, model: DistortionModelConfig) -> tuple[Distortion, Floats32]:
     """What the stage holds.
 
     Raises:
@@ -89,7 +89,7 @@ def _jump_costs(estimates: Estimates, model: ModelConfig) -> tuple[Distortion, F
     return Distortion.load(folder / JUMPS, len(work.source_vocabulary)), stored["model1_B"]
 
 
-def _estimate(estimates: Estimates, model: ModelConfig, folder: Path) -> dict[str, Any]:
+def _estimate(estimates: Estimates, model: DistortionModelConfig, folder: Path) -> dict[str, Any]:
     work = estimates.work
     source, target, links = estimates.text
     words = len(work.source_vocabulary.words)

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints32
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import HierarchicalModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import config_of_run
@@ -170,7 +170,7 @@ def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
 
 
 def hierarchical_model(
-    work: WorkDirectory | None, settings: ModelConfig, described_F7: Ints32 | None = None
+    work: WorkDirectory | None, settings: HierarchicalModelConfig, described_F7: Ints32 | None = None
 ) -> HierarchicalModel:
     """The rules and the language model of a work directory; rules are extracted when they are not there.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from xlate.config.model_schema import ModelConfig
+from xlate.config.model_schema import LcsModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.models.context.distortion import NAME as PLACES
@@ -46,7 +47,7 @@ class Lcs(Kind):
         search = asked.of(config.decoder)
         return LcsDecoder(lcs_model(config.model, work), held.dense_D, search, asked.fast)
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: Any) -> None:
         """The classifiers must be trained."""
         check_use(model.context)
 
@@ -63,7 +64,7 @@ class Lcs(Kind):
         return ToTune(tuned, start, lambda weights: Saved({KIND: weights}, {}, {}), metadata)
 
 
-def lcs_model(settings: ModelConfig, work: WorkDirectory | None) -> LcsModel:
+def lcs_model(settings: LcsModelConfig, work: WorkDirectory | None) -> LcsModel:
     """The classifiers that the settings name, and the language model of the work directory.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.config.model_schema import ModelConfig, PhraseModelConfig, SparseConfig
+from xlate.config.model_schema import PhraseModelConfig, SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -71,7 +71,7 @@ class Phrase(Kind):
         index = system.features
         return Saved({SET: system.weights.single()}, {} if index is None else {SET: index}, file.extra)
 
-    def check(self, model: ModelConfig) -> None:
+    def check(self, model: Any) -> None:
         """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
         from xlate.models.sparse_models import check_orientations
 
