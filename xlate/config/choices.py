@@ -1,7 +1,8 @@
 """The choices of every group, registered with Hydra, and which schema a configuration's groups have.
 
-Choices that are no more than their schema have no file in conf/. Files that add something to one begin with it, or with
-`keys/NAME@_here_` where file and schema would have the same name.
+Choices that are no more than their schema have no file in conf/, and presets of parts of a model stand in
+conf/choices.yaml. Files that add something to a choice begin with it, or with `keys/NAME@_here_` where file and schema
+would have the same name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from inspect import get_annotations
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from xlate.config import loss_schema, model_schema, schema, source_schema
-from xlate.config.experiments import rows_in_store
+from xlate.config.experiments import conf_folder, read_yaml, rows_in_store
 from xlate.config.loss_schema import LOSSES
 from xlate.config.model_schema import MODELS
 from xlate.config.source_schema import SOURCES
@@ -35,72 +36,21 @@ class Choice(NamedTuple):
     settings: Any
 
 
-def _structure(words: str, *values: str) -> Choice:
-    structure = "Features of the structure of derivations (Watanabe et al. 2007, Table 1)"
-    return Choice(f"{words}. {structure}.", model_schema.StructureConfig(words=list(values)))
+def _of_file(group: str, kind: type[Any]) -> dict[str, Choice]:
+    """The choices of a group that conf/choices.yaml holds."""
+    held = read_yaml(conf_folder() / "choices.yaml")[group]
+    return {
+        name: Choice(one["words"], kind(**one["settings"]) if "settings" in one else None) for name, one in held.items()
+    }
 
-
-# Word values and templates of Auli, Galley & Gao 2014, section 6.
-_VALUES = ["top80", "class20", "class50", "class80"]
-_LOCAL = ["source_first", "source_last", "target_first", "target_last"]
-_FULL = [*_LOCAL, *(f"top_{template}" for template in _LOCAL), "between"]
-_PAIRS = ["source_phrase", "target_phrase", "pair"]
 
 # What a choice is called on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
     "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "lcs", "rerank")},
-    "sparse": {
-        "none": Choice("No sparse features.", None),
-        "local": Choice(
-            "SparseHRMLocal (Auli, Galley & Gao 2014, section 6): first and last words of the phrase, with the "
-            "orientation.",
-            model_schema.SparseConfig(_VALUES, _LOCAL),
-        ),
-        "full": Choice(
-            "SparseHRM: also the words of the group of phrases before, and the source words in between.",
-            model_schema.SparseConfig(_VALUES, _FULL),
-        ),
-        "uncommon": Choice(
-            "SparseHRM+UncommonWords: also every word by itself.", model_schema.SparseConfig(["all", *_VALUES], _FULL)
-        ),
-        "biphrases": Choice(
-            "SparseHRM+BiPhrases: SparseHRM and source phrase, target phrase and pair.",
-            model_schema.SparseConfig(_VALUES, [*_FULL, *_PAIRS]),
-        ),
-        "all": Choice(
-            "SparseHRM+BiPhrases, and what phrases are worth whatever their orientation.",
-            model_schema.SparseConfig(
-                ["all", *_VALUES], [*_FULL, *_PAIRS], [*_PAIRS, *_LOCAL, "target_bigram", "lengths"]
-            ),
-        ),
-    },
-    "structure": {
-        "none": Choice("No features of the structure of derivations.", None),
-        "surface": _structure("Words as they are", "all"),
-        "classes": _structure("Words and 50 computed classes", "all", "class50"),
-        "affixes": _structure("Words, and the first and last four letters of longer ones", "all", "prefix4", "suffix4"),
-        "digits": _structure("Words, and the shapes of those with digits", "all", "digits"),
-        "everything": _structure(
-            "Words, classes, first and last letters, and shapes of digits",
-            *("all", "class50", "prefix4", "suffix4", "digits"),
-        ),
-    },
-    "context": {
-        "none": Choice("No predictions in context.", None),
-        "feature": Choice(
-            "The prediction of a classifier as one more feature of the whole phrase table: model.context.run=RUN.",
-            model_schema.ContextUseConfig(),
-        ),
-        "mixed": Choice(
-            "The same, half the prediction and half p(e|f) of the table.", model_schema.ContextUseConfig(share=0.5)
-        ),
-        "alone": Choice(
-            "Predicted translations alone, those of a probability of 0.17 or more (Kolachina et al. 2010, "
-            "section 4.1).",
-            model_schema.ContextUseConfig(only=True, threshold=0.17),
-        ),
-    },
+    "sparse": _of_file("sparse", model_schema.SparseConfig),
+    "structure": _of_file("structure", model_schema.StructureConfig),
+    "context": _of_file("context", model_schema.ContextUseConfig),
     "decoder": {
         "mon": Choice("Monotone search.", search_settings.BlockSearch(mode="mon")),
         "swap": Choice(

@@ -47,13 +47,19 @@ def conf_folder() -> Path:
 
 
 @cache
+def read_yaml(path: Path) -> Any:
+    """What a file of conf/ holds; do not change it."""
+    # The loader in C, which some builds of the library lack, takes a tenth of the time.
+    return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+@cache
 def rows_of_tables() -> dict[str, dict[str, Parts]]:
     """The rows of each table, PAPER/TABLE, by their names and in their order."""
     folder = conf_folder() / "experiment"
     tables: dict[str, dict[str, Parts]] = {}
     for path in sorted(folder.rglob("*.yaml")):
-        # The loader in C, which some builds of the library lack, takes a tenth of the time.
-        held = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        held = read_yaml(path)
         name = path.relative_to(folder).with_suffix("").as_posix()
         tables[name] = {
             f"{name}-row{number}": (held["common"], {"row": {"number": number}}, row)
