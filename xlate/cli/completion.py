@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from xlate.cli.arguments import HYDRA, NAMED_FILES, OURS, is_bare, read_words
 from xlate.cli.commands import COMMANDS as BODIES
-from xlate.config.brackets import keys_within, list_keys
+from xlate.config.brackets import keys_within
 from xlate.config.choices import hints_of
 from xlate.config.experiments import conf_folder, rows_of_tables
-from xlate.config.page import GROUPS
+from xlate.config.page import GROUPS, choices_of, plainly
 from xlate.config.schema import COMMANDS
 from xlate.errors import InputError
-from xlate.settings import Range, limit_of
+from xlate.settings import MISSING, Range, limit_of
 
 # The command is called as it was typed: it need not be on the search path. Behind `=`, `.` and `/` no blank is put.
 # Bash also ends words at `=` and other characters, and puts what it is told behind the last of them.
@@ -99,73 +98,52 @@ def _bare(command: str, before: Sequence[str], last: str) -> list[str]:
 
 
 def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
-    """Keys that begin so; behind `=`, what the key may be."""
+    """Keys and groups that begin so, up to the next dot; behind `=`, what the key may be."""
     if "=" in last:
         return _of_value(command, before, last)
-    found = _hydra_words(command, before, last)
-    return [*found, *_starting(last, (f"{key}=" for key in CHOSEN))] if command == "train" else found
+    groups = [f"{group}=" for group in _groups(command) if group.startswith(last) and "/" not in group[len(last) :]]
+    keys = set()
+    for key in _values(command, before):
+        if key.startswith(last):
+            name, dot, _ = key[len(last) :].partition(".")
+            keys.add(f"{last}{name}{dot or '='}")
+    return [*groups, *sorted(keys), *_starting(last, (f"{key}=" for key in CHOSEN if command == "train"))]
 
 
 def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
     """The words that a key may be, paths where it may hold one, or else its default."""
     key = last.partition("=")[0]
-    schema = COMMANDS[command]
-    words = CHOSEN[key]() if command == "train" and key in CHOSEN else words_of_key(schema, key)
-    if words:
-        return with_words(last, words)
-    # Hydra goes on with a list or a mapping as if it held keys: `references=0=`.
-    held = [] if key in list_keys(schema) else _hydra_words(command, before, f"{key}=")
-    known = [word for word in held if word[-1] not in "=."]
-    if len(known) > 1:
-        return with_words(last, [word.partition("=")[2] for word in known]) or with_paths(last)
-    default = _starting(last, known)
+    if command == "train" and key in CHOSEN:
+        return with_words(last, CHOSEN[key]())
+    if words := list(choices_of(key)) if key in _groups(command) else words_of_key(COMMANDS[command], key):
+        return with_words(last, words) or with_paths(last)
+    value = _values(command, before).get(key)
+    if value in (None, MISSING) or isinstance(value, list | dict):
+        return with_paths(last)
+    default = _starting(last, [f"{key}={plainly(value)}"])
     # A key whose default is no path holds none.
     return default if default and "/" not in default[0].partition("=")[2] else with_paths(last) or default
 
 
-def _known(command: str) -> set[str]:
-    """The keys and groups of a command."""
-    groups = {group.partition("/")[0] for group, of in GROUPS.items() if of.startswith(f"xlate {command}")}
-    return (
-        {field.name for field in fields(COMMANDS[command])} | groups | ({"experiment"} if command == "train" else set())
-    )
+def _groups(command: str) -> list[str]:
+    return [group for group, of in GROUPS.items() if of.startswith(f"xlate {command}")]
 
 
-def _head(word: str) -> str:
-    return re.split(r"[=./]", word, maxsplit=1)[0]
+def _values(command: str, before: Sequence[str]) -> dict[str, Any]:
+    """The value of each key with what is chosen by the words before, or by none where they do not fit as yet."""
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
 
+    from xlate.config.load import composed
+    from xlate.report.run_directory import flat
 
-def _hydra_words(command: str, before: Sequence[str], last: str) -> list[str]:
-    """The keys and choices of a command that Hydra knows, of what stands before."""
-    from hydra._internal.config_loader_impl import ConfigLoaderImpl
-    from hydra._internal.core_plugins.bash_completion import BashCompletion
-    from hydra._internal.utils import create_config_search_path
-
-    from xlate.config.choices import registered
-
-    loader = ConfigLoaderImpl(config_search_path=create_config_search_path(str(conf_folder())))
-    completion: Any = BashCompletion(loader)
-    with registered(command):
-        try:
-            words = list(completion._query(config_name=command, line=" ".join([*_given(command, before), last])))
-        except Exception:  # a line that does not compose as yet
-            words = list(completion._query(config_name=command, line=last))
-    known, lists = _known(command), list_keys(COMMANDS[command])
-    found = [word for word in words if _head(word) in known and not word.startswith("experiment/")]
-    # With lists, too, it goes on as if they held keys: `references.` in place of `references=`.
-    found = [f"{word[:-1]}=" if word[:-1] in lists else word for word in found if "/keys" not in word]
-    # The name of a group alone says nothing: a choice of it follows.
-    return [f"{word}=" if f"{word}." in found else word for word in found]
-
-
-def _given(command: str, before: Sequence[str]) -> Sequence[str]:
-    """The words before as Hydra is given them; as they were typed where they make no command line."""
     try:
         words = read_words([word for word in before if word], COMMANDS[command].positional)
-    except InputError:
-        return before
-    words = words.bracketed(COMMANDS[command])
-    return [*words.options, *words.overrides]
+        config = composed(command, words.bracketed(COMMANDS[command]).overrides)
+    except (InputError, HydraException):
+        config = composed(command, [])
+    held: Any = OmegaConf.to_container(config)
+    return flat(held)
 
 
 def words_of_key(schema: type[Any], key: str) -> list[str]:
@@ -204,18 +182,11 @@ def _metrics() -> list[str]:
 NAMED: dict[str, Callable[[], list[str]]] = {"device": _devices, "measures": _measures, "metric": _metrics}
 
 
-def _experiments() -> list[str]:
-    """All tables and rows."""
-    return [name for table, rows in rows_of_tables().items() for name in (table, *rows)]
-
-
-def _launchers() -> list[str]:
-    """What launches the jobs of a sweep, as conf/ has it."""
-    return sorted(path.stem for path in (conf_folder() / "hydra" / "launcher").glob("*.yaml"))
-
-
-# Keys of a training whose choices Hydra does not tell, or not as they are called here.
-CHOSEN: dict[str, Callable[[], list[str]]] = {"experiment": _experiments, "hydra/launcher": _launchers}
+# Keys of a training that are no groups of ours: tables and their rows, and what launches the jobs of a sweep.
+CHOSEN: dict[str, Callable[[], list[str]]] = {
+    "experiment": lambda: [name for table, rows in rows_of_tables().items() for name in (table, *rows)],
+    "hydra/launcher": lambda: sorted(path.stem for path in (conf_folder() / "hydra" / "launcher").glob("*.yaml")),
+}
 
 
 def with_words(last: str, words: Sequence[str]) -> list[str]:
