@@ -123,9 +123,11 @@ class Settings:
         """Checks every value.
 
         Raises:
-            InputError: a value outside its range.
+            InputError: a value outside its range, or none where one must be.
         """
         for one in fields(self):  # type: ignore[arg-type]
+            if getattr(self, one.name) is None and one.default is not None:
+                raise InputError("a value must be given", seen=f"{one.name} is None", expected="a value")
             check_limit(one.name, getattr(self, one.name), limit_of(one))
 
 

@@ -15,10 +15,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
 from xlate.cli.commands import COMMANDS
-from xlate.config.choices import SCHEMAS, default_of, own_keys, schema_within, schemas_of
+from xlate.config.choices import SCHEMAS, own_keys, schema_within, schemas_of
 from xlate.config.experiments import rows_of_tables
 from xlate.config.load import composed, words_of_hydra
-from xlate.config.page import GROUPS, NAMES, choices_of, first_sentence, plainly, range_words, usage
+from xlate.config.page import GROUPS, Row, choices_of, first_sentence, plainly, rows, usage
 from xlate.config.schema import COMMANDS as SCHEMAS_OF_COMMANDS
 from xlate.settings import keys_in
 
@@ -39,7 +39,9 @@ def help_of(command: str, words: Words) -> str:
     Raises:
         InputError: the overrides do not fit.
     """
-    overrides = [*words.overrides, *_search_path(words.options)]
+    # Folders of choices that the options name, as Hydra takes them where it is called from Python.
+    folders = [option.partition("=")[2] for option in words.options if option.startswith("--config-dir=")]
+    overrides = [*words.overrides, *(f"hydra.searchpath=['file://{Path(folder).resolve()}']" for folder in folders)]
     try:
         config = composed(command, overrides)
     except HydraException as error:
@@ -55,17 +57,11 @@ def help_of(command: str, words: Words) -> str:
     lines += _titled(
         "experiments, experiment=PAPER/TABLE-rowN, or all rows with -m experiment=PAPER/TABLE", _tables(command)
     )
-    values = ((one.name, _value(config, one.name), "", one.metadata["words"]) for one in own_keys(schema))
+    values = (Row(one.name, _value(config, one.name), "", one.metadata["words"]) for one in own_keys(schema))
     lines += _titled("keys, KEY=VALUE, with the values they have (??? must be given)", map(_key, values))
     for group, keys in _keys_of_groups(config, schema):
         lines += _titled(f"keys of {group}", map(_key, keys))
     return "\n".join([*lines, *_titled("options, anywhere", OPTIONS)])
-
-
-def _search_path(options: Iterable[str]) -> list[str]:
-    """Folders of choices that the options name, as Hydra takes them where it is called from Python."""
-    folders = [option.partition("=")[2] for option in options if option.startswith("--config-dir=")]
-    return [f"hydra.searchpath=['file://{Path(folder).resolve()}']" for folder in folders]
 
 
 def _titled(title: str, entries: Iterable[tuple[str, str]]) -> list[str]:
@@ -93,14 +89,14 @@ def _tables(command: str) -> Iterator[tuple[str, str]]:
     if command != "train":
         return
     papers: dict[str, list[str]] = {}
-    for table, rows in rows_of_tables().items():
+    for table, named in rows_of_tables().items():
         paper, _, name = table.partition("/")
-        papers.setdefault(paper, []).append(f"{name} ({len(rows)} row{'s' * (len(rows) > 1)})")
+        papers.setdefault(paper, []).append(f"{name} ({len(named)} row{'s' * (len(named) > 1)})")
     yield from ((paper, ", ".join(tables)) for paper, tables in papers.items())
 
 
-def _key(entry: tuple[str, str, str, str]) -> tuple[str, str]:
-    key, value, ranged, words = entry
+def _key(row: Row) -> tuple[str, str]:
+    key, value, ranged, words = row
     unsaid = any(not re.search(rf"\b{re.escape(part)}\b", words) for part in ranged.split(", "))
     return f"{key}={value}", f"{words} ({ranged})" if ranged and unsaid else words
 
@@ -116,34 +112,18 @@ def _value(config: DictConfig, key: str) -> str:
     return plainly(OmegaConf.to_container(value) if OmegaConf.is_config(value) else value)
 
 
-def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]:
+def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str, list[Row]]]:
     """The keys of each group of a command, as its choice has them."""
-    plain: Any = OmegaConf.to_container(config, resolve=False)
-    chosen = schemas_of(plain, schema)
+    held: Any = OmegaConf.to_container(config, resolve=False)
+    chosen = schemas_of(held, schema)
     for field in fields(schema):
-        held = plain.get(field.name)
-        kind = chosen.get(field.name) or schema_within(schema, field)
-        if not isinstance(held, Mapping):
+        name, part = field.name, held.get(field.name)
+        if not isinstance(part, Mapping):
             continue
-        if kind is None:  # what the command takes is known only when it runs
-            names = dict.fromkeys(f.name for one in SCHEMAS.get(field.name, ()) for f in keys_in(one))
-            words = f"in place of those of the run or system, where its {field.name} has them: {', '.join(names)}"
-            yield field.name, [(f"{field.name}.KEY", "VALUE", "", words)]
+        if (kind := chosen.get(name) or schema_within(schema, field)) is not None:
+            yield name, list(rows(kind, f"{name}.", part, chosen))
             continue
-        keys = list(_walk(kind, held, f"{field.name}.", chosen))
-        if keys:
-            yield field.name, keys
-
-
-def _walk(
-    kind: type[Any], plain: Mapping[Any, Any], prefix: str, chosen: Mapping[str, type[Any]]
-) -> Iterator[tuple[str, str, str, str]]:
-    for field in keys_in(kind):
-        key, value = prefix + field.name, plain.get(field.name, default_of(field))
-        within = chosen.get(key) or schema_within(kind, field)
-        if key in NAMES:
-            continue
-        if within is not None and isinstance(value, Mapping):
-            yield from _walk(within, value, f"{key}.", chosen)
-            continue
-        yield key, plainly(value), range_words(field), str(field.metadata.get("words", ""))
+        # What the command takes is known only when it runs.
+        names = ", ".join(dict.fromkeys(one.name for kind in SCHEMAS[name] for one in keys_in(kind)))
+        words = f"in place of those of the run or system, where its {name} has them: {names}"
+        yield name, [Row(f"{name}.KEY", "VALUE", "", words)]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import Field, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import Field
 from typing import Any, NamedTuple
 
 from xlate.config import loss_schema, model_schema
@@ -16,7 +16,7 @@ from xlate.config.choices import CHOICES, PLACES, SCHEMAS, Choice, default_of, o
 from xlate.config.experiments import conf_folder
 from xlate.config.schema import COMMANDS
 from xlate.search.settings import GrammarSearch
-from xlate.settings import MISSING, Range, keys_in, limit_of
+from xlate.settings import MISSING, Range, keys_in, limit_of, plain
 
 HEAD = """# Configuration
 
@@ -62,10 +62,10 @@ NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name
 
 
 class Row(NamedTuple):
-    """A key as some schemas have it."""
+    """A key as some schemas have it, and its value as it is given on the command line."""
 
     key: str
-    default: str
+    value: str
     range: str
     words: str
 
@@ -92,17 +92,18 @@ def words_of(node: Any) -> str:
     return node.words if isinstance(node, Choice) else node.__doc__ or ""
 
 
-def rows(kind: type[Any], prefix: str) -> Iterator[Row]:
-    """The keys of a schema, with those of schemas within that it always has."""
+def rows(kind: type[Any], prefix: str, held: Mapping[str, Any], chosen: Mapping[str, type[Any]]) -> Iterator[Row]:
+    """The keys of a schema with their values, `held` or else their defaults, and those of schemas within it."""
     for field in keys_in(kind):
-        key, default = prefix + field.name, default_of(field)
+        key, value = prefix + field.name, held.get(field.name, plain(default_of(field)))
+        within = chosen.get(key) or schema_within(kind, field)
         if key in NAMES:
             continue
-        within = schema_within(kind, field)
-        if within is not None and is_dataclass(default) and key != "loss.tune":
-            yield from rows(within, f"{key}.")
-            continue
-        yield Row(key, shown(default), range_words(field), str(field.metadata.get("words", "")))
+        # Which keys a tuner has depends on the tuner.
+        if within is not None and isinstance(value, Mapping) and (key != "loss.tune" or key in chosen):
+            yield from rows(within, f"{key}.", value, chosen)
+        else:
+            yield Row(key, plainly(value), range_words(field), str(field.metadata.get("words", "")))
 
 
 def range_words(setting: Field[Any]) -> str:
@@ -113,17 +114,10 @@ def range_words(setting: Field[Any]) -> str:
     return str(limit) if isinstance(limit, Range) else ", ".join(limit)
 
 
-def shown(value: Any) -> str:
-    """A default as the page shows it."""
-    if is_dataclass(value):
-        return "`mira`"
-    if value == "???":
-        return "-"
-    return f"`{plainly(value)}`"
-
-
 def plainly(value: Any) -> str:
-    """A value as it is given on the command line."""
+    """A value as it is given on the command line; of a tuner its name."""
+    if isinstance(value, Mapping) and "name" in value:
+        return str(value["name"])
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(str, value))}]"
     if isinstance(value, bool):
@@ -151,7 +145,7 @@ def _table(place: str, kinds: Iterable[type[Any]]) -> Iterator[str]:
     kinds = list(kinds)
     having: dict[Row, list[str]] = {}
     for kind in kinds:
-        for row in rows(kind, f"{place}."):
+        for row in rows(kind, f"{place}.", {}, {}):
             having.setdefault(row, []).append(_called(kind))
     if not having:
         return
@@ -159,8 +153,9 @@ def _table(place: str, kinds: Iterable[type[Any]]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     order = list(dict.fromkeys(row.key for row in having))
     for row, names in sorted(having.items(), key=lambda item: order.index(item[0].key)):
-        shown = "all" if len(names) == len(kinds) else ", ".join(names)
-        yield f"| `{row.key}` | {row.default} | {row.range} | {shown} | {row.words.replace('|', BAR)} |"
+        having_it = "all" if len(names) == len(kinds) else ", ".join(names)
+        default = "-" if row.value == MISSING else f"`{row.value}`"
+        yield f"| `{row.key}` | {default} | {row.range} | {having_it} | {row.words.replace('|', BAR)} |"
     yield ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -130,7 +130,7 @@ class _Builder:
             if name not in known:
                 self._leave_out(key, value)
                 continue
-            within = self._within(kind, known[name], key)
+            within = self.chosen.get(key) or schema_within(kind, known[name])
             if within is not None and isinstance(value, Mapping):
                 values[name] = self.build(within, value, f"{key}.")
                 continue
@@ -143,9 +143,6 @@ class _Builder:
             if getattr(made, name) == MISSING:
                 raise _not_given(f"{at}{name}")
         return made
-
-    def _within(self, kind: type[Any], setting: Field[Any], key: str) -> type[Any] | None:
-        return self.chosen.get(key) or schema_within(kind, setting)
 
     def _leave_out(self, key: str, value: Any) -> None:
         """Leaves out a key that the choices do not have, or refuses it.
@@ -261,42 +258,25 @@ def known_keys(config: Any, prefix: str = "") -> list[str]:
     return keys
 
 
-def in_our_words(error: OmegaConfBaseException, key: str | None = None) -> InputError:
+def in_our_words(error: OmegaConfBaseException) -> InputError:
     """The error for a value that is missing or does not fit."""
-    missing = None
+    line = str(error).splitlines()[0] if str(error) else type(error).__name__
+    found = re.search(r"full_key: (\S+)", str(error))
+    key = str(getattr(error, "full_key", None) or (found[1] if found else line))
     if isinstance(error, MissingMandatoryValue):
-        missing = _key_of(error)
-    elif isinstance(error, InterpolationToMissingValueError):
-        missing = str(error).rsplit("value: ", 1)[-1].split()[0]
-    if missing is not None:
-        return _not_given(missing)
+        return _not_given(key)
+    if isinstance(error, InterpolationToMissingValueError):
+        return _not_given(str(error).rsplit("value: ", 1)[-1].split()[0])
     if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
-        seen, remedy = (
-            f"{key or _key_of(error)}: {_first_line(error)}",
+        message, remedy = (
+            "a value that stands for one that is not there",
             "${…} stands for another key; name it otherwise",
         )
-        message = "a value that stands for one that is not there"
-        return InputError(message, seen=seen, expected="a value without ${", remedy=remedy)
-    return _unfit(key or _key_of(error), _first_line(error))
+        return InputError(message, seen=f"{key}: {line}", expected="a value without ${", remedy=remedy)
+    expected, remedy = "a value of the type named", "see the command's --help"
+    return InputError("a configuration value does not fit", f"{key}: {line}", expected, remedy)
 
 
 def _not_given(key: str) -> InputError:
     remedy = f"add {key}=VALUE to the command"
     return InputError("a value must be given", seen=f"{key} is not set", expected=f"{key}=…", remedy=remedy)
-
-
-def _unfit(key: str, why: str) -> InputError:
-    expected, remedy = "a value of the type named", "see the command's --help"
-    return InputError("a configuration value does not fit", f"{key}: {why}", expected, remedy)
-
-
-def _key_of(error: OmegaConfBaseException) -> str:
-    named = getattr(error, "full_key", None)
-    if named:
-        return str(named)
-    found = re.search(r"full_key: (\S+)", str(error))
-    return found.group(1) if found else _first_line(error)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
