@@ -62,18 +62,6 @@ def test_every_line_is_answered_before_the_next_is_asked_for(phrase_run: Path, p
     assert len(rest.splitlines()) == 52
 
 
-def test_the_block_model_answers_every_line(run: Path) -> None:  # noqa: F811
-    with begun("translate", f"run={run}") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for _ in range(2):
-            process.stdin.write(LINE)
-            process.stdin.flush()
-            assert process.stdout.readline().endswith(b".\n")
-        process.communicate()
-    assert process.returncode == 0
-
-
 def test_a_killed_process_of_translation_ends_it(phrase_run: Path) -> None:  # noqa: F811
     with begun("translate", f"run={phrase_run}", "processes=2") as process:
         assert process.stdin is not None

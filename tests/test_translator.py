@@ -61,8 +61,8 @@ def test_lists_have_scores_features_and_spans(any_run: Path) -> None:
     assert len(translator.nbest(SENTENCE, 6, distinct=False)) == 6
 
 
-def test_it_explains(any_run: Path) -> None:
-    translator = xlate.Translator.load(any_run)
+def test_it_explains(phrase_run: Path) -> None:  # noqa: F811
+    translator = xlate.Translator.load(phrase_run)
     explained = translator.explain(SENTENCE)
     assert " ".join(translator.nbest(SENTENCE, 1)[0].words) in explained
     assert "sum " in explained

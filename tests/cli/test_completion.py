@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import xlate
-from xlate.cli.completion import SHELLS, candidates
+from xlate.cli.completion import SHELLS, candidates, with_paths
+from xlate.cli.main import main
 
 
 @pytest.fixture
@@ -58,6 +59,20 @@ def test_paths_that_sweeps_make_are_completed(line: str, found: str) -> None:
         ("train -m loss=mira,p", ["loss=mira,perceptron", "loss=mira,pro"]),
         ("train seed=", ["seed=1"]),
         ("prepare data.case=", ["data.case=true"]),
+        ("train decoder=sw", ["decoder=swap", "decoder=swap_or"]),
+        ("train exper", ["experiment="]),
+        ("train experiment=auli2014/table4-row", [f"experiment=auli2014/table4-row{row}" for row in range(1, 5)]),
+        ("train hydra/launcher=", ["hydra/launcher=box", "hydra/launcher=slurm"]),
+        ("train meas", ["measure_test=", "measures="]),
+        ("train loss.f", ["loss.floats."]),
+        ("train loss/t", ["loss/tune="]),
+        ("score exper", []),
+        ("nbest ", ["check", "import", "oracle", "rescore", "pairs", "score"]),
+        ("nbest check ru", ["runs/", "run="]),
+        ("nothing x", []),
+        ("train --mu", ["--multirun"]),
+        (" train   --mu", ["--multirun"]),
+        ("tr", ["train", "translate"]),
     ],
 )
 def test_values_are_those_that_a_key_may_have(line: str, found: list[str]) -> None:
@@ -152,3 +167,20 @@ def test_fish_completes_words_and_values(sweep: Path, line: str, found: list[str
     asked = ["fish", "--no-config", "-c", f"{SHELLS['fish']}\ncomplete -C'xlate {line}'"]
     said = subprocess.run(asked, capture_output=True, text=True, check=True, env=environment(sweep))
     assert said.stdout.split() == found
+
+
+def test_the_script_of_each_shell_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    for shell, part in (("bash", "complete -F"), ("zsh", "compdef _xlate xlate"), ("fish", "complete -c xlate")):
+        assert main(["-q", "completion", shell]) == 0
+        assert part in capsys.readouterr().out
+    assert main(["completion", "tcsh"]) == 2
+
+
+def test_paths_may_hold_what_stands_between_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "eta=0.01,seed=1").mkdir(parents=True)
+    (tmp_path / "seed.txt").touch()
+    assert with_paths("run=runs/eta=0.01,se") == ["run=runs/eta=0.01,seed=1/"]
+    assert with_paths("ref=[runs/eta=0.01,seed=1,se") == ["ref=[runs/eta=0.01,seed=1,seed.txt"]
+    assert with_paths("merge=[ours=se") == ["merge=[ours=seed.txt"]
+    assert with_paths("run=ours=se") == []

@@ -43,7 +43,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Lists long enough to reach the limit even when they are packed.
     words = [f"w{n * n}" for n in range(400)]
     (folder / "list").write_text(f"0 ||| {' '.join(words)} ||| lm= -1 ||| -1\n1 ||| c d ||| lm= -2 ||| -2\n")
-    (folder / "weights").write_text("lm= 1\n")
     return folder
 
 
@@ -53,10 +52,7 @@ def commands(files: Path, out: Path) -> list[list[str]]:
         ["score", f"hyp={text}", f"ref=[{text}]", "bootstrap=2", f"out={out / 'score.json'}"],
         ["lm", f"text=[{text}]", "order=2", f"out={out / 'lm.arpa.gz'}"],
         ["phrases", f"source={text}", f"target={text}", f"links={files / 'links'}", f"out={out / 'table.gz'}"],
-        ["align", f"source={text}", f"target={text}", "method=fast_align", f"out={out / 'links'}"],
         ["nbest", "import", str(nbest), ref, f"out={out / 'store'}"],
-        ["nbest", "rescore", str(nbest), f"weights={files / 'weights'}", f"out={out / 'list'}"],
-        ["nbest", "oracle", str(nbest), ref, f"out={out / 'best'}"],
         ["prepare", f"work={out / 'work'}", "data=demo", "data.generated.train=20"],
     ]
 
@@ -86,27 +82,6 @@ def test_every_command_says_what_it_cannot_write(files: Path, tmp_path: Path, ho
         # A folder that was asked for may have been made; no file was.
         assert set(after) - set(before) <= {"work"}
     assert [path for path in out.rglob("*") if path.is_file()] == []
-
-
-def test_an_array_cut_off_says_why(tmp_path: Path) -> None:
-    """NumPy raises an error that has no number; SIGXFSZ does not end the process."""
-    program = """
-import resource, sys
-import numpy as np
-from xlate.cli.streams import in_words
-from xlate.text.lines import atomic_write
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try:
-    with atomic_write(sys.argv[1]) as stream:
-        np.save(stream, np.zeros(100_000))
-except OSError as error:
-    print(in_words(error))
-"""
-    path = tmp_path / "array.npy"
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f"{path}: the file may not grow so large"), done.stdout
-    assert list(tmp_path.iterdir()) == []
-    assert signal.getsignal(signal.SIGXFSZ) == signal.SIG_IGN
 
 
 @pytest.mark.parametrize("number", [*WORDS, errno.EDOM])
@@ -201,9 +176,7 @@ def test_a_folder_in_the_way_and_a_file_as_folder(
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    "arguments", [["nbest", "import", "list", "ref=[ref]"], ["export", "run=run"], ["import", "moses=m.ini"]]
-)
+@pytest.mark.parametrize("arguments", [["nbest", "import", "list", "ref=[ref]"], ["export", "run=run"]])
 def test_a_nul_in_a_name(
     files: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,8 +197,6 @@ def test_import_of_a_list_replaces_only_stores(
     for out, said in (
         ("mine", "something else than a candidate store"),
         ("q/..", "a name of its own"),
-        (".", "a name of its own"),
-        ("/", "a name of its own"),
     ):
         assert main([*given, f"out={out}"]) == 2
         assert said in capsys.readouterr().err
@@ -235,7 +206,7 @@ def test_import_of_a_list_replaces_only_stores(
     assert sorted(os.listdir()) == ["mine", "q"]
 
 
-@pytest.mark.parametrize("name", ["corpus", "lm", "blocks", "generated"])
+@pytest.mark.parametrize("name", ["corpus", "generated"])
 def test_prepare_replaces_only_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     """`xlate prepare … work=PROJECT` leaves the user's own PROJECT/corpus alone, and writes nothing beside it."""
     text = tmp_path / "project" / name / "raw.txt"

@@ -13,7 +13,7 @@ import yaml
 
 from xlate import __version__
 from xlate.cli import main as cli
-from xlate.cli.completion import SHELLS, candidates
+from xlate.cli.completion import SHELLS
 from xlate.cli.main import COMMANDS, main
 from xlate.errors import InputError, Interrupted
 
@@ -64,18 +64,16 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
     [
         (["train", "loss.etta=3"], ["loss.etta", "did you mean loss.eta?"]),
         (["train", "model=phrase", "model.sparse.words=[all]"], ["choose sparse=…", "sparse=local"]),
-        (["train", "-m", "model=phrase", "seed=1,2", "model.sparse.words=[all]"], ["choose sparse="]),
-        (["train", "modell=phrase"], ["modell", "did you mean model?"]),
         (["train", "loss.eta=much"], ["loss.eta", "much"]),
         (["train", "loss=perceptrn"], ["loss=perceptrn", "did you mean loss=perceptron?"]),
         (["train", "work=nowhere/at/all"], ["nowhere/at/all", "xlate prepare"]),
         (["translate"], ["run is not set"]),
         (["train", "--multirn"], ["--multirn", "did you mean --multirun?"]),
-        (["train", "--bogus"], ["--bogus", "remedy:   see the command's --help"]),
+        (["train", "hydra/launcher=box", "work=w"], ["a launcher without a sweep"]),
+        (["train", "--resolve", "work=w"], ["an option that goes with another"]),
+        (["train", "--config-dir=nowhere", "work=w"], ["no such folder of configurations"]),
         (["train", "base=runs/w-seed=1,loss=mira"], ["runs/w-seed=1,loss=mira", "nothing of that name is there"]),
         (["train", "seed=1", "--cfg"], ["an option without its value", "job|hydra|all"]),
-        (["train", "-m", "seed=1,2", "--cfg", "job"], ["exclude each other"]),
-        (["train", "word"], ["a word too many", "word", "remedy:"]),
         (
             ["prepare", *FILES],
             ["no dev set", "data.dev_pairs"],
@@ -83,7 +81,6 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
         (["prepare", *FILES, "data.dev_source=c"], ["c: a dev set without references", "data.dev_references"]),
         (["lm", "text=absent.txt", "out=x.arpa"], ["absent.txt", "cannot be read"]),
         (["prepare", "data=multi30k", "data.root=null"], ["XLATE_DATA"]),
-        (["prepare", "data=demo", "data.pair=xy"], ["xy", "de-en"]),
     ],
 )
 def test_bad_input_gives_one_message_and_status_2(
@@ -167,7 +164,6 @@ def test_outputs_in_folders_of_sweeps_stand_in_lists_without_quotes(
     [
         ["train", "--cfg", "job", "loss.eta=0.5"],
         ["train", "loss.eta=0.5", "--cfg", "job"],
-        ["train", "loss.eta=0.5", "--cfg=job", "-q"],
         ["-v", "-c", "job", "train", "loss.eta=0.5"],
     ],
 )
@@ -181,42 +177,10 @@ def test_words_of_a_command_and_values_of_options_are_told_apart(capsys: pytest.
     assert yaml.safe_load(capsys.readouterr().out)["runs"] == ["a", "b"]
 
 
-def test_a_single_file_is_a_list_in_a_group_too(capsys: pytest.CaptureFixture[str]) -> None:
-    files = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a.de,b.de", "data.train_target=[c.en]"]
-    assert main(["prepare", *files, "data.dev_references=d.en", "--cfg", "job"]) == 0
-    held = yaml.safe_load(capsys.readouterr().out)["data"]
-    assert (held["train_source"], held["train_target"], held["dev_references"]) == (
-        ["a.de", "b.de"],
-        ["c.en"],
-        ["d.en"],
-    )
-
-
 @pytest.mark.parametrize("command", [*COMMANDS, "completion"])
 def test_every_command_knows_its_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--version"]) == 0
     assert capsys.readouterr().out == f"xlate {__version__}\n"
-
-
-def test_completion_of_commands_keys_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    assert candidates("xlate tr") == ["train", "translate"]
-    assert "loss.eta=" in candidates("xlate train loss.e")
-    assert "decoder=mon" in candidates("xlate train decoder=")
-    assert candidates("xlate nothing x") == []
-    assert candidates("xlate report de") == ["debug="]
-    assert candidates("xlate train --mu") == ["--multirun"]
-    assert candidates(" xlate  train   --mu") == ["--multirun"]
-    assert candidates("xlate  tr") == ["train", "translate"]
-    assert main(["completion", "bash"]) == 0
-    bash = capsys.readouterr().out
-    assert "complete -F" in bash
-    assert main(["completion", "zsh"]) == 0
-    zsh = capsys.readouterr().out
-    assert "compdef _xlate xlate" in zsh
-    assert "compopt" not in zsh
-    assert main(["-q", "completion", "fish"]) == 0
-    assert capsys.readouterr().out.startswith("complete -c xlate")
-    assert main(["completion", "tcsh"]) == 2
 
 
 def test_completion_calls_the_command_that_was_typed(tmp_path: Path) -> None:
@@ -230,32 +194,6 @@ def test_completion_calls_the_command_that_was_typed(tmp_path: Path) -> None:
     script = f"compopt() {{ :; }}\n{SHELLS['bash']}{play}\nprintf '%s|' \"${{COMPREPLY[@]}}\""
     said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert (said.stdout, said.stderr) == (f"{typed}|model.|model=|", "")
-
-
-def test_completion_of_experiments_actions_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert candidates("xlate train experiment=auli2014/table4") == [
-        "experiment=auli2014/table4",
-        *(f"experiment=auli2014/table4-row{row}" for row in range(1, 5)),
-    ]
-    assert candidates("xlate train exper") == ["experiment="]
-    assert candidates("xlate train hydra/launcher=") == ["hydra/launcher=box", "hydra/launcher=slurm"]
-    assert candidates("xlate train hyd") == ["hydra/launcher="]
-    assert candidates("xlate score exper") == []
-    # Lists are no groups of keys.
-    assert candidates("xlate train meas") == ["measure_test=", "measures="]
-    assert candidates("xlate train loss=mira loss.tune.r") == ["loss.tune.references=", "loss.tune.rounds="]
-    assert "loss.floats." in candidates("xlate train loss.f")
-    assert candidates("xlate nbest ") == ["check", "import", "oracle", "rescore", "pairs", "score"]
-    assert candidates("xlate events im") == ["import"]
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs" / "a b").mkdir(parents=True)
-    (tmp_path / "runs" / "list.gz").touch()
-    (tmp_path / ".hidden").touch()
-    assert candidates("xlate nbest check ru") == ["runs/", "run="]
-    assert candidates("xlate nbest check runs/") == ["runs/a b/", "runs/list.gz"]
-    assert candidates("xlate translate run=runs/l") == ["run=runs/list.gz"]
-    assert candidates("xlate score ref=[runs/list.gz,ru") == ["ref=[runs/list.gz,runs/"]
-    assert candidates("xlate report nowhere/") == []
 
 
 def test_an_empty_dev_set_is_refused(

@@ -115,8 +115,6 @@ def test_sigterm_ends_the_conversation(monkeypatch: pytest.MonkeyPatch, translat
         ([], (False, True), False),
         (["input=-", "output=-"], (True, True), True),
         (["input=f"], (True, True), False),
-        (["output=f"], (True, True), False),
-        (["nbest_out=f"], (True, True), False),
         (["target=f"], (True, True), False),
     ],
 )

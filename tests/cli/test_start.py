@@ -36,7 +36,10 @@ def test_the_usage_needs_next_to_nothing(arguments: list[str]) -> None:
     assert imported(arguments, (*HEAVY, "numba", "hydra", "numpy", "rich", "sacremoses")) == "[]"
 
 
-@pytest.mark.parametrize("arguments", [["train", "model=phrase", "--help"], ["prepare", "--cfg", "job"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["train", "model=phrase", "--help"], ["prepare", "--cfg", "job"], ["--complete", "xlate train device="]],
+)
 def test_help_and_configuration_need_no_models(arguments: list[str]) -> None:
     assert imported(arguments, (*HEAVY, "sacremoses", "xlate.models", "xlate.jobs.translate")) == "[]"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,39 +102,14 @@ def test_names_of_runs_differ_when_their_settings_do(
     choice = tmp_path / "mine" / "decoder" / "own.yaml"
     few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}", "checkpoint_seconds=5"]
     folders = []
-    for more in ([], ["seed=2"], [], ["decoder=own"], ["decoder=own"], ["decoder=own"]):
-        choice.write_text(f"defaults: [mon, _self_]\nbeam: {10 if len(folders) < 5 else 11}\n")
+    for more in ([], ["seed=2"], ["decoder=own"], ["decoder=own"]):
+        choice.write_text(f"defaults: [mon, _self_]\nbeam: {10 if len(folders) < 3 else 11}\n")
         assert main(["train", *more, *few, "--config-dir", "mine"]) == 0
         folders.append(capsys.readouterr().out.strip())
     name = f"runs/{work.name},dev_sentences=2,loss=uniform,model=floats"
-    assert folders[:3] == [name, f"{name},seed=2", name]
-    assert folders[3] == folders[4] == f"runs/{work.name},decoder=own,{name.partition(',')[2]}"
+    assert folders[:3] == [name, f"{name},seed=2", f"runs/{work.name},decoder=own,{name.partition(',')[2]}"]
     # The same words with another meaning: the file of the choice was changed.
-    assert folders[5].startswith(f"{folders[4]}~")
-
-
-def test_tuners_are_swept_over_with_their_settings(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    few = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.epochs=2", "decoder.pop_limit=30"]
-    sweep = ["-m", "model=phrase", "decoder=phrase", "loss=mira,pro", "seed=1,2", f"work={work}", *few]
-    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 0
-    found = sorted(path.parent.name for path in (tmp_path / "sweep").rglob("summary.json"))
-    assert found == ["loss=mira,seed=1", "loss=mira,seed=2", "loss=pro,seed=1", "loss=pro,seed=2"]
-    table = (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()
-    assert sorted(line.partition("\t")[0] for line in table[1:]) == found
-    scores = [float(line.split("\t")[2]) for line in table[1:]]
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_a_sweep_with_a_job_that_fails_has_a_summary(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    sweep = ["-m", f"work={work}", "model=floats", "loss=uniform", "base=null,nowhere", "dev_sentences=2"]
-    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
-    seen = capsys.readouterr().err
-    assert "1 run" in seen
-    assert f"xlate report {tmp_path / 'sweep'}" in seen
+    assert folders[3].startswith(f"{folders[2]}~")
 
 
 def test_rows_that_are_finished_are_on_the_page_when_another_fails(
@@ -204,29 +182,6 @@ def test_experiments_that_lie_elsewhere_are_left_to_hydra(
     assert "table: Table VII" in seen
 
 
-def test_folders_of_a_sweep_stay_inside_it(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    here = tmp_path / "1" / "2" / "3"
-    (here / "a").mkdir(parents=True)
-    monkeypatch.chdir(here)
-    given = [f"work={work}", "model=floats", "dev_sentences=2"]
-    assert main(["train", *given, "loss=uniform", "run=a/b"]) == 0
-    for name in (tmp_path / "x", here / "a+b"):
-        name.symlink_to(here / "a" / "b")
-    few = ["loss.tune.rounds=1", "loss.tune.nbest=2", "loss.tune.epochs=1"]
-    sweep = ["-m", *given, "loss=mira", "base=../../../x,a/b,a+b", "seed=1", *few]
-    assert main(["train", *sweep, f"hydra.sweep.dir={tmp_path / 'one' / 'sweep'}"]) == 0
-    found = [path.parent.relative_to(tmp_path / "one" / "sweep") for path in (tmp_path / "one").rglob("summary.json")]
-    assert len(found) == 3
-    assert all(len(path.parts) == 1 for path in found)
-    assert any(str(path).startswith("base=a+b") for path in found)
-    assert list((tmp_path / "one").iterdir()) == [tmp_path / "one" / "sweep"]
-    assert {path.name for path in tmp_path.iterdir()} == {"1", "one", "x"}
-
-
 @pytest.fixture
 def launchers(tmp_path: Path) -> Path:
     """A folder of configurations that has what the extra `sweep` would bring."""
@@ -236,14 +191,6 @@ def launchers(tmp_path: Path) -> Path:
     held = f"_target_: {ONE_AFTER_THE_OTHER}\ntimeout_min: 60\n"
     (folder / "submitit_slurm.yaml").write_text(held, encoding="utf-8")
     return tmp_path / "conf"
-
-
-def test_jobs_on_slurm_are_asked_how_long_they_may_run(launchers: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["train", "-m", "hydra/launcher=slurm", "seed=1,2", "work=nowhere", f"--config-dir={launchers}"]
-    assert main(asked) == 2
-    said = capsys.readouterr().err
-    assert "hydra.launcher.timeout_min is not set" in said
-    assert "add hydra.launcher.timeout_min=VALUE to the command" in said
 
 
 def test_settings_of_jobs_on_slurm(launchers: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -327,20 +274,9 @@ def test_a_job_leaves_out_what_only_another_uses(work: Path, tmp_path: Path) -> 
     }
     assert b"loss.tune.restarts" in events["mert"]
     assert b"loss.tune.restarts" not in events["mira"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["hydra/launcher=box", "work=w"], "a launcher without a sweep"),
-        (["--resolve", "work=w"], "an option that goes with another"),
-        (["--config-dir=nowhere", "work=w"], "no such folder of configurations"),
-        (["--experimental-rerun=x"], "unknown option"),
-    ],
-)
-def test_options_that_do_not_fit(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", *arguments]) == 2
-    assert said in capsys.readouterr().err
+    rows = [line.split("\t") for line in (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()[1:]]
+    assert sorted(row[0] for row in rows) == ["loss=mert", "loss=mira"]
+    assert float(rows[0][2]) >= float(rows[1][2])
 
 
 def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -350,3 +286,73 @@ def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Pa
     assert (tmp_path / "named" / "multirun.yaml").exists()
     assert (tmp_path / "named" / "base=null" / "summary.json").exists()
     assert set(Path().glob("runs/*")) == before
+
+
+# A launcher like that of joblib, whose jobs last.
+LAUNCHER = """
+import time
+from dataclasses import dataclass
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from joblib import Parallel, delayed
+from omegaconf import OmegaConf
+from xlate.cli.compose import Job
+from xlate.cli.streams import Talk
+
+@dataclass
+class Settings:
+    seed: int = 1
+
+def lasts(config):
+    print("begun", flush=True)
+    time.sleep(90)
+
+def job():
+    launcher = {"mode": RunMode.MULTIRUN, "launcher": {"_target_": "joblib"}, "job": {"override_dirname": "seed=1"}}
+    HydraConfig.instance().cfg = OmegaConf.create({"hydra": launcher})
+    Job(lasts, Settings, Talk()).run(OmegaConf.create({"seed": 1}))
+
+Parallel(n_jobs=2)(delayed(job)() for _ in range(2))
+"""
+
+
+@pytest.fixture
+def sweep(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:  # noqa: F811
+    """A sweep of one job that ran before, whose folder the same words name again."""
+    launchers = tmp_path / "conf" / "hydra" / "launcher"
+    launchers.mkdir(parents=True)
+    (launchers / "submitit_slurm.yaml").write_text(f"_target_: {ONE_AFTER_THE_OTHER}\n", encoding="utf-8")
+    few = ["model=floats", "loss=uniform", "dev_sentences=2", f"work={work}", f"--config-dir={tmp_path / 'conf'}"]
+    words = ["train", "-m", *few, f"hydra.sweep.dir={tmp_path / 'sweep'}"]
+    assert main([*words, "base=null"]) == 0
+    assert "1 run" in capsys.readouterr().err
+    return words
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["decoder.beam=5,abc"], "decoder.beam"),
+        (["seed=1,2", "hydra/launcher=slurm"], "hydra.launcher.timeout_min is not set"),
+        (["seed=1,-2"], "seed is out of range"),
+    ],
+)
+def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(
+    sweep: list[str], more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*sweep, *more]) == 2
+    seen = capsys.readouterr().err
+    assert said in seen
+    assert "the best first" not in seen
+    assert "1 run" not in seen
+    assert "xlate report" not in seen
+
+
+def test_the_jobs_of_a_sweep_that_is_killed_end_too() -> None:
+    program = [sys.executable, "-c", LAUNCHER]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == [b"begun\n"] * 2
+        process.send_signal(signal.SIGKILL)
+        # Standard error ends with the last process that could write to it.
+        process.communicate(timeout=60)

@@ -7,14 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hydra.core.config_store import ConfigStore
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import xlate
 from xlate.cli import main as cli
 from xlate.config import schema
-from xlate.config.choices import CHOICES, DEFAULTS, SCHEMAS, own_keys, registered
+from xlate.config.choices import CHOICES, DEFAULTS, SCHEMAS, own_keys
 from xlate.config.experiments import conf_folder, rows_of_tables
 from xlate.config.load import load
 from xlate.config.page import GROUPS, page
@@ -70,7 +67,8 @@ def choices() -> list[tuple[str, str]]:
         group, *below = path.relative_to(conf_folder()).with_suffix("").parts
         if below and group not in ("hydra", "experiment"):
             found.append((group, "/".join(below)))
-    return found + [("experiment", row) for rows in rows_of_tables().values() for row in rows]
+    # Of each table the first row, and the last, which has most of the others in it.
+    return found + [("experiment", row) for rows in map(list, rows_of_tables().values()) for row in {rows[0], rows[-1]}]
 
 
 @pytest.mark.parametrize(("group", "name"), choices(), ids=lambda part: part)
@@ -91,11 +89,11 @@ def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
         assert type(getattr(made, group)) in SCHEMAS.get(group, (type(getattr(made, group)),))
 
 
-@pytest.mark.parametrize("kind", sorted({kind for kinds in SCHEMAS.values() for kind in kinds}, key=str))
-def test_every_key_is_read_somewhere(kind: type) -> None:
+def test_every_key_is_read_somewhere() -> None:
     code = "\n".join(p.read_text(encoding="utf-8") for p in PACKAGE.rglob("*.py") if p.parent.name != "config")
-    for name in (f.name for f in fields(kind)):
-        assert re.search(rf"\.{name}\b|\"{name}\"", code), f"no code reads {kind.__name__}.{name}"
+    for kind in {kind for kinds in SCHEMAS.values() for kind in kinds}:
+        for name in (f.name for f in fields(kind)):
+            assert re.search(rf"\.{name}\b|\"{name}\"", code), f"no code reads {kind.__name__}.{name}"
 
 
 def test_the_page_of_all_keys_is_up_to_date() -> None:
@@ -109,14 +107,10 @@ def test_the_page_of_all_keys_is_up_to_date() -> None:
     ("given_keys", "decoder", "loss"),
     [
         (["model=phrase"], "PhraseSearch", "mira"),
-        (["model=phrase", "decoder=phrase", "loss=pro"], "PhraseSearch", "pro"),
         (["loss=pro", "model=phrase"], "PhraseSearch", "pro"),
         (["model=distortion"], "DistortionSearch", "local_softmax"),
-        (["model=distortion", "loss=hinge"], "DistortionSearch", "hinge"),
         (["model=rerank"], "DecoderSettings", "xbleu"),
-        (["model=rerank", "loss=xbleu"], "DecoderSettings", "xbleu"),
         (["model=floats", "decoder=mon"], "BlockSearch", "local_softmax"),
-        (["experiment=tillmann2007/table7-row1"], "DistortionSearch", "local_softmax"),
         (["experiment=auli2014/table1-row1"], "PhraseSearch", "mira"),
     ],
 )
@@ -131,16 +125,10 @@ def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str
         (["decoder.pop_limit=3"], "decoder.pop_limit", "decoder."),
         (["model=phrase", "decoder.beam=3"], "decoder.beam", "decoder."),
         (["model=phrase", "loss=mert", "loss.tune.C=1"], "loss.tune.C", "loss.tune"),
-        (["model=phrase", "loss=mert", "loss.tune.epochs=1"], "loss.tune.epochs", "loss.tune"),
-        (["model=phrase", "loss=mira", "loss.tune.gamma=1"], "loss.tune.gamma", "loss.tune"),
-        (["loss=hinge", "loss.sink=1"], "loss.sink", "loss."),
         (["model=phrase", "model.threshold=1"], "model.threshold", "decoder.threshold?"),
         (["model=rerank", "loss.lists.folds=3"], "loss.lists.folds", "loss.lists."),
-        (["model=rerank", "loss.tune.nbest=3"], "loss.tune.nbest", "loss."),
         (["model=rerank", "loss=xbleu", "loss.tune.metric=chrf"], "loss.tune.metric", "model.rerank.metric?"),
-        (["model=rerank", "loss.tune.heldout_every=4"], "loss.tune.heldout_every", "loss.lists.heldout_every?"),
         (["model=rerank", "loss=mira", "loss.lists.heldout_every=4"], "loss.lists.heldout_every", "loss.tune.held"),
-        (["loss=uniform", "loss.eta=1"], "loss.eta", "loss."),
         (["model=phrase", "loss=mira", "metric=chrf"], "metric", "loss.tune.metric?"),
         (["model=rerank", "metric=chrf"], "metric", "loss.tune.metric or model.rerank.metric?"),
         (["model=rerank", "loss=xbleu", "loss.lists.metric=chrf"], "loss.lists.metric", "loss.tune.metric or model.re"),
@@ -167,9 +155,7 @@ def test_a_file_of_the_user_is_held_to_the_same_keys(tmp_path: Path, capsys: pyt
     assert "restarts: 77" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("model", "decoder"), [("block", "phrase"), ("distortion", "mon"), ("phrase", "swap_or"), ("rerank", "swap_or")]
-)
+@pytest.mark.parametrize(("model", "decoder"), [("block", "phrase"), ("rerank", "swap_or")])
 def test_a_decoder_of_another_model_is_refused(model: str, decoder: str) -> None:
     with pytest.raises(InputError, match="decoder belongs to another model"):
         load(schema.TrainConfig, "train", [f"model={model}", f"decoder={decoder}"])
@@ -221,30 +207,6 @@ def test_an_unknown_key_names_the_nearest() -> None:
         load(schema.TrainConfig, "train", ["+loss.etta=1"])
 
 
-def test_a_wrong_type_is_refused() -> None:
-    with pytest.raises(InputError, match=r"(?s)loss\.eta.*abc"):
-        load(schema.TrainConfig, "train", ["loss.eta=abc"])
-
-
-def test_a_value_not_given_is_named() -> None:
-    with pytest.raises(InputError, match=r"(?s)must be given.*run is not set"):
-        load(schema.TranslateConfig, "translate")
-
-
-def test_a_single_file_may_stand_for_a_list() -> None:
-    assert load(schema.ScoreConfig, "score", ["hyp=h", "ref=one.txt"]).ref == ["one.txt"]
-
-
-@settings(max_examples=10)
-@given(st.floats(1e-9, 1e3))
-def test_numbers_survive(eta: float) -> None:
-    assert load(schema.TrainConfig, "train", [f"loss.eta={eta!r}"]).loss.eta == eta
-
-
-def test_conf_is_beside_the_package_or_inside() -> None:
-    assert (conf_folder() / "hydra" / "train.yaml").is_file()
-
-
 def test_the_wheel_carries_the_configurations(tmp_path: Path) -> None:
     import subprocess
     import sys
@@ -265,15 +227,3 @@ def test_a_group_of_one_command_is_no_group_of_another() -> None:
     for _ in range(2):
         assert load(schema.PrepareConfig, "prepare", ["work=work/x", "lm=fivegram"]).lm.order == 5
         assert load(NbestConfig, "nbest", asked).lm == "model.arpa"
-
-
-def test_choices_are_those_of_the_command_that_runs() -> None:
-    repo = ConfigStore.instance().repo
-    with registered("train"):
-        assert "lm" not in repo
-        known = repo["model"]
-        with registered("prepare"):
-            assert "model" not in repo
-            assert "lm" in repo
-        assert repo["model"] is known
-    assert not {"model", "lm", "source"} & repo.keys()

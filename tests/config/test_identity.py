@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from xlate.config.identity import defaults_of_training, identity_of_training
+from xlate.config.identity import defaults_of_training, identity_of_training, varied_settings
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.report.run_directory import differing_keys, flat, identity_hash, plain
+from xlate.report.run_directory import flat, identity_hash, plain
 
 
 def base(folder: Path, weights: bytes) -> Path:
@@ -69,8 +69,25 @@ def test_a_choice_has_its_own_defaults_and_a_part_those_that_it_is_given() -> No
     assert defaults_of_training(phrase)["decoder.pop_limit"] == type(phrase.decoder)().pop_limit != 7  # type: ignore[attr-defined]
 
 
-def test_a_run_that_lacks_a_key_is_another() -> None:
-    held, asked = (plain(identity_of_training(load(TrainConfig, "train", []))) for _ in range(2))
-    assert not differing_keys(held, asked)
-    del held["loss"]["binary"]["centred"]
-    assert differing_keys(held, asked) == [("loss.binary.centred", "nothing", False)]
+ALWAYS = {"model.name", "loss.name", "seed"}
+
+
+def test_nothing_was_set() -> None:
+    assert set(varied_settings(load(TrainConfig, "train", ["work=w"]))) == ALWAYS
+
+
+def test_what_differs_from_its_default() -> None:
+    given = ["work=w", "model=phrase", "loss=mira", "loss.tune.rounds=3", "decoder.stack=77", "base=runs/a/b"]
+    shown = varied_settings(load(TrainConfig, "train", given))
+    assert set(shown) == {*ALWAYS, "loss.tune.rounds", "decoder.stack", "base"}
+    assert (shown["loss.tune.rounds"], shown["decoder.stack"], shown["base"]) == (3, 77, "b")
+    assert (shown["model.name"], shown["loss.name"]) == ("phrase", "mira")
+
+
+def test_what_was_given_is_shown_though_it_is_a_default() -> None:
+    config = load(TrainConfig, "train", ["work=w", "seed=3"])
+    fixed = ["work=w", "run=x", "seed=3", "model=x", "+debug=true", "hydra.verbose=1"]
+    given = [*fixed, f"loss.eta={config.loss.eta}", "decoder=mon"]
+    shown = varied_settings(config, given)
+    assert set(shown) == {*ALWAYS, "loss.eta", "decoder"}
+    assert (shown["loss.eta"], shown["decoder"], shown["seed"]) == (config.loss.eta, "mon", 3)

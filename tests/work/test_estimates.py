@@ -105,17 +105,6 @@ def test_scores_are_those_of_the_other_folds(without: WithoutFold, direct: tuple
     assert alike.mean() > 0.98
 
 
-def test_options_are_the_known_blocks_most_frequent_first(without: WithoutFold) -> None:
-    blocks = without.blocks
-    offsets_P1, option_O = blocks.options
-    assert blocks.known_B is not None
-    assert sorted(option_O.tolist()) == np.flatnonzero(blocks.known_B).tolist()
-    for phrase in range(0, len(offsets_P1) - 1, 50):
-        options = option_O[offsets_P1[phrase] : offsets_P1[phrase + 1]]
-        assert set(np.asarray(blocks.table.source_B)[options]) <= {phrase}
-        assert (np.diff(blocks.count_B[options]) <= 0).all()
-
-
 def test_the_language_model_is_that_of_the_other_folds(without: WithoutFold, folds: Folds) -> None:
     whole, target = without.work, without.text[1]
     order = read_stage(whole.path, "lm").number("order")
@@ -145,10 +134,3 @@ def test_a_text_of_copies_cannot_be_cut_into_folds(prepared: WorkDirectory) -> N
     assert error.value.remedy is not None
     assert "model.folds=0" in error.value.remedy
     assert Folds.of_events(copies, 0).numbers == [WHOLE]
-
-
-def test_an_empty_table_has_no_rows_of_another(prepared: WorkDirectory) -> None:
-    table = prepared.blocks.table
-    nothing = table.select(np.zeros(len(table), dtype=bool))
-    assert set(TableRows(nothing).of(table).pair_B.tolist()) == {-1}
-    assert TableRows(table).of(table).pair_B.tolist() == list(range(len(table)))
