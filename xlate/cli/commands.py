@@ -5,7 +5,6 @@ Whatever a command needs is imported when it runs, so that the help and other co
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xlate.cli import nbest
 from xlate.cli.arguments import action_of
+from xlate.cli.nbest import as_json
 from xlate.cli.streams import arriving_lines, write_answers
 from xlate.cli.translate import translate
 from xlate.errors import InputError
@@ -84,7 +84,7 @@ def run_score(config: ScoreConfig) -> None:
     from xlate.text.lines import atomic_write
 
     figures, words = score(config)
-    text = json.dumps(figures, indent=2, ensure_ascii=False)
+    text = as_json(figures)
     if config.out not in (None, "-"):
         with atomic_write(config.out) as stream:
             stream.write(text.encode("utf-8") + b"\n")
@@ -115,14 +115,14 @@ def run_import(config: ImportConfig) -> None:
     """Makes a run of a system and prints its figures as JSON."""
     from xlate.jobs.imports import import_system
 
-    print(json.dumps(import_system(config), indent=2, ensure_ascii=False))
+    print(as_json(import_system(config)))
 
 
 def run_export(config: ExportConfig) -> None:
     """Writes a run of the phrase model as a Moses system and prints what was written, as JSON."""
     from xlate.jobs.moses_export import export_moses
 
-    print(json.dumps(export_moses(config), indent=2, ensure_ascii=False))
+    print(as_json(export_moses(config)))
 
 
 def run_pack(config: PackConfig) -> None:
@@ -247,7 +247,7 @@ def run_tag(config: TagConfig) -> None:
 
 def run_events(config: EventsConfig) -> None:
     """Does what `action` says and prints how much was written, as JSON."""
-    print(json.dumps(action_of(COMMANDS["events"].actions, config.action)(config), indent=2, ensure_ascii=False))
+    print(as_json(action_of(COMMANDS["events"].actions, config.action)(config)))
 
 
 def export_events(config: EventsConfig) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +149,9 @@ def _values(command: str, before: Sequence[str]) -> dict[str, Any]:
 
 def words_of_key(schema: type[Any], key: str) -> list[str]:
     """The words that a key of a command may be, where there are no others."""
-    if key.rpartition(".")[2] in NAMED:
-        return NAMED[key.rpartition(".")[2]]()
+    if named := NAMED.get(key.rpartition(".")[2]):
+        # A column of a list is no measure of a text.
+        return [word for word in getattr(import_module(named[0]), named[1]) if word != "column"]
     found: list[str] = []
     for held in keys_within(schema):
         limit = limit_of(held.field) if held.key == key else None
@@ -160,26 +162,12 @@ def words_of_key(schema: type[Any], key: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _devices() -> list[str]:
-    from xlate.scoring.device import DEVICES
-
-    return list(DEVICES)
-
-
-def _measures() -> list[str]:
-    from xlate.metrics.score import MEASURES
-
-    return list(MEASURES)
-
-
-def _metrics() -> list[str]:
-    from xlate.metrics.objective import COLUMN, COLUMNS
-
-    return [name for name in COLUMNS if name != COLUMN]
-
-
-# Keys, in whatever group, whose words no schema tells.
-NAMED: dict[str, Callable[[], list[str]]] = {"device": _devices, "measures": _measures, "metric": _metrics}
+# Keys, in whatever group, whose words no schema tells, and where they stand.
+NAMED = {
+    "device": ("xlate.scoring.device", "DEVICES"),
+    "measures": ("xlate.metrics.score", "MEASURES"),
+    "metric": ("xlate.metrics.objective", "COLUMNS"),
+}
 
 
 # Keys of a training that are no groups of ours: tables and their rows, and what launches the jobs of a sweep.

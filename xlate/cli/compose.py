@@ -89,7 +89,8 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words, talk
             expected="a folder",
             remedy="check the path: it begins in the current folder",
         )
-    if not _asks_hydra(words):
+    # Where more than a configuration is wanted of Hydra, it composes it twice before it runs a job.
+    if not words.options and not any(word.lstrip("+~").startswith("hydra") for word in words.overrides):
         with _our_words(command, words):
             whole = composed(command, words.overrides, of_hydra=True)
             config: Any = typed(_without_hydra(whole), COMMANDS[command])
@@ -131,11 +132,6 @@ def _is_slurm_missing(error: Exception) -> bool:
 def _is_refused(error: Exception) -> bool:
     """Whether Hydra, or a launcher, refused the command line before a job began."""
     return isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error)
-
-
-def _asks_hydra(words: Words) -> bool:
-    """Whether more than a configuration is wanted of Hydra, which composes it twice before it runs a job."""
-    return bool(words.options) or any(word.lstrip("+~").startswith("hydra") for word in words.overrides)
 
 
 def _without_hydra(whole: DictConfig) -> DictConfig:

@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from xlate.formats.nbest_file import NbestFile
 
 
+def as_json(figures: Any) -> str:
+    """Figures as commands print them."""
+    return json.dumps(figures, indent=2, ensure_ascii=False)
+
+
 def run(config: NbestConfig) -> None:
     """Does what `action` says; prints figures as JSON on standard output, and remarks on standard error."""
-    figures = json.dumps(action_of(ACTIONS, config.action)(config), indent=2, ensure_ascii=False)
+    figures = as_json(action_of(ACTIONS, config.action)(config))
     # The list itself may go to standard output.
     print(figures, file=sys.stderr if "-" in (config.out, config.best_out) else sys.stdout)
 
@@ -45,7 +50,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
         print(report.summary(), file=sys.stderr)
     figures = report.to_json()
     if report.errors:
-        print(json.dumps(figures, indent=2, ensure_ascii=False))
+        print(as_json(figures))
         raise report.errors[0]
     if references and report.arrays is not None:
         figures["bleu"] = _bleu(report.arrays, list(references.values()), config)[0]

@@ -44,8 +44,10 @@ def open_streams() -> None:
     if sys.stderr is None:
         sys.stderr = _text(2)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and _is_other(stream):
-            stream.reconfigure(encoding="utf-8", errors=ERRORS[stream is sys.stdout])
+        if isinstance(stream, io.TextIOWrapper):
+            known = stream.encoding.lower().replace("-", "").replace("_", "")
+            if known != "utf8" or stream.errors == "strict":
+                stream.reconfigure(encoding="utf-8", errors=ERRORS[stream is sys.stdout])
 
 
 def arriving_lines(name: str | None) -> Batches[str]:
@@ -110,10 +112,6 @@ def output_fails() -> bool:
     except (OSError, ValueError):
         return True
     return False
-
-
-def _is_other(stream: io.TextIOWrapper) -> bool:
-    return stream.encoding.lower().replace("-", "").replace("_", "") != "utf8" or stream.errors == "strict"
 
 
 def _is_closed(number: int) -> bool:

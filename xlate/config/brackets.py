@@ -24,13 +24,11 @@ def with_brackets(overrides: Iterable[str], command: type[Any], sweep: bool = Fa
     that look like numbers their quotes.
     """
     lists, texts = list_keys(command), keys_of(command, lambda hint: hint in (str, str | None))
-    return [_as_text(_bracketed(override, lists, sweep), texts) for override in overrides]
-
-
-def _as_text(override: str, keys: set[str]) -> str:
-    key, _, value = override.partition("=")
-    number = key.lstrip("+") in keys and _NUMBER.fullmatch(value) and not value.isdecimal()
-    return f"{key}='{value}'" if number else override
+    made = [_bracketed(override, lists, sweep) for override in overrides]
+    for place, (key, _, value) in enumerate(override.partition("=") for override in made):
+        if key.lstrip("+") in texts and _NUMBER.fullmatch(value) and not value.isdecimal():
+            made[place] = f"{key}='{value}'"
+    return made
 
 
 def _bracketed(override: str, keys: set[str], sweep: bool) -> str:

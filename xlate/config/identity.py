@@ -104,17 +104,12 @@ def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> dict[str,
     chosen = dict(argument.lstrip("+").split("=", 1) for argument in given if "=" in argument)
     # The name of a chosen model or loss is shown already.
     asked = [key for key in chosen if f"{key}.name" not in held]
-    keys = [*ALWAYS, *asked, *(key for key, value in held.items() if _is_set(key, value))]
+    # No schema has these values as the default of their keys.
+    own = [key for key, value in held.items() if value is not None and value not in (defaults_at(key) or [value])]
+    keys = [*ALWAYS, *asked, *own]
     shown = {key: held.get(key, chosen.get(key, ABSENT)) for key in dict.fromkeys(keys)}
     if config.base is not None:
         shown["base"] = Path(config.base).name
-    return {key: value for key, value in shown.items() if not key.startswith("hydra") and _top(key) not in NEVER}
-
-
-def _top(key: str) -> str:
-    return key.partition(".")[0]
-
-
-def _is_set(key: str, value: Any) -> bool:
-    """Whether no schema has this value as the default of the key."""
-    return value is not None and value not in (defaults_at(key) or [value])
+    return {
+        key: value for key, value in shown.items() if not key.startswith("hydra") and key.partition(".")[0] not in NEVER
+    }
