@@ -33,21 +33,22 @@ from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
 from xlate.text.lines import read_lines
-from xlate.tuners.gradient import GradientSettings, ProSettings, descend, pro
-from xlate.tuners.mert import MertSettings, mert
-from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.gradient import descend, pro
+from xlate.tuners.mert import mert
+from xlate.tuners.mira import mira
+from xlate.tuners.settings import MertConfig, MiraConfig, PenaltyConfig, ProConfig
 from xlate.tuners.tuner import best_statistics, checked_lists
 
 SEEDS = (1, 2, 3)
 Step = Callable[[CandidateBatch, Weights, int], Weights]
 # Moses's CPU seconds for the dense list and the sparse one.
 STEPS: dict[str, tuple[Step, str, str]] = {
-    "MIRA, 60 epochs": (lambda b, w, s: mira(b, w, MiraSettings(), s), "0.20", "1.84"),
-    "MERT, 20 restarts": (lambda b, w, s: mert(b, w, MertSettings(), s), "17.6", ""),
-    "PRO": (lambda b, w, s: pro(b, w, ProSettings(), s), "0.86", ""),
-    "expected BLEU": (lambda b, w, _: descend(b, w, ExpectedCorpusBleu(), GradientSettings()), "", ""),
-    "softmax-margin": (lambda b, w, _: descend(b, w, SoftmaxMargin(), GradientSettings()), "", ""),
-    "ramp": (lambda b, w, _: descend(b, w, Ramp(), GradientSettings()), "", ""),
+    "MIRA, 60 epochs": (lambda b, w, s: mira(b, w, MiraConfig(), s), "0.20", "1.84"),
+    "MERT, 20 restarts": (lambda b, w, s: mert(b, w, MertConfig(), s), "17.6", ""),
+    "PRO": (lambda b, w, s: pro(b, w, ProConfig(), s), "0.86", ""),
+    "expected BLEU": (lambda b, w, _: descend(b, w, ExpectedCorpusBleu(), PenaltyConfig(step_penalty=0.0)), "", ""),
+    "softmax-margin": (lambda b, w, _: descend(b, w, SoftmaxMargin(), PenaltyConfig(step_penalty=0.0)), "", ""),
+    "ramp": (lambda b, w, _: descend(b, w, Ramp(), PenaltyConfig(step_penalty=0.0)), "", ""),
 }  # fmt: skip
 
 

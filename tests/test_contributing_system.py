@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from xlate.config.tune_schema import MiraConfig
 from xlate.jobs.train.tuning import NbestLists, TuningText, optimiser
 from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
@@ -22,6 +21,7 @@ from xlate.search.oracle import oracle_example
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.global_model import GlobalSettings, GlobalTraining
 from xlate.train.tuning import Tuning, TuningSettings
+from xlate.tuners.settings import MiraConfig
 
 # Of each source word its translations, with a cost and whether they are of two words.
 LEXICON = {

@@ -8,11 +8,12 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from xlate.config import loss_schema, model_schema, schema, source_schema, tune_schema
+from xlate.config import loss_schema, model_schema, schema, source_schema
 from xlate.config.load import load
 from xlate.errors import InputError
 from xlate.search import settings as search_settings
 from xlate.settings import ORDER, PHRASE_LENGTH, WINDOW, Limit, Range, limit_of
+from xlate.tuners import settings as tune_settings
 from xlate.work import settings as work_settings
 
 SCHEMAS = [
@@ -24,7 +25,7 @@ SCHEMAS = [
         model_schema,
         loss_schema,
         source_schema,
-        tune_schema,
+        tune_settings,
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__

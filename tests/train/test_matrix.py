@@ -28,7 +28,6 @@ from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
 from xlate.candidates.nbest import nbest_arrays, nbest_candidates, write_nbest_store
 from xlate.candidates.store import CandidateStore
-from xlate.config.tune_schema import TUNERS as CONFIGS
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.train.tuning import TUNERS, optimiser
@@ -53,7 +52,9 @@ from xlate.train.learner import DeviceLearner, InstanceLearner
 from xlate.train.list_learner import DeviceListLearner, ListLearner, ListSettings
 from xlate.train.online import Online, OnlineSettings
 from xlate.train.online_learner import OnlineLearner, StepSettings
-from xlate.tuners.gradient import GradientSettings, ProSettings, descend, sampled_pairs
+from xlate.tuners.gradient import descend, sampled_pairs
+from xlate.tuners.settings import TUNERS as CONFIGS
+from xlate.tuners.settings import PenaltyConfig, ProConfig
 from xlate.tuners.tuner import best_statistics, checked_lists
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, TillmannZhang
 
@@ -233,7 +234,7 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     """A tuner of all lists; the loss is minus BLEU for one that has no loss."""
     begin, trained_D = start_of(lists), np.ones(lists.dense_CD.shape[1], np.bool_)
     if tuner_of(name) is None:
-        tuned = descend(lists, begin, loss_of(name), GradientSettings(epochs=20))
+        tuned = descend(lists, begin, loss_of(name), PenaltyConfig(epochs=20, step_penalty=0.0))
     else:
         tune = CONFIGS[tuner_of(name)](length_band=9.0)
         if hasattr(tune, "epochs"):
@@ -243,7 +244,7 @@ def at_once(name: str, lists: CandidateBatch) -> tuple[bool, float, float]:
     if name == "pro tuner":
         # What the tuner descends on: its own pairs.
         gain_C, random = BLEU.sentences(lists.gain_CG), np.random.default_rng(1)
-        pairs = map(torch.as_tensor, sampled_pairs(gain_C, lists.candidate_offsets_I1, ProSettings(), random))
+        pairs = map(torch.as_tensor, sampled_pairs(gain_C, lists.candidate_offsets_I1, ProConfig(), random))
         return changed, *descended(PairwiseLogistic(*pairs), lists, begin)
     if name in OWN:
         arrays = checked_lists(lists, begin)
@@ -268,7 +269,7 @@ def descended(loss: Loss, lists: CandidateBatch, begin: Weights) -> tuple[float,
         scores_C = CompiledScorer(lists.arrays(np.zeros(lists.candidates)), features_CD, at.dense_D, at.sparse_F)()
         return float(loss(scores_C, gains, torch.as_tensor(lists.candidate_offsets_I1)).detach())
 
-    return value(begin), value(descend(lists, begin, loss, GradientSettings(epochs=20, l2=0.0)))
+    return value(begin), value(descend(lists, begin, loss, PenaltyConfig(epochs=20, penalty=0.0, step_penalty=0.0)))
 
 
 def sparse_size(lists: CandidateBatch) -> int:

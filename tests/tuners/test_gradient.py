@@ -14,7 +14,8 @@ from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.losses.loss import Needs, best_as_truth, loss_of, losses
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
-from xlate.tuners.gradient import GradientSettings, descend
+from xlate.tuners.gradient import descend
+from xlate.tuners.settings import PenaltyConfig
 
 NAMES = [name for name, kind in losses().items() if kind.needs is not Needs.LATTICE and not kind.judges_each]
 EIGHTH = Weights(start().dense_D / 8, start().sparse_F / 8, start().dense_names)
@@ -25,7 +26,7 @@ def test_every_loss_over_candidates_finds_the_feature_that_counts(name: str) -> 
     """But the perceptron: without a margin and without weights nothing is missing."""
     lists, best = telling_lists(100.0)
     begin = Weights(np.array([1.0, -0.001, 1.0]), np.zeros(0), ("a", "b", "c"))
-    found = descend(lists, begin, loss_of(name, margin=2.0), GradientSettings())
+    found = descend(lists, begin, loss_of(name, margin=2.0), PenaltyConfig(step_penalty=0.0))
     effect = found.dense_D * np.array([1.0, 100.0, 1.0])
     assert effect[1] > 1.5 * abs(effect[[0, 2]]).max()
     assert bleu_of(lists, found) > 0.9 * best
@@ -33,7 +34,7 @@ def test_every_loss_over_candidates_finds_the_feature_that_counts(name: str) -> 
 
 def test_is_a_minimum_of_loss_and_penalty() -> None:
     """One place, wherever the descent begins."""
-    lists, settings = random_lists(4, instances=20), GradientSettings(epochs=500, l2=0.1)
+    lists, settings = random_lists(4, instances=20), PenaltyConfig(epochs=500, penalty=0.1, step_penalty=0.0)
     found = descend(lists, start(), SoftmaxMargin(), settings)
     for seed in range(3):
         random = np.random.default_rng(seed)
@@ -51,7 +52,7 @@ def direction(weights: Weights) -> NDArray[np.float64]:
 def test_a_penalty_on_the_step_keeps_the_weights_near_where_they_began() -> None:
     lists, begin, far = random_lists(4), start(), []
     for step_l2 in (1e-4, 1e-2, 1.0, 1e4):
-        found = descend(lists, begin, ExpectedBleu(), GradientSettings(step_l2=step_l2))
+        found = descend(lists, begin, ExpectedBleu(), PenaltyConfig(step_penalty=step_l2))
         far.append(np.linalg.norm(direction(found) - direction(begin)))
     assert far == sorted(far, reverse=True)
     assert far[0] > 0.1
@@ -61,7 +62,7 @@ def test_a_penalty_on_the_step_keeps_the_weights_near_where_they_began() -> None
 def test_a_descent_with_a_step_penalty_begins_at_the_scale_that_suits_the_loss() -> None:
     """So weights that are an eighth of others lead to the same direction, which they do not without it."""
     found, again = (
-        descend(random_lists(4), one, ExpectedBleu(), GradientSettings(step_l2=1e-2)) for one in (start(), EIGHTH)
+        descend(random_lists(4), one, ExpectedBleu(), PenaltyConfig(step_penalty=1e-2)) for one in (start(), EIGHTH)
     )
     assert np.allclose(direction(found), direction(again), atol=1e-6)
     assert np.linalg.norm(again.dense_D) == pytest.approx(np.linalg.norm(found.dense_D) / 8)
@@ -70,14 +71,14 @@ def test_a_descent_with_a_step_penalty_begins_at_the_scale_that_suits_the_loss()
 def test_fixed_weights_stay_at_any_scale_and_count_in_no_penalty() -> None:
     trained, lists = np.array([True, False, True]), random_lists(4)
     for step_l2 in (0.0, 1e-2):
-        settings = GradientSettings(step_l2=step_l2, trained_D=trained)
-        found = descend(lists, EIGHTH, ExpectedBleu(), settings)
+        settings = PenaltyConfig(step_penalty=step_l2)
+        found = descend(lists, EIGHTH, ExpectedBleu(), settings, trained_D=trained)
         assert found.dense_D[1] == pytest.approx(EIGHTH.dense_D[1])
         assert not np.allclose(found.dense_D[[0, 2]], EIGHTH.dense_D[[0, 2]])
     # A float that is the same in every list changes no loss, whatever its weight.
     lists.dense_CD[:, 1] = 1.0
     weights = (replace(EIGHTH, dense_D=EIGHTH.dense_D * [1, 0, 1] + [0, large, 0]) for large in (0.0, 50.0))
-    ends = [descend(lists, one, ExpectedBleu(), settings).dense_D[[0, 2]] for one in weights]
+    ends = [descend(lists, one, ExpectedBleu(), settings, trained_D=trained).dense_D[[0, 2]] for one in weights]
     assert np.allclose(*ends)
 
 
@@ -89,4 +90,4 @@ def test_a_loss_over_true_candidates_takes_the_best_of_each_list() -> None:
 
 def test_a_loss_over_lattices_is_refused() -> None:
     with pytest.raises(InputError, match="lattices"):
-        descend(random_lists(4), start(), loss_of("lattice_softmax"), GradientSettings())
+        descend(random_lists(4), start(), loss_of("lattice_softmax"), PenaltyConfig(step_penalty=0.0))

@@ -15,7 +15,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, promising, slope_orders, swept_statistics
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
-from xlate.tuners.mert import MertSettings, mert, smoothed
+from xlate.tuners.mert import mert, smoothed
+from xlate.tuners.settings import MertConfig
 
 
 def best_of(scores: np.ndarray, offsets: np.ndarray) -> list[int]:
@@ -93,8 +94,8 @@ def test_one_weight_is_set_to_the_best_place(seed: int) -> None:
     lists = random_lists(seed, instances=8, most=6)
     start = Weights(np.array([0.5, 0.3, 0.0]), np.zeros(5), ("a", "b", "c"))
     one = np.array([False, False, True])
-    options = MertSettings(restarts=0, directions=0, rounds=1, window=0, length_band=99.0, trained_D=one)
-    found = mert(lists, start, replace(options, scaled=False), 1)
+    options = MertConfig(restarts=0, directions=0, coordinate_rounds=1, window=0, length_band=99.0)
+    found = mert(lists, start, replace(options, weights=["a"]), 1, trained_D=one)
     best = 0.0
     for x in np.concatenate([np.linspace(-50, 50, 20_001), np.linspace(-1, 1, 2001)]):
         rows = [c for c in best_of(lists.dense_CD @ np.array([0.5, 0.3, x]), lists.candidate_offsets_I1) if c >= 0]
@@ -105,11 +106,11 @@ def test_one_weight_is_set_to_the_best_place(seed: int) -> None:
 def test_mert_finds_the_feature_that_counts_and_scales_it() -> None:
     lists, best = telling_lists()
     start = Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c"))
-    found = mert(lists, start, MertSettings(restarts=4), 1)
+    found = mert(lists, start, MertConfig(restarts=4), 1)
     assert found.dense_D[1] > 3 * abs(found.dense_D[[0, 2]]).max()
     assert np.abs(found.dense_D).sum() == pytest.approx(1.0)
     assert bleu_of(lists, found) > 0.95 * best
-    assert np.array_equal(found.dense_D, mert(lists, start, MertSettings(restarts=4), 1).dense_D)
+    assert np.array_equal(found.dense_D, mert(lists, start, MertConfig(restarts=4), 1).dense_D)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -121,7 +122,7 @@ def test_the_score_of_a_place_is_not_that_of_a_tie_broken_by_chance(seed: int, s
     mixed_CD = np.column_stack([whole_CD, lists.dense_CD[:, 2]]).astype(np.float32)
     lists = replace(lists, dense_CD=mixed_CD, part_values_N=0 * lists.part_values_N)
     begin = Weights(np.full(3, start), np.zeros(5), ("a", "b", "c"))
-    options = MertSettings(restarts=5, window=0, length_band=99.0, scaled=False)
+    options = MertConfig(restarts=5, window=0, length_band=99.0, weights=["a"])
     found = mert(lists, begin, options, 1)
     # Other roundings break the ties in another way.
     scores = [bleu_of(lists, replace(found, dense_D=factor * found.dense_D)) for factor in (1.0, 0.37, 3.1)]
@@ -134,8 +135,8 @@ def test_lengths_off_the_band_are_not_taken() -> None:
     dense = np.array([[0.0], [1.0]], np.float32)
     lists = CandidateBatch(np.array([0, 2]), dense, gain, np.zeros(3, np.int64), np.zeros(0, np.int32))
     start = Weights(np.array([-1.0]), np.zeros(0), ("a",))
-    free = mert(lists, start, MertSettings(restarts=2, window=0, length_band=5.0), 1)
-    held = mert(lists, start, MertSettings(restarts=2, window=0, length_band=0.2), 1)
+    free = mert(lists, start, MertConfig(restarts=2, window=0, length_band=5.0), 1)
+    held = mert(lists, start, MertConfig(restarts=2, window=0, length_band=0.2), 1)
     assert free.dense_D[0] > 0 > held.dense_D[0]
 
 
@@ -147,7 +148,9 @@ def test_restarts_find_what_coordinates_do_not_and_move_only_what_is_trained() -
     lists = CandidateBatch(np.array([0, 4]), dense, gain, np.zeros(5, np.int64), np.zeros(0, np.int32))
     start = Weights(np.array([-1.0, -1.0, 0.25]), np.zeros(0), ("a", "b", "c"))
     trained = np.array([True, True, False])
-    alone, more = (mert(lists, start, MertSettings(n, 0, window=0, trained_D=trained), 1) for n in (0, 100))
+    alone, more = (
+        mert(lists, start, MertConfig(restarts=n, directions=0, window=0), 1, trained_D=trained) for n in (0, 100)
+    )
     assert bleu_of(lists, alone) == pytest.approx(100 * (5 / 10 * 4 / 9 * 3 / 8 * 2 / 7) ** 0.25)
     assert bleu_of(lists, more) == pytest.approx(100.0)
     assert alone.dense_D[2] == more.dense_D[2] == 0.25

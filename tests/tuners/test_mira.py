@@ -17,7 +17,8 @@ from xlate.kernels.learning.mira import background_gain
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.mira import mira
+from xlate.tuners.settings import MiraConfig
 from xlate.tuners.tuner import best_statistics, checked_lists
 
 FLOATS, SPARSE = 3, 5
@@ -107,15 +108,17 @@ def gain_of(statistics: np.ndarray, background: np.ndarray) -> float:
     return math.exp(min(0.0, 1 - s[1] / s[0]) + sum(logs) / 4) * s[1]
 
 
-def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int, share: float = 1.0) -> list[np.ndarray]:
+def naive_mira(
+    lists: CandidateBatch, options: MiraConfig, seed: int, share: float = 1.0, trained=None
+) -> list[np.ndarray]:
     """The averages after each epoch, every history kept and summed; `share` is BLEU's, the rest that of a column."""
     random = np.random.default_rng(seed)
     matrix, first = features_of(lists), start()
     w = np.concatenate([first.dense_D, first.sparse_F])
     rate = np.ones(FLOATS + SPARSE)
     rate[FLOATS:] = options.sparse_rate
-    if options.trained_D is not None:
-        rate[:FLOATS] = options.trained_D
+    if trained is not None:
+        rate[:FLOATS] = trained
     background, history, averages = np.ones(10), [], []
     for _ in range(options.epochs):
         for i in random.permutation(len(lists)):
@@ -144,9 +147,9 @@ def naive_mira(lists: CandidateBatch, options: MiraSettings, seed: int, share: f
 def test_kernel_is_the_naive_twin(seed: int, sparse_rate: float, masked: bool, most: float, parts: bool) -> None:
     trained = np.array([True, False, True]) if masked else None
     lists = in_parts(random_lists(seed), seed) if parts else random_lists(seed)
-    options = MiraSettings(epochs=3, C=most, sparse_rate=sparse_rate, trained_D=trained, length_band=9.0)
-    averages = naive_mira(lists, options, seed)
-    found = mira(lists, start(), options, seed)
+    options = MiraConfig(epochs=3, C=most, sparse_rate=sparse_rate, length_band=9.0)
+    averages = naive_mira(lists, options, seed, trained=trained)
+    found = mira(lists, start(), options, seed, trained_D=trained)
     expected = max(averages, key=lambda average: Objective.of("bleu").corpus(sums_of(lists, average))[0])
     assert np.allclose(np.concatenate([found.dense_D, found.sparse_F]), expected, atol=1e-9)
 
@@ -160,7 +163,7 @@ def test_other_measures_gain_in_words_of_their_sentence_as_bleu_does(seed: int, 
     columns = np.concatenate([lists.gain_CG, values, np.ones_like(values)], axis=1).astype(np.float32)
     lists = replace(lists, gain_CG=columns)
     mixture = f"bleu:{share},column:{1.0 - share}" if share else "column"
-    options = MiraSettings(epochs=3, C=0.05, length_band=9.0)
+    options = MiraConfig(epochs=3, C=0.05, length_band=9.0)
     averages = naive_mira(lists, options, seed, share)
     objective = Objective.of(mixture, column=True)
     found = mira(lists, start(), options, seed, objective)
@@ -179,7 +182,7 @@ def test_gain_is_bleu_with_the_background(seed: int) -> None:
 
 def test_mira_finds_the_feature_that_counts() -> None:
     lists, best = telling_lists()
-    found = mira(lists, Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c")), MiraSettings(), 1)
+    found = mira(lists, Weights(np.array([1.0, -1.0, 1.0]), np.zeros(0), ("a", "b", "c")), MiraConfig(), 1)
     assert found.dense_D[1] > 3 * abs(found.dense_D[[0, 2]]).max()
     assert bleu_of(lists, found) > 0.95 * best
 
@@ -188,7 +191,7 @@ def test_lengths_off_the_band_are_not_returned() -> None:
     lists = random_lists(5, instances=12)
 
     def found(band: float) -> tuple[float, bytes]:
-        weights = mira(lists, start(), MiraSettings(epochs=8, C=1.0, length_band=band), 1)
+        weights = mira(lists, start(), MiraConfig(epochs=8, C=1.0, length_band=band), 1)
         sums = best_statistics(checked_lists(lists, weights), lists.gain_CG, weights)
         return abs(sums[0] / sums[1] - 1), weights.dense_D.tobytes()
 
@@ -201,6 +204,6 @@ def test_lengths_off_the_band_are_not_returned() -> None:
 def test_what_cannot_be_tuned_is_refused() -> None:
     lists = random_lists(1)
     with pytest.raises(InputError, match="do not fit"):
-        mira(lists, Weights(np.zeros(2), np.zeros(SPARSE), ("a", "b")), MiraSettings(), 1)
+        mira(lists, Weights(np.zeros(2), np.zeros(SPARSE), ("a", "b")), MiraConfig(), 1)
     with pytest.raises(InputError, match="not finite"):
-        mira(lists, Weights(np.array([np.nan, 0, 0]), np.zeros(SPARSE), ("a", "b", "c")), MiraSettings(), 1)
+        mira(lists, Weights(np.array([np.nan, 0, 0]), np.zeros(SPARSE), ("a", "b", "c")), MiraConfig(), 1)

@@ -14,7 +14,8 @@ from xlate.config.schema import TrainConfig
 from xlate.jobs.train.tuning import optimiser
 from xlate.losses.pro import PairwiseLogistic
 from xlate.scoring.weights import Weights
-from xlate.tuners.gradient import GradientSettings, ProSettings, pro, sampled_pairs
+from xlate.tuners.gradient import pro, sampled_pairs
+from xlate.tuners.settings import ProConfig
 
 LISTS, _ = telling_lists(100.0)
 BEGIN = Weights(np.array([1.0, -0.001, 1.0]), np.zeros(0), ("a", "b", "c"))
@@ -24,7 +25,7 @@ OLD_D = BEGIN.dense_D / np.abs(BEGIN.dense_D).sum()
 def test_pairs_are_the_widest_of_those_drawn() -> None:
     random = np.random.default_rng(1)
     gain, offsets = random.random(30), np.array([0, 10, 10, 11, 30])
-    settings = ProSettings(samples=400, kept=5, least=0.3)
+    settings = ProConfig(samples=400, kept=5, least=0.3)
     better, worse = sampled_pairs(gain, offsets, settings, np.random.default_rng(7))
     again = np.random.default_rng(7)
     expected = []
@@ -47,7 +48,7 @@ def test_gradient_of_the_pairwise_loss() -> None:
 
 def test_pro_finds_the_feature_that_counts() -> None:
     first, again, other, half = (
-        pro(LISTS, BEGIN, ProSettings(share=share), seed).dense_D
+        pro(LISTS, BEGIN, ProConfig(share=share), seed).dense_D
         for share, seed in ((1.0, 1), (1.0, 1), (1.0, 2), (0.5, 1))
     )
     effect = first * np.array([1.0, 100.0, 1.0])
@@ -59,14 +60,13 @@ def test_pro_finds_the_feature_that_counts() -> None:
 
 def test_fixed_weights_stay() -> None:
     begin = Weights(np.array([1.0, -0.001, 5.0]), np.zeros(0), ("a", "b", "c"))
-    only = GradientSettings(trained_D=np.array([True, True, False]))
-    found = pro(LISTS, begin, ProSettings(share=0.5, regression=only), 1)
+    found = pro(LISTS, begin, ProConfig(share=0.5), 1, trained_D=np.array([True, True, False]))
     assert found.dense_D[2] == 5.0
     assert found.dense_D[1] > 0
 
 
 def test_without_pairs_nothing_moves() -> None:
-    assert pro(LISTS, BEGIN, ProSettings(least=2.0), 1) is BEGIN
+    assert pro(LISTS, BEGIN, ProConfig(least=2.0), 1) is BEGIN
 
 
 def test_a_configuration_names_the_pairs() -> None:

@@ -19,11 +19,11 @@ from xlate.config.experiments import conf_folder, read_yaml, rows_in_store
 from xlate.config.loss_schema import LOSSES
 from xlate.config.model_schema import MODELS
 from xlate.config.source_schema import SOURCES
-from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
 from xlate.search import settings as search_settings
 from xlate.search.settings import DECODERS
 from xlate.settings import keys_in, plain
+from xlate.tuners.settings import TUNERS
 from xlate.work import settings as work_settings
 
 Plain = Mapping[str, Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xlate.config.tune_schema import MiraConfig
-from xlate.config.tune_schema import TuneConfig as TuneConfig
 from xlate.settings import ANY, COUNT, ENDLESS, FOLDS, LISTED, NOT_NEGATIVE, POSITIVE, PROCESSES, SHARE, Range, key
+from xlate.tuners.settings import MiraConfig
+from xlate.tuners.settings import TuneConfig as TuneConfig
 
 
 @dataclass

@@ -16,7 +16,7 @@ logistic regression on the differences of their features gives the new weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
+from xlate.tuners.settings import PenaltyConfig, ProConfig
 from xlate.tuners.tuner import checked_lists, scaled, trained
 
 ZERO = (0.0, 0.0)
@@ -37,30 +38,13 @@ ZERO = (0.0, 0.0)
 MOST_DOUBLINGS = 10
 
 
-@dataclass(frozen=True)
-class GradientSettings:
-    """How the loss is minimised.
-
-    Attributes:
-        epochs: the most evaluations of all lists.
-        l2: half the penalty on the squared weights of standardised features, a list.
-        step_l2: the same on their squared distance from where the descent begins, at the scale that is best there; 0
-            begins at the scale that is given.
-        trained_D: which float weights move; None for all.
-    """
-
-    epochs: int = 60
-    l2: float = 1e-4
-    step_l2: float = 0.0
-    trained_D: Bools | None = None
-
-
 def descend(
     lists: CandidateBatch,
     start: Weights,
     loss: Loss,
-    settings: GradientSettings,
+    settings: PenaltyConfig,
     objective: Objective = BLEU,
+    trained_D: Bools | None = None,
 ) -> Weights:
     """The weights where the loss of all lists is least, found from `start`; nothing is drawn at random.
 
@@ -68,8 +52,11 @@ def descend(
         lists: n-best lists with BLEU statistics as gains.
         start: where to begin.
         loss: any that looks at candidates; it is given statistics, gains or the best candidates as truth.
-        settings: see `GradientSettings`.
+        settings: how far it goes. Half the penalty, per list, is on the squared weights of standardised features, and
+            half the step penalty on their squared distance from where the descent begins, at the scale that is best
+            there; without one it begins at the scale that is given.
         objective: what hypotheses gain.
+        trained_D: which float weights move; None for all.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit, a loss over lattices.
@@ -78,13 +65,13 @@ def descend(
     statistics_CK = lists.gain_CG.astype(np.float64)
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     scorer = CompiledScorer(arrays, lists.dense_CD / spread_D, start.dense_D * spread_D, start.sparse_F)
-    trained_D = trained(settings.trained_D, start)
+    trained_D = trained(trained_D, start)
     gains = gains_for(loss, statistics_CK, lists.candidate_offsets_I1, objective.sentences)
     gain, offsets = torch.as_tensor(gains), torch.as_tensor(lists.candidate_offsets_I1)
     penalised = _Penalised(
         scorer, lambda scores: loss(scores, gain, offsets), torch.as_tensor(trained_D), settings, len(lists)
     )
-    scale = penalised.best_scale() if settings.step_l2 else 1.0
+    scale = penalised.best_scale() if settings.step_penalty else 1.0
     penalised.minimise(scale)
     dense_D, sparse_F = (p.detach().numpy() / scale for p in (scorer.dense, scorer.sparse))
     return replace(start, dense_D=dense_D / spread_D, sparse_F=sparse_F)
@@ -97,7 +84,7 @@ class _Penalised:
     scorer: CompiledScorer
     loss: Callable[[Tensor], Tensor]
     trained_D: Tensor
-    settings: GradientSettings
+    settings: PenaltyConfig
     instances: int
 
     def best_scale(self) -> float:
@@ -134,34 +121,20 @@ class _Penalised:
         return (torch.where(self.trained_D, dense_D, 0.0) ** 2).sum() + (sparse_F**2).sum()
 
     def _penalty(self, size: Tensor, step: Tensor | float = 0.0) -> Tensor:
-        return 0.5 * self.instances * (self.settings.l2 * size + self.settings.step_l2 * step)
-
-
-@dataclass(frozen=True)
-class ProSettings:
-    """How pairs are sampled, and how the regression is done.
-
-    Attributes:
-        samples: pairs drawn from each list.
-        kept: how many of them stay at most.
-        least: the least difference of BLEU+1, from 0 to 1.
-        share: of the new weights in what is returned, the rest being the old ones.
-        scaled: both have sizes that sum to 1; not so where weights that do not move have a size to keep.
-        regression: penalty and length of the regression, and which float weights move.
-    """
-
-    samples: int = 5000
-    kept: int = 50
-    least: float = 0.05
-    share: float = 1.0
-    scaled: bool = True
-    regression: GradientSettings = field(default_factory=GradientSettings)
+        return 0.5 * self.instances * (self.settings.penalty * size + self.settings.step_penalty * step)
 
 
 def pro(
-    lists: CandidateBatch, start: Weights, settings: ProSettings, seed: int, objective: Objective = BLEU
+    lists: CandidateBatch,
+    start: Weights,
+    settings: ProConfig,
+    seed: int,
+    objective: Objective = BLEU,
+    trained_D: Bools | None = None,
 ) -> Weights:
     """New weights from pairs drawn with a seed; those of `start` when no pair differs enough.
+
+    Where all weights are tuned, old and new ones are mixed with sizes that sum to 1; the others have a size to keep.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
@@ -172,9 +145,9 @@ def pro(
     if not len(better_P):
         return start
     loss = PairwiseLogistic(torch.as_tensor(better_P), torch.as_tensor(worse_P))
-    trained_D = trained(settings.regression.trained_D, start)
-    new, old, share = descend(lists, start, loss, settings.regression, objective), start, settings.share
-    if settings.scaled:
+    trained_D = trained(trained_D, start)
+    new, old, share = descend(lists, start, loss, settings, objective, trained_D), start, settings.share
+    if not settings.weights:
         new, old = scaled(new, trained_D), scaled(old, trained_D)
     dense_D = share * new.dense_D + (1 - share) * old.dense_D
     return replace(
@@ -185,7 +158,7 @@ def pro(
 
 
 def sampled_pairs(
-    gain_C: AnyFloats, offsets_I1: Ints, settings: ProSettings, random: np.random.Generator
+    gain_C: AnyFloats, offsets_I1: Ints, settings: ProConfig, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """The better and the worse hypothesis of each of P pairs; of equally different ones those drawn first stay."""
     better: list[Ints] = []

@@ -8,7 +8,7 @@ intervals, so that a lucky narrow peak does not win (Cer, Jurafsky & Manning 200
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,75 +17,59 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
+from xlate.tuners.settings import MertConfig
 from xlate.tuners.tuner import checked_lists, trained
 
 Scores = Callable[[Floats], Floats]
 
 
-@dataclass(frozen=True)
-class MertSettings:
-    """How MERT searches.
-
-    Attributes:
-        restarts: random starting points beside the given one.
-        directions: random directions that are tried when the coordinates gain no more.
-        rounds: the most rounds of coordinates from one point.
-        tolerance: a round that gains less ends the search from a point.
-        window: intervals to either side that a place is averaged with; 0 takes the highest peak.
-        length_band: places where translations are off the reference length by more than this share are taken only when
-            all are.
-        trained_D: which float weights move; None for all.
-        scaled: those that move are returned with sizes that sum to 1; not so where the others have a size to keep.
-    """
-
-    restarts: int = 20
-    directions: int = 2
-    rounds: int = 20
-    tolerance: float = 0.02
-    window: int = 3
-    length_band: float = 0.1
-    trained_D: Bools | None = None
-    scaled: bool = True
-
-
 def mert(
-    lists: CandidateBatch, start: Weights, settings: MertSettings, seed: int, scores: Scores = corpus_bleu
+    lists: CandidateBatch,
+    start: Weights,
+    settings: MertConfig,
+    seed: int,
+    scores: Scores = corpus_bleu,
+    trained_D: Bools | None = None,
 ) -> Weights:
     """The best weights found.
 
     Args:
         lists: n-best lists whose gains are statistics that add up over sentences.
         start: the first point; sparse weights stay, and their part of the scores is fixed.
-        settings: see `MertSettings`.
+        settings: how it searches. Places where translations are off the reference length by more than the length band
+            are taken only when all are. Where all weights are tuned, they are returned with sizes that sum to 1.
         seed: of points and directions.
         scores: turns B rows of summed statistics into B scores, higher being better; the first two columns are taken
             for hypothesis and reference length. Corpus BLEU by default.
+        trained_D: which float weights move; None for all.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
-    search = _Search(lists, start, settings, scores)
+    search = _Search(lists, start, settings, scores, trained(trained_D, start))
     random = np.random.default_rng(seed)
     best_score, best_D = search.climb(np.array(start.dense_D, dtype=np.float64), random)
     for _ in range(settings.restarts):
         score, dense_D = search.climb(search.random_point(start.dense_D, random), random)
         if score > best_score:
             best_score, best_D = score, dense_D
-    size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0 if settings.scaled else 1.0
+    size = float(np.abs(best_D[search.trained_D]).sum()) or 1.0 if not settings.weights else 1.0
     return replace(start, dense_D=np.where(search.trained_D, best_D / size, best_D))
 
 
 class _Search:
     """The lists as the kernels read them, with each list in the order of every float."""
 
-    def __init__(self, lists: CandidateBatch, start: Weights, settings: MertSettings, scores: Scores) -> None:
+    def __init__(
+        self, lists: CandidateBatch, start: Weights, settings: MertConfig, scores: Scores, trained_D: Bools
+    ) -> None:
         arrays = checked_lists(lists, start)
         self.settings, self.scores = settings, scores
         self.offsets_I1 = arrays.candidate_offsets_I1
         # Counts are whole numbers, and half as wide they are found in the cache.
         self.statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float32)
         self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, dtype=np.float64)
-        self.trained_D = trained(settings.trained_D, start)
+        self.trained_D = trained_D
         self.order_DC = [
             slope_orders(column_C, self.offsets_I1) if trained else None
             for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)
@@ -97,7 +81,7 @@ class _Search:
         dense_D = dense_D.copy()
         score_C: Floats = dense_D @ self.columns_DC + self.sparse_C
         best = -np.inf
-        for _ in range(self.settings.rounds):
+        for _ in range(self.settings.coordinate_rounds):
             before = best
             for d in random.permutation(np.flatnonzero(self.trained_D)):
                 order_C = self.order_DC[d]
@@ -106,10 +90,10 @@ class _Search:
                 if step:
                     dense_D[d] += step
                     score_C += step * self.columns_DC[d]
-            if best - before >= self.settings.tolerance:
+            if best - before >= self.settings.least_gain:
                 continue
             best = self._random_lines(dense_D, score_C, best, random)
-            if best - before < self.settings.tolerance:
+            if best - before < self.settings.least_gain:
                 break
         return best, dense_D
 

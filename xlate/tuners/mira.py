@@ -8,7 +8,7 @@ average of all weights so far is measured; the best one is returned.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,50 +25,35 @@ from xlate.kernels.learning.mira import (
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
+from xlate.tuners.settings import MiraConfig
 from xlate.tuners.tuner import best_statistics, checked_lists, trained
 
 
-@dataclass(frozen=True)
-class MiraSettings:
-    """How MIRA runs.
-
-    Attributes:
-        epochs: passes over the lists.
-        C: the longest step.
-        decay: of the background corpus, a list.
-        sparse_rate: how much faster sparse weights move than float weights.
-        length_band: an epoch whose translations are off the reference length by more than this share is returned only
-            when all are.
-        trained_D: which float weights move; None for all.
-    """
-
-    epochs: int = 60
-    C: float = 0.01
-    decay: float = 0.999
-    sparse_rate: float = 1.0
-    length_band: float = 0.1
-    trained_D: Bools | None = None
-
-
 def mira(
-    lists: CandidateBatch, start: Weights, settings: MiraSettings, seed: int, objective: Objective = BLEU
+    lists: CandidateBatch,
+    start: Weights,
+    settings: MiraConfig,
+    seed: int,
+    objective: Objective = BLEU,
+    trained_D: Bools | None = None,
 ) -> Weights:
     """Weights found from `start`; lists are gone through in an order drawn anew each epoch.
 
     Args:
         lists: I n-best lists with BLEU statistics as gains.
         start: where to begin.
-        settings: see `MiraSettings`.
+        settings: how it runs; an epoch whose translations are off the reference length by more than the length band is
+            returned only when all are.
         seed: of the orders.
         objective: what hypotheses gain; measures beside BLEU count by sentence, times the reference length.
+        trained_D: which float weights move; None for all.
 
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
     arrays, gains = checked_lists(lists, start), _gains(lists, objective)
     random = np.random.default_rng(seed)
-    trained_D = trained(settings.trained_D, start)
-    steps = MiraSteps(trained_D, settings.C, settings.decay, settings.sparse_rate)
+    steps = MiraSteps(trained(trained_D, start), settings.C, settings.decay, settings.sparse_rate)
     state, room = _begin(start, gains.statistics_CK.shape[1]), mira_room(arrays, len(start.sparse_F))
     best: tuple[bool, float, Weights] | None = None
     average = start

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.config.tune_schema import (
+from xlate.errors import InputError
+from xlate.jobs.train import tuning
+from xlate.jobs.train.recipe import settings_of
+from xlate.jobs.train.tuning import chosen_weights, optimiser
+from xlate.scoring.weights import Weights
+from xlate.settings import Range, limit_of
+from xlate.train.tuning import TuningSettings
+from xlate.tuners.settings import (
     TUNERS,
     ExpectedBleuConfig,
     MertConfig,
@@ -18,13 +25,6 @@ from xlate.config.tune_schema import (
     RampConfig,
     TuneConfig,
 )
-from xlate.errors import InputError
-from xlate.jobs.train import tuning
-from xlate.jobs.train.recipe import settings_of
-from xlate.jobs.train.tuning import chosen_weights, optimiser
-from xlate.scoring.weights import Weights
-from xlate.settings import Range, limit_of
-from xlate.train.tuning import TuningSettings
 
 TRAINED_D = np.ones(2, dtype=np.bool_)
 # Read where lists are decoded, not by the tuner or its rounds.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.jobs.train.tuning import tuning_text
+from xlate.tuners.settings import TuneConfig
 
 
 def tuned_on(folder: Path, source: str, *references: str) -> TuneConfig:

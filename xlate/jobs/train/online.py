@@ -24,7 +24,6 @@ from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE, OnlineSourceConfig
-from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
 from xlate.features.structure import StructureFeatures
 from xlate.jobs.run_text import text_of_base
@@ -49,6 +48,7 @@ from xlate.settings import plain
 from xlate.train.online import Online, OnlineSettings, online_identity
 from xlate.train.online_learner import OnlineLearner, StepSettings
 from xlate.train.run import Run
+from xlate.tuners.settings import TuneConfig
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpdate, TillmannZhang
 from xlate.work.directory import WorkDirectory
 

@@ -17,7 +17,6 @@ import numpy as np
 from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
-from xlate.config.tune_schema import TUNERS, PenaltyConfig
 from xlate.errors import InputError
 from xlate.features.index import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
@@ -36,6 +35,7 @@ from xlate.train.checkpoint import lists_identity
 from xlate.train.list_learner import ListLearner
 from xlate.train.reporter import Reporter
 from xlate.train.run import Run
+from xlate.tuners.settings import TUNERS, PenaltyConfig
 from xlate.work.stages import file_hash
 
 KIND = "rerank"

@@ -20,7 +20,6 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.tune_schema import TUNERS
 from xlate.errors import InputError
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of_base
 from xlate.jobs.train.recipe import (
@@ -48,9 +47,10 @@ from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
 from xlate.train.run import Run
 from xlate.train.tuning import Optimise, RoundFigures, Tuning, TuningSettings
-from xlate.tuners.gradient import GradientSettings, ProSettings, descend, pro
-from xlate.tuners.mert import MertSettings, mert
-from xlate.tuners.mira import MiraSettings, mira
+from xlate.tuners.gradient import descend, pro
+from xlate.tuners.mert import mert
+from xlate.tuners.mira import mira
+from xlate.tuners.settings import TUNERS
 from xlate.tuners.tuner import scaled
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
@@ -357,28 +357,21 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLE
 
 
 def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
-    is_scaled = not settings.weights
     if settings.name == "mira":
-        margins = settings_of(MiraSettings, settings, trained_D=trained_D)
-        return lambda lists, weights, seed: mira(lists, weights, margins, seed, objective)
+        return lambda lists, weights, seed: mira(lists, weights, settings, seed, objective, trained_D)
     if settings.name == "mert":
-        rounds, gain = settings.coordinate_rounds, settings.least_gain
-        lines = settings_of(
-            MertSettings, settings, rounds=rounds, tolerance=gain, trained_D=trained_D, scaled=is_scaled
-        )
         # The compiled BLEU leaves out smoothing, which other objectives have.
         scores = corpus_bleu if objective.is_bleu else objective.corpus
-        return lambda lists, weights, seed: mert(lists, weights, lines, seed, scores)
-    descent = GradientSettings(settings.epochs, settings.penalty, settings.step_penalty, trained_D)
+        return lambda lists, weights, seed: mert(lists, weights, settings, seed, scores, trained_D)
     if settings.name == "pro":
-        pairs = settings_of(ProSettings, settings, scaled=is_scaled, regression=descent)
-        return lambda lists, weights, seed: pro(lists, weights, pairs, seed, objective)
+        return lambda lists, weights, seed: pro(lists, weights, settings, seed, objective, trained_D)
     if settings.name == "expected_bleu" and objective.is_bleu:
         # Of the whole text; of another objective, the sum over sentences.
-        return lambda lists, weights, _: descend(lists, weights, ExpectedCorpusBleu(settings.gamma), descent)
+        corpus = ExpectedCorpusBleu(settings.gamma)
+        return lambda lists, weights, _: descend(lists, weights, corpus, settings, trained_D=trained_D)
     given = {key: getattr(settings, key) for key in LOSS_KEYS if hasattr(settings, key)}
     loss = loss_of(settings.name.removeprefix(OF_LISTS), **given)
-    return lambda lists, weights, _: descend(lists, weights, loss, descent, objective)
+    return lambda lists, weights, _: descend(lists, weights, loss, settings, objective, trained_D)
 
 
 def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bools:
