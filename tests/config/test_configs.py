@@ -37,17 +37,24 @@ GIVEN = {
     "aer": ["links=a", "gold=b"],
     "tag": ["language=de"],
 }
-# What a choice needs beside itself.
+# What a choice, or any of a group, needs beside itself.
 NEEDED = {
     "data=files": ["data.name=n", "data.pair=a-b", "data.train_source=[a]", "data.train_target=[b]"],
     "align=given": ["align.links=l"],
     "loss/tune": ["loss=xbleu"],
     "sparse": ["model=phrase"],
+    "structure": ["model=hierarchical"],
     "context": ["model=phrase", "model.context.run=r"],
     "context=none": [],
     "model=lcs": ["model.context.run=r"],
     "loss=one_of_many": ["model=context"],
     "loss=one_vs_rest": ["model=context"],
+    "decoder=distortion": ["model=distortion"],
+    "decoder=phrase": ["model=phrase"],
+    "decoder=none": ["model=rerank"],
+    "decoder=hierarchical": ["model=hierarchical"],
+    "decoder=cky": ["model=hierarchical"],
+    "decoder=lcs": ["model=lcs", "model.context.run=r"],
 }
 PREPARED = ("data", "align", "lm", "phrases")
 PACKAGE = Path(xlate.__file__).parent
@@ -68,22 +75,17 @@ def choices() -> list[tuple[str, str]]:
         if below and group not in ("hydra", "experiment"):
             found.append((group, "/".join(below)))
     # Of each table the first row, and the last, which has most of the others in it.
-    return found + [("experiment", row) for rows in map(list, rows_of_tables().values()) for row in {rows[0], rows[-1]}]
+    return found + [
+        ("experiment", row)
+        for rows in map(list, rows_of_tables().values())
+        for row in dict.fromkeys((rows[0], rows[-1]))
+    ]
 
 
 @pytest.mark.parametrize(("group", "name"), choices(), ids=lambda part: part)
 def test_every_choice_composes_under_its_schema(group: str, name: str) -> None:
     command = "prepare" if group in PREPARED else "train"
-    beside = ["model=distortion"] if (group, name) == ("decoder", "distortion") else []
-    beside += ["model=phrase"] if (group, name) == ("decoder", "phrase") else []
-    beside += ["model=rerank"] if (group, name) == ("decoder", "none") else []
-    beside += (
-        ["model=hierarchical"]
-        if (group, name) in (("decoder", "hierarchical"), ("decoder", "cky")) or group == "structure"
-        else []
-    )
-    beside += ["model=lcs", "model.context.run=r"] if (group, name) == ("decoder", "lcs") else []
-    given_keys = [*beside, *NEEDED.get(f"{group}={name}", NEEDED.get(group, []))]
+    given_keys = NEEDED.get(f"{group}={name}", NEEDED.get(group, []))
     made = load(COMMANDS[command], command, [*given_keys, f"{group}={name}"])
     if group in ("model", "loss", "decoder", *PREPARED):
         assert type(getattr(made, group)) in SCHEMAS.get(group, (type(getattr(made, group)),))
