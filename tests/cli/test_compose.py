@@ -11,7 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
 from xlate.cli.compose import Job, run_with_hydra
-from xlate.cli.streams import Talk
+from xlate.cli.streams import begin_talk
 from xlate.cli.sweeps import TABLE, best_first, summary_of, write_table
 from xlate.cli.train import run
 from xlate.config.schema import TrainConfig, TranslateConfig
@@ -20,7 +20,7 @@ from xlate.report.runs import Run
 
 
 def test_a_job_can_be_taken_elsewhere() -> None:
-    job = Job(run, TrainConfig, Talk(quiet=True))
+    job = Job(run, TrainConfig, frozenset(["--quiet"]))
     assert pickle.loads(pickle.dumps(job)) == job
 
 
@@ -29,7 +29,7 @@ def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFi
     root, ours = logging.getLogger(), logging.getLogger("xlate")
     before = root.level, ours.level, list(root.handlers)
     try:
-        Talk.of(frozenset(flags)).begin("seed=1")
+        begin_talk(flags, "seed=1")
         log = logging.getLogger("xlate.somewhere")
         for each in ("DEBUG", "INFO", "WARNING"):
             log.log(getattr(logging, each), "said as %s", each)
@@ -39,7 +39,7 @@ def test_how_much_is_said(flags: list[str], level: str, capsys: pytest.CaptureFi
         root.setLevel(before[0])
         ours.setLevel(before[1])
         root.handlers[:] = before[2]
-        Talk().begin()
+        begin_talk([])
         root.handlers[:] = before[2]
     assert said[0].endswith(f"said as {level}")
     assert said[-1].endswith("said as WARNING")
@@ -68,7 +68,7 @@ def test_the_summary_of_a_sweep_has_the_best_first(tmp_path: Path) -> None:
 def asked(*overrides: str) -> TranslateConfig:
     """What a command is called with."""
     called: list[TranslateConfig] = []
-    assert run_with_hydra("translate", called.append, Words(frozenset(), (), overrides), Talk()) == 0
+    assert run_with_hydra("translate", called.append, Words(frozenset(), (), overrides)) == 0
     (config,) = called
     return config
 
@@ -95,4 +95,4 @@ def test_what_a_command_raises_stays_as_it_is() -> None:
 
     for more in ((), ("hydra.verbose=false",)):
         with pytest.raises(OmegaConfBaseException, match="of a"):
-            run_with_hydra("translate", fail, Words(frozenset(), (), ("run=a", *more)), Talk())
+            run_with_hydra("translate", fail, Words(frozenset(), (), ("run=a", *more)))

@@ -297,7 +297,6 @@ from hydra.types import RunMode
 from joblib import Parallel, delayed
 from omegaconf import OmegaConf
 from xlate.cli.compose import Job
-from xlate.cli.streams import Talk
 
 @dataclass
 class Settings:
@@ -310,7 +309,7 @@ def lasts(config):
 def job():
     launcher = {"mode": RunMode.MULTIRUN, "launcher": {"_target_": "joblib"}, "job": {"override_dirname": "seed=1"}}
     HydraConfig.instance().cfg = OmegaConf.create({"hydra": launcher})
-    Job(lasts, Settings, Talk()).run(OmegaConf.create({"seed": 1}))
+    Job(lasts, Settings, frozenset()).run(OmegaConf.create({"seed": 1}))
 
 Parallel(n_jobs=2)(delayed(job)() for _ in range(2))
 """

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
-from xlate.cli.streams import Talk
+from xlate.cli.streams import begin_talk
 from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweeps
 from xlate.config.choices import registered
 from xlate.config.experiments import conf_folder, folder_name
@@ -41,13 +41,13 @@ class Job:
     Attributes:
         body: the command.
         schema: of its configuration.
-        talk: how it talks.
+        flags: of the command line, which say how it talks.
         spare: keys that it leaves out if its choices have no such key.
     """
 
     body: Callable[[Any], None]
     schema: type[Any]
-    talk: Talk
+    flags: frozenset[str]
     spare: frozenset[str] = frozenset()
 
     def run(self, config: DictConfig) -> None:
@@ -55,7 +55,7 @@ class Job:
         running = HydraConfig.get()
         if running.mode is RunMode.MULTIRUN:
             beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
-            self.talk.begin(running.job.override_dirname if beside else None)
+            begin_talk(self.flags, running.job.override_dirname if beside else None)
             if beside:
                 _end_with_launcher()
         spare = SpareKeys(self.spare)
@@ -75,7 +75,7 @@ def _end_with_launcher() -> None:
         end_with(launcher.pid)
 
 
-def run_with_hydra(command: str, body: Callable[[Any], None], words: Words, talk: Talk) -> int:
+def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> int:
     """Composes conf/COMMAND.yaml with the overrides, checks it, and calls `body` with it, once for each job of a sweep.
 
     Raises:
@@ -99,7 +99,7 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words, talk
             body(config)
         return 0
     with _our_words(command, words):
-        failures = _run_jobs(command, Job(body, COMMANDS[command], talk, words.spare), words)
+        failures = _run_jobs(command, Job(body, COMMANDS[command], words.flags, words.spare), words)
     if failures:
         raise failures[0]
     return 0

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xlate import __version__
 from xlate.cli.arguments import OURS, action_of, read_words
 from xlate.cli.commands import COMMANDS
-from xlate.cli.streams import Talk, drop_errors, drop_output, in_words, open_streams, output_fails
+from xlate.cli.streams import begin_talk, drop_errors, drop_output, in_words, open_streams, output_fails
 from xlate.errors import InputError, Interrupted
 from xlate.train.signals import termination_raised
 
@@ -141,9 +141,8 @@ def _run_known(command: str, arguments: list[str]) -> int:
         from xlate.cli.train import expand
 
         words = expand(words)
-    talk = Talk.of(words.flags)
-    talk.begin()
-    return run_with_hydra(command, COMMANDS[command].run, words.bracketed(kind), talk)
+    begin_talk(words.flags)
+    return run_with_hydra(command, COMMANDS[command].run, words.bracketed(kind))
 
 
 def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:

@@ -11,8 +11,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -184,35 +183,26 @@ PLAIN = "%(message)s"
 DETAILED = "%(asctime)s %(name)s: %(message)s"
 
 
-@dataclass(frozen=True)
-class Talk:
-    """Quiet (`-q`): warnings and errors alone, no progress. Detailed (`-v`): times, and who says it."""
+def begin_talk(flags: Collection[str], job: str | None = None) -> None:
+    """Makes this process talk as the flags of a command line ask.
 
-    quiet: bool = False
-    detailed: bool = False
+    `--quiet`: warnings and errors alone, no progress. `--verbose`: times, and who says it.
 
-    @classmethod
-    def of(cls, flags: frozenset[str]) -> Talk:
-        """What the flags of a command line ask for."""
-        return cls("--quiet" in flags, "--verbose" in flags)
-
-    def begin(self, job: str | None = None) -> None:
-        """Makes this process talk so.
-
-        Args:
-            job: the job's name where several talk at a time: it stands before each line, and no bars are drawn.
-        """
-        form = DETAILED if self.detailed else PLAIN
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter(form if job is None else f"[{job.replace('%', '%%')}] {form}"))
-        root = logging.getLogger()
-        for old in [one for one in root.handlers if type(one) is logging.StreamHandler]:
-            root.removeHandler(old)
-        root.addHandler(handler)
-        root.setLevel(logging.WARNING if self.quiet else logging.INFO)
-        # Only what is ours; libraries have much to say of themselves.
-        logging.getLogger("xlate").setLevel(
-            logging.WARNING if self.quiet else logging.DEBUG if self.detailed else logging.INFO
-        )
-        logging.getLogger("matplotlib").setLevel(logging.WARNING)
-        set_style(Style.SILENT if self.quiet else Style.LINES if job is not None else Style.FITTING)
+    Args:
+        flags: by their long names.
+        job: the job's name where several talk at a time: it stands before each line, and no bars are drawn.
+    """
+    quiet, detailed = "--quiet" in flags, "--verbose" in flags
+    form = DETAILED if detailed else PLAIN
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(form if job is None else f"[{job.replace('%', '%%')}] {form}"))
+    root = logging.getLogger()
+    for old in [one for one in root.handlers if type(one) is logging.StreamHandler]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    level = logging.WARNING if quiet else logging.INFO
+    root.setLevel(level)
+    # Only what is ours; libraries have much to say of themselves.
+    logging.getLogger("xlate").setLevel(logging.DEBUG if detailed and not quiet else level)
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)
+    set_style(Style.SILENT if quiet else Style.LINES if job is not None else Style.FITTING)
