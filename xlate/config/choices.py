@@ -116,6 +116,13 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "phrases": (work_settings.PhrasesConfig,),
 }
 
+# The losses of models that have their own, without lists and with them.
+LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
+    ("context", False): loss_schema.ContextLossConfig,
+    ("context", True): loss_schema.ContextListLossConfig,
+    ("rerank", True): loss_schema.RankingLossConfig,
+}
+
 # The groups that each command chooses from, and what it chooses where nothing else is asked for. A model may choose its
 # decoder and loss; what comes later chooses for what came before.
 DEFAULTS: dict[str, list[Any]] = {
@@ -169,12 +176,6 @@ def registered(command: str) -> Iterator[None]:
         repo.update(before)
 
 
-def settings_of(node: Any) -> Any:
-    """The settings of a choice, or None if it has none."""
-    node = node.settings if isinstance(node, Choice) else node
-    return node() if isinstance(node, type) else node
-
-
 def _tell(command: str) -> None:
     from hydra.core.config_store import ConfigStore
 
@@ -185,9 +186,9 @@ def _tell(command: str) -> None:
     mine = {name.partition("/")[0] for one in defaults for name in ([one] if isinstance(one, str) else one)}
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
-            settings = settings_of(node)
-            place = PLACES.get(group) if settings is not None else "_global_"
-            store.store(group=group, name=name, node=plain(settings) if settings is not None else {}, package=place)
+            made = node.settings if isinstance(node, Choice) else node() if isinstance(node, type) else node
+            place = PLACES.get(group) if made is not None else "_global_"
+            store.store(group=group, name=name, node=plain(made) if made is not None else {}, package=place)
     if "decoder" in mine:
         any_decoder = {field.name: None for kind in DECODERS.values() for field in keys_in(kind)}
         store.store(group="decoder/keys", name="any", node=any_decoder)
@@ -228,21 +229,15 @@ def _of_training(held: Plain) -> dict[str, type[Any]]:
         found["source"] = _named(SOURCES, source["name"], "source.name")
     if "name" not in loss:
         return found
-    tune = loss.get("tune")
-    if model.get("kind") == "context":
-        listed = loss.get("lists") is not None
-        found["loss"] = loss_schema.ContextListLossConfig if listed else loss_schema.ContextLossConfig
-        return found
-    if model.get("kind") == "rerank" and loss.get("lists") is not None:
-        found["loss"] = loss_schema.RankingLossConfig
-    elif loss.get("lists") is not None:
-        found["loss"] = loss_schema.ListLossConfig
-    elif tune is not None:
-        found["loss"] = loss_schema.TunedLossConfig
-    else:
-        found["loss"] = LOSSES.get(str(loss["name"]), loss_schema.LocalLossConfig)
-    if isinstance(tune, Mapping) and found["loss"] is not loss_schema.RankingLossConfig:
-        alone = found["loss"] is loss_schema.TunedLossConfig
+    tune, listed = loss.get("tune"), loss.get("lists") is not None
+    kind = LOSSES_OF_MODELS.get((model.get("kind"), listed))
+    if kind is None and listed:
+        kind = loss_schema.ListLossConfig
+    elif kind is None and tune is not None:
+        kind = loss_schema.TunedLossConfig
+    found["loss"] = kind = kind or LOSSES.get(str(loss["name"]), loss_schema.LocalLossConfig)
+    if isinstance(tune, Mapping) and kind in (loss_schema.ListLossConfig, loss_schema.TunedLossConfig):
+        alone = kind is loss_schema.TunedLossConfig
         found["loss.tune"] = _named(TUNERS, loss["name"] if alone else tune.get("name"), "loss.name")
     return found
 

@@ -74,7 +74,9 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
         key = re.search(r"full_key: (\S+)", text)
     if key:
         if key.group(1).startswith(LAUNCHER) and not any(given.startswith("hydra/launcher=") for given in overrides):
-            return _no_launcher(key.group(1))
+            expected = "hydra/launcher=box or hydra/launcher=slurm beside it"
+            remedy = "add hydra/launcher=box to run the jobs of a sweep side by side on this machine"
+            return InputError("no launcher is chosen that uses this key", key.group(1), expected, remedy)
         if (not_made := _choice_not_made(key.group(1), command, overrides)) is not None:
             return not_made
         others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
@@ -106,16 +108,6 @@ def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputE
         seen=key,
         expected=f"{' or '.join(f'{choice}={name}' for name in choices_of(choice) if name != 'none')} beside it",
         remedy=f"add one of these to the command, or leave {key} out",
-    )
-
-
-def _no_launcher(key: str) -> InputError:
-    """The error for a key of a launcher where the jobs of a sweep run one after the other."""
-    return InputError(
-        "no launcher is chosen that uses this key",
-        seen=key,
-        expected="hydra/launcher=box or hydra/launcher=slurm beside it",
-        remedy="add hydra/launcher=box to run the jobs of a sweep side by side on this machine",
     )
 
 
