@@ -59,19 +59,6 @@ def test_the_first_of_many_items_says_nothing_of_the_time_left(clock: Clock, cap
     assert caplog.messages == ["sentence 0/100", "sentence 1/100", "sentence 2/100, about 3.3 h left"]
 
 
-def test_rounds_behind_the_first_are_counted(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    for number in track(range(4), "round", from_zero=True):
-        clock.now += 61 if number else 300
-        tell(score=40.5)
-    # What is before the first round takes its own time. While the last of four items is done, that of one is left.
-    assert caplog.messages == [
-        "round 0/3 score 40.5",
-        "round 1/3 score 40.5",
-        "round 2/3 score 40.5, about 4 min left",
-        "round 3/3 score 40.5, about 2 min left",
-    ]
-
-
 def test_short_work_that_follows_at_once_says_a_line_a_minute(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("classes", "aligning", "phrases"):
         for _ in track(range(3), name):
@@ -131,6 +118,7 @@ def test_bars_on_a_terminal_stand_one_below_the_other(
             if progress._DISPLAY.bars is not None:
                 progress._DISPLAY.bars.refresh()
     assert caplog.messages == []
+    # Rounds behind the first are counted: of three the last is the second.
     assert all(word in screen.getvalue() for word in ("outer", "2/2", "inner", "1/2", "loss 0.125"))
     assert "/3" not in screen.getvalue()
 

@@ -117,15 +117,6 @@ def test_what_was_not_prepared_is_not_there(tmp_path: Path) -> None:
         work.factor("target", "tag", "dev")
 
 
-@pytest.mark.parametrize("name", ["factors/source.pos/train/ids_T.npy", "documents/dev/names"])
-def test_damage_is_named(tmp_path: Path, name: str) -> None:
-    stage = built(corpus(tmp_path), tmp_path / "corpus")
-    (stage / name).write_bytes((stage / name).read_bytes()[:-1] + b"!")
-    work = WorkDirectory(tmp_path)
-    with pytest.raises(InputError, match="damaged"):
-        work.factor("source", "pos"), work.documents("dev")
-
-
 def test_each_setting_makes_another_corpus_and_none_the_one_before(tmp_path: Path) -> None:
     plain = corpus(tmp_path, source_factors=[], factor_files={}, documents={})
     before = corpus_identity(resolve_files(plain, tmp_path))

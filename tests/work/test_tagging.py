@@ -65,14 +65,6 @@ def test_words_are_tagged_as_they_were_written_and_stay_what_they_were(tmp_path:
     assert WorkDirectory(plain).source_factors(SOURCE[0]) == {}
 
 
-def test_the_end_of_the_training_text_is_tagged_too(tmp_path: Path) -> None:
-    built(corpus(tmp_path, dev_source=None, dev_references=[], dev_pairs=1), tmp_path / "corpus")
-    work = WorkDirectory(tmp_path)
-    assert values(work.factor("source", "pos", "dev"), work.factor_vocabulary("source", "pos")) == [
-        ["DET", "N", "STOP"]
-    ]
-
-
 def test_tokens_between_blanks_are_tagged_and_a_bar_is_a_bar(tmp_path: Path) -> None:
     built(corpus(tmp_path, tokenize=False), tmp_path / "corpus")
     work = WorkDirectory(tmp_path)
@@ -97,7 +89,6 @@ def test_another_tagger_makes_another_corpus_and_none_the_one_before(tmp_path: P
     ("settings", "message"),
     [
         ({"tagger": None}, r"needs their file, and no other does(?s:.)*data.tagger=None"),
-        ({"tagger": "hanta"}, "needs their file, and no other does"),
         ({"tagger_classes": None}, "needs their file, and no other does"),
         ({"source_factors": ["lemma"], "tokenize": False}, r"factors of its own is not tagged(?s:.)*lemma"),
         ({"tagger_classes": "absent"}, "absent: cannot be read"),
