@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,12 @@ from rules_run import named_runs
 
 from tests.models.grammar.forced import count_derivations
 from tests.models.hierarchical.bottom_up import bottom_up_grammar
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import gathered, row_numbers
 from xlate.config.stored import config_of_run
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
 from xlate.models.kind import Asked
 from xlate.models.registry import open_system
-from xlate.phrases.table import GAP
+from xlate.phrases.table import GAP, RuleTable, select_phrases
 from xlate.text.encoded import EncodedText
 
 MOST = 25
@@ -45,8 +46,26 @@ def occurring(model: HierarchicalModel, source: list[str], target: list[str]) ->
     sides_P = rows_within(model.table.source_sides, source_words)
     phrases_Q = rows_within(model.table.target_phrases, model.target_vocabulary.ids(target))
     kept_B = sides_P[model.table.source_B] & phrases_Q[model.table.target_B]
-    parts = model.source_vocabulary, model.target_vocabulary, model.lm
-    return HierarchicalModel(model.table.select(kept_B), *parts)
+    return replace(model, table=selected(model.table, np.flatnonzero(kept_B)), structure=None)
+
+
+def selected(table: RuleTable, rows_N: NDArray[np.int64]) -> RuleTable:
+    """Some rules of a table, in its order, with the source sides and phrases that they have."""
+    sides, source_N = np.unique(table.source_B[rows_N], return_inverse=True)
+    phrases, target_N = np.unique(table.target_B[rows_N], return_inverse=True)
+    links, link_offsets_N1 = gathered(table.link_offsets_B1, rows_N)
+    own = ("swapped_B", "count_B", "scores_B4", "insertion_B", "deletion_B")
+    return replace(
+        table,
+        source_sides=select_phrases(table.source_sides, sides),
+        target_phrases=select_phrases(table.target_phrases, phrases),
+        source_B=source_N.astype(np.int32),
+        target_B=target_N.astype(np.int32),
+        link_offsets_B1=link_offsets_N1,
+        link_source_K=table.link_source_K[links],
+        link_target_K=table.link_target_K[links],
+        **{name: getattr(table, name)[rows_N] for name in own},
+    )
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -10,13 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.test_end_to_end import run, work  # noqa: F401
-from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, translated  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, trained, translated  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.train.online import OnlineTraining
-from xlate.models.block.tuned import TunedBlocks
-from xlate.models.kind import Asked
-from xlate.models.registry import open_system
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import load_weights
@@ -24,13 +20,16 @@ from xlate.train.online_learner import OnlineLearner
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds, WithoutFold
 
-ONLINE = ["source=online", "source.iterations=3", "source.nbest=20", "source.C=0.001"]
+ONLINE = ["source=online", "source.iterations=2", "source.nbest=20", "source.C=0.001"]
 SYSTEM = ["model=phrase", *SEARCH, "decoder.pop_limit=50"]
 
 
-def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
-    assert main(["train", f"work={work}", f"run={folder}", *overrides]) == 0
-    return json.loads((folder / "summary.json").read_text())
+@pytest.fixture(scope="module")
+def jumps_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A run of the model with distortion."""
+    folder = tmp_path_factory.mktemp("jumps") / "run"
+    trained(work, folder, "model=distortion", "model.threshold=1", "loss.binary.epochs=1")
+    return folder
 
 
 def bits(folder: Path) -> bytes:
@@ -40,13 +39,13 @@ def bits(folder: Path) -> bytes:
 def test_the_phrase_system_learns_while_it_decodes(work: Path, tmp_path: Path) -> None:  # noqa: F811
     figures = trained(work, tmp_path / "run", *SYSTEM, *ONLINE, "measure_test=true")
     history = figures["history"]
-    assert len(history) == figures["iterations"] == 3
+    assert len(history) == figures["iterations"] == 2
     assert history[-1]["oracle_bleu"] > history[0]["oracle_bleu"] > history[0]["bleu"]
     assert figures["dev_bleu"] > 20
     assert figures["test_bleu"] > 15
     metrics = (tmp_path / "run" / "metrics.jsonl").read_text()
     for tag in ("BLEU", "oracle_BLEU", "violated", "alpha", "active", "sentences_per_second"):
-        assert metrics.count(f'"online/{tag}"') == 3
+        assert metrics.count(f'"online/{tag}"') == 2
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     assert not list((tmp_path / "run").rglob("latest.safetensors"))
 
@@ -66,54 +65,37 @@ def test_sparse_features_are_learned_from_a_run_of_floats(work: Path, phrase_run
     assert {name: fixed["weights"]["dense"][name] for name in floats} == pytest.approx(floats, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", ["block", "distortion"])
-def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Path, model: str) -> None:  # noqa: F811
-    own, base = ["model=block", "model.threshold=1"], run
-    if model == "distortion":
-        own, base = ["model=distortion"], tmp_path / "base"
-        trained(work, base, *own, "loss.binary.epochs=1")
-    given = [*ONLINE, f"base={base}", "source.start=base", "source.batch=10", "source.processes=2"]
-    figures = trained(work, tmp_path / "run", *own, *given)
-    assert ("active_features" in figures) == (model == "block")
+def test_models_over_blocks_learn_from_a_run(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
+    given = [*ONLINE, f"base={run}", "source.start=base", "source.batch=10", "source.processes=2"]
+    figures = trained(work, tmp_path / "run", "model=block", "model.threshold=1", *given)
+    assert figures["active_features"] > 0
     assert figures["dev_bleu"] > 15
     assert figures["history"][-1]["oracle_bleu"] > figures["history"][0]["bleu"]
-    before, after = (load_weights(one / "weights.safetensors").sets["linked"] for one in (base, tmp_path / "run"))
+    before, after = (load_weights(one / "weights.safetensors").sets["linked"] for one in (run, tmp_path / "run"))
     assert before.dense_D.tolist() != after.dense_D.tolist()
     assert len(translated(tmp_path / "run", tmp_path)) == 3
 
 
-def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    own = ["model=distortion", "model.threshold=1"]
-    trained(work, tmp_path / "base", *own, "loss.binary.epochs=1")
-    given = [*own, "model.binary=[BB,WB]", *ONLINE, f"base={tmp_path / 'base'}", "source.start=base", "source.batch=10"]
+def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, jumps_run: Path, tmp_path: Path) -> None:  # noqa: F811
+    own = ["model=distortion", "model.threshold=1", "model.binary=[BB,WB]"]
+    given = [*own, *ONLINE, f"base={jumps_run}", "source.start=base", "source.batch=10"]
     figures = trained(work, tmp_path / "run", *given)
     learned = list(load_weights(tmp_path / "run" / "weights.safetensors").learned("linked"))
     assert len(learned) == figures["active_features"] > 0
     assert {feature.family for feature in learned} == {"BB", "WB"}
-    system, work_directory = open_system(tmp_path / "run", config_of_run(tmp_path / "run"), Asked(10))
-    assert work_directory is not None
-    sentences = [work_directory.source_tokens(line) for line in work_directory.source_lines("dev")[:5]]
-    tuned = TunedBlocks(system)
-    lists = tuned.hypotheses(system.weights, [*sentences, []], 10)
-    for words, found in zip(sentences, lists, strict=False):
-        derivations = system.translate(words)
-        assert len(derivations) == len(found.dense_CD)
-        for number, derivation in enumerate(derivations):
-            first, last = found.candidate_part_offsets_C1[number : number + 2]
-            parts, ends = found.candidate_parts_K[first:last], found.part_id_offsets_P1
-            ids = [i for p in parts for i in found.part_ids_N[ends[p] : ends[p + 1]]]
-            score = found.dense_CD[number] @ system.weights.dense_D + system.weights.sparse_F[ids].sum()
-            assert score == pytest.approx(derivation.score, abs=1e-3)
-    assert next(iter(lists)).candidate_part_offsets_C1.tolist() == [0, 0]
     refused = [*given, "model.floats=[direct]"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *refused]) == 2
 
 
 @pytest.mark.parametrize("binary", ["[BB,WB]", "[]"])
-def test_models_over_blocks_learn_from_the_training_text_in_folds(work: Path, tmp_path: Path, binary: str) -> None:  # noqa: F811
-    own = ["model=distortion", "model.threshold=1"]
-    trained(work, tmp_path / "base", *own, "loss.binary.epochs=1")
-    given = [*own, f"model.binary={binary}", *ONLINE, f"base={tmp_path / 'base'}", "source.start=base"]
+def test_models_over_blocks_learn_from_the_training_text_in_folds(
+    work: Path,  # noqa: F811
+    jumps_run: Path,
+    tmp_path: Path,
+    binary: str,
+) -> None:
+    own = ["model=distortion", "model.threshold=1", f"model.binary={binary}"]
+    given = [*own, *ONLINE, f"base={jumps_run}", "source.start=base"]
     figures = trained(work, tmp_path / "run", *given, "source.folds=2", "source.sentences=12", "source.batch=4")
     assert figures["online_sentences"] == 12
     assert ("active_features" in figures) == (binary != "[]")
@@ -132,10 +114,7 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(work: Path, tm
             assert system.features.keys_F.tolist() == tuned.whole.system.features.keys_F.tolist()
 
 
-@pytest.mark.parametrize(
-    "update",
-    ["averaged_perceptron", "tillmann_zhang", "expected_bleu", "softmax_margin", "ramp", "hinge", "cll", "pro"],
-)
+@pytest.mark.parametrize("update", ["averaged_perceptron", "tillmann_zhang", "expected_bleu", "ramp", "pro"])
 def test_every_update_learns(work: Path, phrase_run: Path, tmp_path: Path, update: str) -> None:  # noqa: F811
     given = ["sparse=local", f"base={phrase_run}", "source.start=base", "source.dense_rate=0.001", "source.rate=0.1"]
     figures = trained(work, tmp_path / "run", *SYSTEM, *ONLINE, *given, f"source.update={update}", "source.gain=gao")
@@ -144,16 +123,14 @@ def test_every_update_learns(work: Path, phrase_run: Path, tmp_path: Path, updat
 
 
 def test_any_number_of_processes_gives_the_same_bits(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    for ways in (["source.batch=8"], ["source.shards=3"]):
-        for processes in (1, 2):
-            given = [*SYSTEM, *ONLINE, *ways, f"source.processes={processes}"]
-            trained(work, tmp_path / ways[0][7:12] / str(processes), *given)
-        # The number of processes is part of a run's settings, but not of its weights.
-        assert bits(tmp_path / ways[0][7:12] / "1") == bits(tmp_path / ways[0][7:12] / "2")
-    assert bits(tmp_path / "batch" / "1") != bits(tmp_path / "shard" / "1")
+    for processes in (1, 2):
+        given = [*SYSTEM, *ONLINE, "source.batch=8", f"source.processes={processes}"]
+        trained(work, tmp_path / str(processes), *given)
+    # The number of processes is part of a run's settings, but not of its weights.
+    assert bits(tmp_path / "1") == bits(tmp_path / "2")
 
 
-@pytest.mark.parametrize("at", [1, 40, 70])
+@pytest.mark.parametrize("at", [1, 40])
 def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
     work: Path,  # noqa: F811
     tmp_path: Path,
@@ -190,8 +167,6 @@ def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["source.k=0"], "source.k is out of range"),
-        (["source.m=0"], "source.m is out of range"),
         (["source.k=30"], "fewer translations of a list"),
         (["source.update=mert"], "no such update"),
         (["source.update=lattice_softmax"], "not a loss of one list"),
@@ -203,7 +178,6 @@ def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:
         (["source.text={source}", "source.references=[{source},{short}]"], "source and references do not fit"),
         (["loss=mert"], "online training has its own updates"),
         (["loss.tune.C=1"], "loss.tune"),
-        (["source.iteration=4"], "did you mean source.iterations"),
         (["source.heldout_every=40"], "too few sentences"),
         (["source=inline"], "expected: "),
         (["model=block"], "no run to start from"),

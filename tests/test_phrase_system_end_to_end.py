@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -56,33 +52,46 @@ def train_phrases(work: Path, folder: Path) -> None:  # noqa: F811
     assert figures["test_bleu"] > 20
 
 
-@pytest.mark.parametrize("loss", ["mert", "pro", "expected_bleu", "softmax_margin", "ramp"])
-@pytest.mark.parametrize("reordering", ["wbe"])
-def test_every_tuner_tunes(work: Path, tmp_path: Path, loss: str, reordering: str) -> None:  # noqa: F811
-    settings = [f"loss={loss}", *QUICKER.get(loss, []), f"model.reordering={reordering}", "measures=[bleu]"]
-    figures = trained(work, tmp_path / "run", *PHRASE, *settings)
-    assert "dev_bleu" in figures
-    assert "dev_ter" not in figures
-    history = figures["history"]
-    assert figures["tune_BLEU"] >= history[0]["bleu"]
-    assert figures["rounds"] == len(history) - 1
-    assert figures["tune_BLEU"] > 20
-    assert (tmp_path / "run" / "metrics.jsonl").read_text().count("tune/BLEU") == len(history)
+@pytest.fixture(scope="module")
+def moses(phrase_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The configuration of the run exported for Moses."""
+    folder = tmp_path_factory.mktemp("export") / "moses"
+    assert main(["export", f"run={phrase_run}", f"out={folder}"]) == 0
+    return folder / "moses.ini"
+
+
+@pytest.fixture(scope="module")
+def imported(moses: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of that system imported again."""
+    folder = tmp_path_factory.mktemp("import") / "back"
+    assert main(["import", f"moses={moses}", f"out={folder}"]) == 0
+    return folder
 
 
 @pytest.mark.parametrize(
     ("loss", "metric"),
-    [("mira", "chrf"), ("mert", "bleu:1,chrf:1"), ("pro", "chrf"), ("expected_bleu", "chrf"), ("ramp", "bleu:1,ter:1")],
+    [
+        ("mert", "bleu"),
+        ("softmax_margin", "bleu"),
+        ("mert", "bleu:1,chrf:1"),
+        ("pro", "chrf"),
+        ("expected_bleu", "chrf"),
+        ("ramp", "bleu:1,ter:1"),
+    ],
 )
-def test_other_measures_are_tuned_for(work: Path, tmp_path: Path, loss: str, metric: str) -> None:  # noqa: F811
-    overrides = [f"loss={loss}", f"loss.tune.metric='{metric}'", "loss.tune.nbest=15", "loss.tune.rounds=3"]
-    figures = trained(work, tmp_path / "run", *PHRASE, *overrides, *QUICKER.get(loss, []))
-    history = figures["history"]
-    assert 100 > max(one["bleu"] for one in history[1:]) > history[0]["bleu"]
+def test_every_tuner_tunes_for_every_measure(work: Path, tmp_path: Path, loss: str, metric: str) -> None:  # noqa: F811
+    settings = [f"loss={loss}", f"loss.tune.metric='{metric}'", *QUICKER.get(loss, []), "model.reordering=wbe"]
+    figures = trained(work, tmp_path / "run", *PHRASE, *settings, "measures=[bleu]")
+    assert "dev_bleu" in figures
+    assert "dev_ter" not in figures
+    values = [one["bleu"] for one in figures["history"]]
     # What is no BLEU is not called so.
-    assert "tune_BLEU" not in figures
-    assert figures["tune_objective"] == round(max(one["bleu"] for one in history), 4)
-    assert (tmp_path / "run" / "metrics.jsonl").read_text().count("tune/objective") == len(history)
+    name = "BLEU" if metric == "bleu" else "objective"
+    assert 100 > figures[f"tune_{name}"] == round(max(values), 4) > 20
+    assert max(values[1:]) > values[0]
+    assert ("tune_BLEU" in figures) == (metric == "bleu")
+    assert figures["rounds"] == len(values) - 1
+    assert (tmp_path / "run" / "metrics.jsonl").read_text().count(f"tune/{name}") == len(values)
 
 
 def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path) -> None:
@@ -99,9 +108,9 @@ def test_nbest_lists_trace_and_search_settings(phrase_run: Path, tmp_path: Path)
 
 
 def test_sparse_weights_of_moses_are_refused_by_name(
-    phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    moses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
+    shutil.copytree(moses.parent, tmp_path / "moses")
     ini = tmp_path / "moses" / "moses.ini"
     ini.write_text(ini.read_text() + "\n[weight-file]\nsparse.weights\n")
     assert main(["import", f"moses={ini}", f"out={tmp_path / 'back'}"]) == 2
@@ -127,22 +136,11 @@ def test_forced_decoding_and_lattices(phrase_run: Path, tmp_path: Path) -> None:
     assert main(["translate", *arguments]) == 2
 
 
-def test_several_processes_translate_alike_and_in_order(phrase_run: Path, tmp_path: Path) -> None:
-    lists = []
-    for processes in (1, 2):
-        nbest = tmp_path / f"{processes}.nbest"
-        translated(phrase_run, tmp_path, "nbest=5", f"nbest_out={nbest}", f"processes={processes}")
-        lists.append(((tmp_path / "out.txt").read_text(), nbest.read_text()))
-    assert lists[0] == lists[1]
-    assert main(["translate", f"run={phrase_run}", f"input={tmp_path / 'in.txt'}", "processes=2", "target=x"]) == 2
-
-
 def test_every_line_can_have_a_table_of_its_own(
-    phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    phrase_run: Path, moses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     free = translated(phrase_run, tmp_path, f"nbest_out={tmp_path / 'free.nbest'}")
-    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
-    whole = gzip.decompress((tmp_path / "moses" / "phrase-table.gz").read_bytes()).decode().splitlines()
+    whole = gzip.decompress(moses.with_name("phrase-table.gz").read_bytes()).decode().splitlines()
     tables = tmp_path / "tables"
     tables.mkdir()
     for number, line in enumerate(["nirka no holdo va bolko ast .", "", "gonban va fuspan ri pikum nu ."]):
@@ -183,47 +181,46 @@ def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsy
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "ours"]
 
 
-def test_export_and_import_give_the_same_translations(phrase_run: Path, tmp_path: Path) -> None:
-    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
-    with gzip.open(tmp_path / "moses" / "phrase-table.gz", "rt") as stream:
-        first = stream.readline().split(" ||| ")
-    assert len(first[2].split()) == 4
-    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
-    runs = (phrase_run, tmp_path / "back")
-    one, two = (read_config(folder / "config.yaml", TrainConfig) for folder in runs)
+def test_export_and_import_give_the_same_translations(
+    phrase_run: Path, moses: Path, imported: Path, tmp_path: Path
+) -> None:
+    with gzip.open(moses.with_name("phrase-table.gz"), "rt") as stream:
+        assert len(stream.readline().split(" ||| ")[2].split()) == 4
+    one, two = (read_config(folder / "config.yaml", TrainConfig) for folder in (phrase_run, imported))
     assert one.decoder == two.decoder
-    before, after = (open_phrase_model(folder, config) for folder, config in zip(runs, (one, two), strict=True))
-    assert_all_bits_alike(before, after)
+    assert_all_bits_alike(open_phrase_model(phrase_run, one), open_phrase_model(imported, two))
     tokens = translated(phrase_run, tmp_path, "detokenize=false")
-    (tmp_path / "again").mkdir()
-    (tmp_path / "again" / "in.txt").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
-    out = tmp_path / "again" / "out.txt"
-    arguments = [f"run={tmp_path / 'back'}", f"input={tmp_path / 'again' / 'in.txt'}", f"output={out}"]
-    assert main(["translate", *arguments]) == 0
-    assert [line.lower() for line in tokens] == out.read_text().lower().splitlines()
-    small = [f"out={tmp_path / 'small'}", f"filter={tmp_path / 'again' / 'in.txt'}"]
-    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", *small]) == 0
-    assert main(["translate", f"run={tmp_path / 'small'}", *arguments[1:2], f"output={tmp_path / 'small.txt'}"]) == 0
-    assert (tmp_path / "small.txt").read_text() == out.read_text()
-    pairs = [json.loads((tmp_path / name / "summary.json").read_text())["pairs"] for name in ("back", "small")]
+    given = f"input={tmp_path / 'tokens.txt'}"
+    (tmp_path / "tokens.txt").write_text("nirka no holdo va bolko ast .\n\ngonban va fuspan ri pikum nu .\n")
+    assert main(["import", f"moses={moses}", f"out={tmp_path / 'small'}", f"filter={tmp_path / 'tokens.txt'}"]) == 0
+    for folder in (imported, tmp_path / "small"):
+        assert main(["translate", f"run={folder}", given, f"output={tmp_path / 'again.txt'}"]) == 0
+        assert [line.lower() for line in tokens] == (tmp_path / "again.txt").read_text().lower().splitlines()
+    pairs = [json.loads((one / "summary.json").read_text())["pairs"] for one in (imported, tmp_path / "small")]
     assert 0 < pairs[1] < pairs[0] / 2
-    assert main(["export", f"run={tmp_path / 'back'}", f"out={tmp_path / 'moses2'}"]) == 0
+    assert main(["export", f"run={imported}", f"out={tmp_path / 'moses'}"]) == 0
     for name in ("phrase-table.gz", "reordering-table.hier-msd-bidirectional-fe.gz", "lm.arpa.gz"):
-        one, two = (gzip.decompress((tmp_path / folder / name).read_bytes()) for folder in ("moses", "moses2"))
+        one, two = (gzip.decompress((folder / name).read_bytes()) for folder in (moses.parent, tmp_path / "moses"))
         assert one == two, name
 
 
 def test_sparse_weights_of_an_imported_system_are_tuned(
-    phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    work: Path,  # noqa: F811
+    imported: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    work = WorkDirectory(Path(read_config(phrase_run / "config.yaml", TrainConfig).work))  # noqa: F811
-    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
-    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
-    sides = (work.source_lines("dev"), work.source_tokens, "s"), (work.references("dev")[0], work.target_tokens, "t")
+    held = WorkDirectory(work)
+    sides = (held.source_lines("dev"), held.source_tokens, "s"), (held.references("dev")[0], held.target_tokens, "t")
     for lines, tokens, name in sides:
         (tmp_path / f"dev.{name}").write_text("".join(f"{' '.join(tokens(line))}\n" for line in lines[:60]))
     files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
-    tuned = [*PHRASE, "loss=mira", "sparse=local", "loss.tune.select=last", f"base={tmp_path / 'back'}", *files]
+    plain = [*PHRASE, "loss=mira", "loss.tune.select=last", f"base={imported}"]
+    assert main(["train", *plain, f"run={tmp_path / 'none'}"]) == 2, "no text to tune on"
+    assert main(["train", *plain, *files, "loss.tune.rounds=1", f"run={tmp_path / 'plain'}"]) == 0
+    assert len(translated(tmp_path / "plain", tmp_path)) == 3
+    tuned = [*plain, *files, "sparse=local"]
+    capsys.readouterr()
     assert main(["train", *tuned, f"run={tmp_path / 'classes'}"]) == 2
     assert "no text to compute word classes" in capsys.readouterr().err
     assert main(["train", *tuned, "model.sparse.words=[top80,all]", f"run={tmp_path / 'tuned'}"]) == 0
@@ -245,15 +242,13 @@ def test_sparse_weights_of_an_imported_system_are_tuned(
     assert "." in family.left.labels
 
 
-def test_an_export_takes_its_truecasing_along(phrase_run: Path, tmp_path: Path) -> None:
-    moses = tmp_path / "moses"
-    assert main(["export", f"run={phrase_run}", f"out={moses}"]) == 0
-    models = [moses / f"truecase-model.{side}" for side in ("source", "target")]
+def test_an_export_takes_its_truecasing_along(phrase_run: Path, moses: Path, tmp_path: Path) -> None:
+    models = [moses.with_name(f"truecase-model.{side}") for side in ("source", "target")]
     usual = [{line.split(" ", 1)[0] for line in path.read_text().splitlines()} for path in models]
     assert {"va", "pikum"} <= usual[0]
     assert any(word != word.lower() for word in usual[1]), "names"
     given = ["pair=src-tgt", f"truecase=[{models[0]},{models[1]}]", f"out={tmp_path / 'back'}"]
-    assert main(["import", f"moses={moses / 'moses.ini'}", *given]) == 0
+    assert main(["import", f"moses={moses}", *given]) == 0
     assert translated(tmp_path / "back", tmp_path) == translated(phrase_run, tmp_path)
 
 
@@ -276,7 +271,7 @@ def test_words_that_hold_bars_come_back_from_an_export(tmp_path: Path) -> None:
     files += [f"data.dev_source={tmp_path / 'train.de'}", f"data.dev_references=[{tmp_path / 'train.en'}]"]
     assert main(["prepare", *settings, *files, f"work={tmp_path / 'work'}"]) == 0
     own, back, moses = tmp_path / "own", tmp_path / "back", tmp_path / "moses"
-    trained(tmp_path / "work", own, *PHRASE, "loss=mira")
+    trained(tmp_path / "work", own, *PHRASE, "loss=mira", "loss.tune.rounds=1")
     assert main(["export", f"run={own}", f"out={moses}"]) == 0
     assert main(["import", f"moses={moses / 'moses.ini'}", f"out={back}"]) == 0
     (tmp_path / "in.txt").write_text("das haus|NN a|||b klein\n")
@@ -289,18 +284,6 @@ def test_words_that_hold_bars_come_back_from_an_export(tmp_path: Path) -> None:
     assert len(lists[0]) == 5
     totals = [[line.split(" ||| ")[3] for line in lines] for lines in lists]
     assert totals[0] == totals[1]
-
-
-def test_an_imported_system_is_tuned_on_files(phrase_run: Path, work: Path, tmp_path: Path) -> None:  # noqa: F811
-    assert main(["export", f"run={phrase_run}", f"out={tmp_path / 'moses'}"]) == 0
-    assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
-    (tmp_path / "dev.s").write_text("nirka no holdo va bolko ast .\ngonban va fuspan ri pikum nu .\n")
-    (tmp_path / "dev.t").write_text("a b c d e\nf g h i\n")
-    files = [f"loss.tune.source={tmp_path / 'dev.s'}", f"loss.tune.references=[{tmp_path / 'dev.t'}]"]
-    arguments = [*PHRASE, "loss=mira", f"base={tmp_path / 'back'}", f"run={tmp_path / 'tuned'}"]
-    assert main(["train", *arguments, *files]) == 0
-    assert len(translated(tmp_path / "tuned", tmp_path)) == 3
-    assert main(["train", *arguments[:-1], f"run={tmp_path / 'none'}"]) == 2, "no text to tune on"
 
 
 def test_a_block_models_floats_are_tuned(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -334,19 +317,3 @@ def test_a_phrase_model_is_not_trained_by_a_local_loss(
 ) -> None:
     assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "model=phrase", "loss=hinge"]) == 2
     assert "tuning" in capsys.readouterr().err
-
-
-def test_killed_while_tuning_it_goes_on_to_the_same_weights(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    arguments = [f"work={work}", *PHRASE, "loss=mira", "loss.tune.rounds=4"]
-    whole = tmp_path / "whole"
-    trained(work, whole, *arguments[1:])
-    cut = tmp_path / "cut"
-    command = [sys.executable, "-m", "xlate.cli.main", "train", *arguments, f"run={cut}"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None and not list((cut / "checkpoint").glob("round-001*")):
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    trained(work, cut, *arguments[1:])
-    one, two = ((folder / "weights.safetensors").read_bytes() for folder in (whole, cut))
-    assert one == two

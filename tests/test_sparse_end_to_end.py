@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -41,7 +36,6 @@ from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.folds import PhraseFolds
 from xlate.models.phrase.kind import open_phrase_model
-from xlate.models.phrase.model import SPARSE_REORDERING
 from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
@@ -52,7 +46,8 @@ from xlate.train.list_learner import ListLearner, ListSettings
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
-SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", "loss.lists.processes=2", *FEW, *SEARCH, *LISTS]
+PROCESSES = ["loss.lists.processes=2", "loss.tune.processes=2"]
+SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", *PROCESSES, *FEW, *SEARCH, *LISTS]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +60,7 @@ def own_work(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # n
 @pytest.fixture(scope="module")
 def sparse_run(own_work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    figures = trained(own_work, folder, *SPARSE, "sparse=all", "loss.tune.processes=2")
+    figures = trained(own_work, folder, *SPARSE, "sparse=all")
     assert figures["list_oracle_BLEU"] > figures["list_first_BLEU"] + 1
     assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
     assert figures["active_features"] > 100
@@ -81,30 +76,26 @@ def contents(shard: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(shard.glob("*.npy"))}
 
 
+def charged(system: PhraseDecoder, line: list[str]) -> None:
+    """Looks whether derivations are charged what their features weigh."""
+    graph, found = system.graph(line), system.translate(line)
+    assert found[0].score == pytest.approx(graph.score_N[graph.goal], abs=1e-9)
+    for derivation in found:
+        assert derivation.features_D @ system.weights_D == pytest.approx(derivation.score)
+        _, ids = sparse_ids(system.model, line, derivation.steps)
+        sums = derivation.features_D[system.model.sums].sum()
+        assert system.sparse_F[ids].sum() == pytest.approx(sums, abs=1e-6)
+
+
+def opened(folder: Path, nbest: int = 1) -> Translator:
+    return Translator.of_run(read_config(folder / "config.yaml", TrainConfig), folder, Asked(nbest))
+
+
 def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:
-    config = read_config(sparse_run / "config.yaml", TrainConfig)
-    translator = Translator.of_run(config, sparse_run, Asked(10))
-    decoder = translator.system
-    assert np.count_nonzero(decoder.sparse_F) > 100
+    translator = opened(sparse_run, 10)
+    assert np.count_nonzero(translator.system.sparse_F) > 100
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka."):
-        source = translator.text.source_tokens(line)
-        graph = decoder.graph(source)
-        found = decoder.translate(source)
-        assert found[0].score == pytest.approx(graph.score_N[graph.goal], abs=1e-9)
-        for derivation in found:
-            assert derivation.features_D @ decoder.weights_D == pytest.approx(derivation.score)
-            _, ids = sparse_ids(decoder.model, source, derivation.steps)
-            slots = decoder.model.slots
-            sums = derivation.features_D[slots["SparseReordering0"]].sum() + derivation.features_D[-1]
-            assert decoder.sparse_F[ids].sum() == pytest.approx(sums, abs=1e-6)
-
-
-def test_the_strongest_features_are_shown_by_name(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inspect", f"run={sparse_run}", "top=3", "find=source_first"]) == 0
-    shown = capsys.readouterr().out
-    assert "reordering:source_first:top80" in shown
-    assert "plain:source_first" in shown
-    assert "target_first" not in shown
+        charged(translator.system, translator.text.source_tokens(line))
 
 
 def inspected(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
@@ -117,31 +108,24 @@ def inspected(capsys: pytest.CaptureFixture[str], *arguments: str, status: int =
     return shown.err if status else shown.out
 
 
-def test_families_and_the_largest_of_all(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    learned = list(load_weights(sparse_run / "weights.safetensors").learned("phrase"))
-    shown = inspected(capsys, f"run={sparse_run}", "top=2")
-    assert f"{len(learned):,} weights of sparse features in {len({f.family for f in learned})} families" in shown
-    largest, smallest = max(f.weight for f in learned), min(f.weight for f in learned)
-    assert f"{largest:+.3f}" in shown
-    assert f"{smallest:+.3f}" in shown
+def test_families_are_shown_by_name(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = inspected(capsys, f"run={sparse_run}", "top=3", "find=source_first")
+    assert "reordering:source_first:top80" in shown
+    assert "plain:source_first" in shown
+    assert "target_first" not in shown
     shown = inspected(capsys, f"run={sparse_run}", "family=source_first:class20")
     assert re.search(r"source_first:class20=\d+{[^}]+}", shown)
-    assert "target" not in shown.replace("target_", "").partition("largest of all")[2]
-    assert "did you mean family=source_first?" in inspected(
-        capsys, f"run={sparse_run}", "family=source_frist", status=2
-    )
 
 
 def test_the_features_that_fired_in_a_sentence(sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    translator = Translator.of_run(read_config(sparse_run / "config.yaml", TrainConfig), sparse_run)
+    translator = opened(sparse_run)
     derivation = translator.translate_line("Nirka no holdo va bolko ast.").derivations[0]
-    sums = [name.startswith("Sparse") for name in translator.system.feature_names]
-    charged = (derivation.features_D * translator.system.weights_D)[np.array(sums)].sum()
+    weighed = (derivation.features_D * translator.system.weights_D)[translator.system.model.sums].sum()
     given = f"run={sparse_run}", "sentence='Nirka no holdo va bolko ast.'", "top=3"
     shown = inspected(capsys, *given)
     told = re.search(r"with a weight, ([+-][0-9.]+) in all", shown)
     assert told is not None
-    assert float(told[1]) == pytest.approx(charged, abs=5e-4)
+    assert float(told[1]) == pytest.approx(weighed, abs=5e-4)
     for step in derivation.steps:
         assert f"→ {' '.join(step.target_words)}" in shown
     assert re.search(r"class\d+=\d+{", shown)
@@ -179,7 +163,7 @@ def test_without_its_work_directory_classes_are_shown_by_number(
 def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:
     file = load_weights(sparse_run / "weights.safetensors")
     learned = list(file.learned("phrase"))
-    features = Translator.of_run(read_config(sparse_run / "config.yaml", TrainConfig), sparse_run).system.model.sparse
+    features = opened(sparse_run).system.model.sparse
     assert features is not None
     ids = np.flatnonzero(file.sets["phrase"].sparse_F)
     assert len(ids) > 100
@@ -187,65 +171,25 @@ def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:
     assert [family for family, _, _ in learned] == [name.partition("=")[0] for _, name, _ in learned]
 
 
-def test_a_run_on_the_floats_of_another_translates(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    del sparse_run
-    theta = next(own_work.glob("theta/*"))
-    overrides = [f"base={theta}", "sparse=local", "loss.tune.processes=2"]
-    trained(own_work, tmp_path / "run", *SPARSE, *overrides)
-    assert len(translated(tmp_path / "run", tmp_path)) == 3
-    assert main(["inspect", f"run={tmp_path / 'run'}"]) == 0
-
-
-def test_what_was_learned_when_stopped_is_not_kept(
-    own_work: Path, sparse_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A signal in the first epoch: the run goes on later and ends as one that was not stopped."""
-    overrides = [f"work={own_work}", *SPARSE, "sparse=all", "loss.tune.processes=2"]
-    epoch = ListLearner.epoch
-
-    def signalled(self: ListLearner, number: int) -> float:
-        os.kill(os.getpid(), signal.SIGTERM)
-        return epoch(self, number)
-
-    monkeypatch.setattr(ListLearner, "epoch", signalled)
-    assert main(["train", f"run={tmp_path / 'run'}", *overrides]) == 128 + signal.SIGTERM
-    monkeypatch.undo()
-    assert main(["train", f"run={tmp_path / 'run'}", *overrides]) == 0
-    ours, theirs = (json.loads((one / "summary.json").read_text()) for one in (tmp_path / "run", sparse_run))
-    assert ours["weights"] == theirs["weights"]
-    assert ours["list_epochs"] == theirs["list_epochs"]
-
-
-def test_lists_are_best_first_and_can_be_taken_apart(own_work: Path, sparse_run: Path) -> None:
+def test_lists_are_best_first(own_work: Path, sparse_run: Path) -> None:
     """Scores from shards and weights fall within lists, as the decoder gave them."""
     del sparse_run
     lists = CandidateStore.of_shards(shards(own_work)).arrays
     assert lists.sentence_I is not None
     assert lists.sentence_I.tolist() == list(range(len(lists.sentence_I)))
-    theta = next(own_work.glob("theta/*"))
-    config = read_config(theta / "config.yaml", TrainConfig)
-    decoder = Translator.of_run(config, theta).system
-    scores = lists.dense_CD @ decoder.weights_D
+    scores = lists.dense_CD @ opened(next(own_work.glob("theta/*"))).system.weights_D
     for a, b in pairwise(lists.candidate_offsets_I1):
         assert (np.diff(scores[a:b]) <= 1e-3).all()
-    some = lists.select([5, 3])
-    begin, end = lists.candidate_offsets_I1[5], lists.candidate_offsets_I1[6]
-    assert some.sentence_I is not None
-    assert some.sentence_I.tolist() == [5, 3]
-    assert some.dense_CD[: end - begin].tolist() == lists.dense_CD[begin:end].tolist()
 
 
 def test_a_finished_run_is_not_run_again_and_lists_are_shared(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
     times = {path: path.stat().st_mtime_ns for path in shards(own_work)}
     before = (sparse_run / "summary.json").read_text()
-    trained(own_work, sparse_run, *SPARSE, "sparse=all", "loss.tune.processes=2")
+    trained(own_work, sparse_run, *SPARSE, "sparse=all")
     assert (sparse_run / "summary.json").read_text() == before
-    for objective in ("cll", "pro", "softmax_margin", "hinge"):
-        overrides = ["sparse=local", "loss.tune.processes=2", f"loss.lists.objective={objective}"]
-        overrides.append(f"loss.lists.joint={objective == 'cll'}")
-        if objective == "hinge":
-            overrides += ["device=auto", "loss.lists.batch=16"]
-        figures = trained(own_work, tmp_path / objective, *SPARSE, *overrides, "loss.tune.rounds=2")
+    joint, device = ["loss.lists.objective=cll", "loss.lists.joint=true"], ["device=auto", "loss.lists.batch=16"]
+    for name, settings in (("cll", joint), ("hinge", ["loss.lists.objective=hinge", *device])):
+        figures = trained(own_work, tmp_path / name, *SPARSE, "sparse=local", *settings)
         assert figures["active_features"] > 0
     assert {path: path.stat().st_mtime_ns for path in shards(own_work)} == times
 
@@ -264,39 +208,10 @@ def test_a_damaged_shard_is_named_and_made_again(
     shutil.rmtree(missing)
     times = {path: path.stat().st_mtime_ns for path in others}
     with caplog.at_level(logging.WARNING):
-        trained(own_work, tmp_path / "run", *SPARSE, "sparse=local", "loss.tune.processes=2")
+        trained(own_work, tmp_path / "run", *SPARSE, "sparse=local")
     assert str(damaged) in caplog.text
     assert {path: path.stat().st_mtime_ns for path in others} == times
     assert {path: contents(path) for path in kept} == kept
-
-
-def test_killed_while_decoding_no_shard_is_decoded_twice(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    kept = {path: contents(path) for path in shards(own_work)}
-    folder = kept and next(iter(kept)).parents[1]
-    assert folder
-    shutil.rmtree(folder)
-    arguments = [f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, "sparse=all", "loss.tune.processes=2"]
-    command = [sys.executable, "-m", "xlate.cli.main", "train", *arguments]
-    times: dict[Path, int] = {}
-    for wanted in (1, 4):
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        deadline = time.monotonic() + 240
-        while len(list(folder.glob("*/shard-*"))) < wanted and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for path, stamp in times.items():
-            assert path.stat().st_mtime_ns == stamp
-        times = {path: path.stat().st_mtime_ns for path in folder.glob("*/shard-*")}
-        assert len(times) >= wanted
-    assert main(["train", *arguments]) == 0
-    for path, stamp in times.items():
-        assert path.stat().st_mtime_ns == stamp
-    assert {path: contents(path) for path in shards(own_work)} == kept
-    ours, theirs = (json.loads((one / "summary.json").read_text()) for one in (tmp_path / "run", sparse_run))
-    assert ours["weights"] == theirs["weights"]
 
 
 def test_parts_of_the_folds_are_decoded_apart(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
@@ -314,17 +229,18 @@ def test_local_features_are_exported_inside_the_tables(
 ) -> None:
     assert main(["export", f"run={sparse_run}", f"out={tmp_path / 'no'}"]) == 2
     assert "beyond the phrase" in capsys.readouterr().err
-    overrides = ["sparse=local", "model.sparse.plain=[pair,lengths]", "loss.tune.processes=2"]
+    # On the floats of another run.
+    overrides = ["sparse=local", "model.sparse.plain=[pair,lengths]", f"base={next(own_work.glob('theta/*'))}"]
     trained(own_work, tmp_path / "run", *SPARSE, *overrides)
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    assert main(["inspect", f"run={tmp_path / 'run'}"]) == 0
     assert main(["export", f"run={tmp_path / 'run'}", f"out={tmp_path / 'moses'}"]) == 0
     assert main(["import", f"moses={tmp_path / 'moses' / 'moses.ini'}", f"out={tmp_path / 'back'}"]) == 0
     found = []
     for folder in (tmp_path / "run", tmp_path / "back"):
-        config = read_config(folder / "config.yaml", TrainConfig)
-        translator = Translator.of_run(config, folder, Asked(5))
         # Words that stand for themselves have sparse features here and no entry in Moses's tables: these all have one.
         words = WorkDirectory(own_work).training_tokens("source")[0]
-        found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in translator.system.translate(words)])
+        found.append([(d.words, pytest.approx(d.score, abs=1e-3)) for d in opened(folder, 5).system.translate(words)])
     assert [words for words, _ in found[0]] == [words for words, _ in found[1]]
     assert [score.expected for _, score in found[0]] == [score for _, score in found[1]]
 
@@ -334,14 +250,15 @@ def test_local_features_are_exported_inside_the_tables(
     [
         (["sparse=none"], "no sparse features"),
         (["sparse=local", "model=block"], "the decoder belongs to another model"),
-        (["sparse=local", "model.sparse.words=[top0]"], "kind of words"),
         (["sparse=local", "model.sparse.reordering=[first]"], "template"),
         (["sparse=local", "loss.lists.objective=mse"], "no such loss"),
         (["sparse=full", "model.reordering=wbe"], "hierarchical"),
         (["sparse=local", "model.reordering=none"], "hierarchical"),
-        (["sparse=local", "loss.lists.folds=1"], "loss.lists.folds=1"),
-        (["sparse=local", "loss.lists.heldout_every=0"], "loss.lists.heldout_every=0"),
         (["sparse=local", "loss.lists.machine=2", "loss.lists.machines=2"], "no such machine"),
+        (["sparse=all", "loss.lists.candidates=other"], "candidates=other"),
+        (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
+        (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),
+        (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.rounds=2"], "rounds=2"),
     ],
 )
 def test_settings_that_cannot_be(
@@ -397,7 +314,7 @@ def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, spars
 
 
 def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    again = trained(own_work, tmp_path / "run", *SPARSE, "sparse=all", "loss.tune.processes=2", "loss.lists.rounds=2")
+    again = trained(own_work, tmp_path / "run", *SPARSE, "sparse=all", "loss.lists.rounds=2")
     once = json.loads((sparse_run / "summary.json").read_text())
     assert again["list_sentences"] == once["list_sentences"]
     assert once["list_hypotheses"] * 1.05 < again["list_hypotheses"] < once["list_hypotheses"] * 2
@@ -412,8 +329,7 @@ def test_lists_of_a_second_decoding_are_pooled(own_work: Path, sparse_run: Path,
 
 def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sparse_run: Path) -> None:
     """Sparse weights of the whole text's features, seen from a fold's table, score its derivations the same."""
-    config = read_config(sparse_run / "config.yaml", TrainConfig)
-    whole = Translator.of_run(config, sparse_run, Asked(20)).system
+    whole = opened(sparse_run, 20).system
     assert whole.model.sparse is not None
     models = PhraseFolds(WorkDirectory(own_work), "hier", 3)
     model = load_phrase_model(models.stage(1).folder / "model")
@@ -425,14 +341,14 @@ def test_a_second_decoding_charges_what_the_whole_model_would(own_work: Path, sp
     for derivation in found:
         steps = [replace(step, unit=int(rows.pair_B[step.unit]) if step.unit >= 0 else -1) for step in derivation.steps]
         _, ids = sparse_ids(whole.model, derivation.source, steps)
-        sums = derivation.features_D[whole.model.slots[SPARSE_REORDERING].start :].sum()
+        sums = derivation.features_D[whole.model.sums].sum()
         assert whole.sparse_F[ids].sum() == pytest.approx(sums)
         assert derivation.features_D @ whole.weights_D == pytest.approx(derivation.score)
     assert any(whole.sparse_F[sparse_ids(whole.model, d.source, d.steps)[1]].any() for d in found)
 
 
 def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path, tmp_path: Path) -> None:
-    drawn = [*SPARSE, "sparse=all", "loss.tune.processes=2", "loss.lists.candidates=drawn"]
+    drawn = [*SPARSE, "sparse=all", "loss.lists.candidates=drawn"]
     figures = trained(own_work, tmp_path / "run", *drawn)
     assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
     some = [store.arrays for store in map(CandidateStore.open, shards(own_work)) if store.arrays.draws_C.any()]
@@ -450,41 +366,16 @@ def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path
     assert -total == pytest.approx(np.sum(gain_C * some[0].draws_C) / 15, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "seen"),
-    [
-        (["loss.lists.candidates=other"], "candidates=other"),
-        (["loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
-        (["loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),
-        (["loss.lists.candidates=drawn", "loss.lists.rounds=2"], "rounds=2"),
-        (["loss.lists.rounds=0"], "rounds=0"),
-    ],
-)
-def test_ways_to_make_lists_that_do_not_go_together(
-    own_work: Path, tmp_path: Path, settings: list[str], seen: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", f"work={own_work}", f"run={tmp_path / 'run'}", *SPARSE, "sparse=all", *settings]) == 2
-    assert seen in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("tuner", ["mira", "pro"])
-def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path, tuner: str) -> None:
+def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    plain = ["model=phrase", "decoder=phrase", f"loss={tuner}", "sparse=full", *FEW, *SEARCH, "loss.tune.epochs=10"]
-    figures = trained(own_work, folder, *plain)
+    figures = trained(own_work, folder, "model=phrase", "decoder=phrase", "loss=mira", "sparse=full", *FEW, *SEARCH)
     assert figures["active_features"] > 100
-    config = read_config(folder / "config.yaml", TrainConfig)
-    translator = Translator.of_run(config, folder, Asked(10))
+    translator = opened(folder, 10)
     decoder = translator.system
     assert np.count_nonzero(decoder.sparse_F) == figures["active_features"]
-    slots = decoder.model.slots
-    assert decoder.weights_D[slots[SPARSE_REORDERING]].tolist() == [1.0, 1.0, 1.0]
+    assert decoder.weights_D[decoder.model.sums].tolist() == [1.0, 1.0, 1.0, 1.0]
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu."):
-        for derivation in decoder.translate(translator.text.source_tokens(line)):
-            _, ids = sparse_ids(decoder.model, derivation.source, derivation.steps)
-            charged = derivation.features_D[slots[SPARSE_REORDERING].start :].sum()
-            assert charged == pytest.approx(decoder.sparse_F[ids].sum())
-            assert derivation.features_D @ decoder.weights_D == pytest.approx(derivation.score)
+        charged(decoder, translator.text.source_tokens(line))
     # The lists a tuner sees score a hypothesis as the decoder does: in the round of the weights that were chosen.
     scorer = LinearScorer(len(decoder.weights_D), len(decoder.sparse_F))
     falls = []

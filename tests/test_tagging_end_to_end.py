@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.models.hierarchical.definition import score_rules_of
 from tests.test_processes_end_to_end import begun
 from tests.work.test_annotated_text import values
 from xlate.candidates.context_instances import ContextInstances
@@ -21,7 +22,6 @@ from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
 from xlate.models.context.model import ContextModel
 from xlate.models.context.opening import context_model
-from xlate.models.hierarchical.derivations import score_rules_of
 from xlate.models.kind import Asked
 from xlate.models.registry import open_system
 from xlate.scoring.weights import load_weights

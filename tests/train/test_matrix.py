@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from tests.models.distortion.test_decoder import jumping
-from tests.models.phrase.test_sparse import random_case
+from tests.models.phrase.small_phrase_models import random_case
 from tests.models.small_models import TARGET, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
@@ -39,7 +39,7 @@ from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.tuned import with_ids
+from xlate.models.phrase.tuned import TunedPhrases
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
@@ -326,7 +326,7 @@ def distortion_lists() -> CandidateBatch:
 def phrase_lists() -> CandidateBatch:
     _, model, weights_D, sparse_F = random_case(5, "hier", "local")
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", stack=30, nbest=NBEST), sparse_F=sparse_F)
-    lists = with_references([with_ids(decoder, words) for words in sentences()])
+    lists = with_references([TunedPhrases.with_parts(decoder, words) for words in sentences()])
     assert not lists.is_plain
     return lists
 

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from xlate.array_types import Floats
 from xlate.formats.moses_table import escape_bars
@@ -38,6 +38,11 @@ class Step:
     def source_span(self) -> Span:
         """From the first source word to behind the last one."""
         return self.source_spans[0][0], self.source_spans[-1][1]
+
+    @property
+    def places(self) -> list[int]:
+        """The source position of each symbol of the unit's source side, that of its first word for a gap."""
+        return [place for begin, end in self.source_spans for place in range(begin, end)]
 
     def moved(self, by: int) -> Self:
         """The same unit so many source words further on."""
@@ -210,32 +215,6 @@ def _best_pairs(
                 seen.add((r, p))
                 heapq.heappush(heap, (-chosen[r][0] - scores[p], r, p))
     return best
-
-
-_SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
-
-
-class ScoredUnits(Protocol):
-    """A table of phrase pairs or of rules."""
-
-    @property
-    def scores_B4(self) -> Floats:
-        """The four scores of each unit."""
-
-    @property
-    def count_B(self) -> Floats:
-        """How often each was counted."""
-
-
-def unit_scores(table: ScoredUnits, unit: int) -> str:
-    """What a table knows of a unit.
-
-    Example: `p(f|e) 0.6, lex(f|e) 0.4, p(e|f) 0.8, lex(e|f) 0.5  (N=12)`
-    """
-    if unit == COPIED:
-        return "(copied)"
-    scores = (f"{name} {p:.3g}" for name, p in zip(_SCORES, table.scores_B4[unit], strict=True))
-    return f"{', '.join(scores)}  (N={table.count_B[unit]:g})"
 
 
 def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:

@@ -8,18 +8,18 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import places_of
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import LinkedPairs
 from xlate.text.encoded import Numbering
 from xlate.text.vocabulary import Vocabulary
 
 
 def numbered_words(
-    table: PhraseTable, vocabulary: Vocabulary, words: Sequence[str], unit_O: AnyInts, start_O: Ints32, offsets_O1: Ints
+    table: LinkedPairs, vocabulary: Vocabulary, words: Sequence[str], unit_O: AnyInts, start_O: Ints32, offsets_O1: Ints
 ) -> Ints32:
     """The target words of all options as `Numbering` numbers them, shape (W,).
 
     Args:
-        table: of the pairs that options are.
+        table: of the pairs or rules that options are.
         vocabulary: of its target words.
         words: of the sentence.
         unit_O: the pair of each option, negative where a source word stands for itself.

@@ -7,17 +7,18 @@ faster than sentence by sentence.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
 from xlate.kernels.lm.ngram import walk_sentences
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
 from xlate.kernels.memory.rows import best_of_rows
-from xlate.lm.model import NgramModel
+from xlate.models.unit_model import AnyUnitModel
 
 # So many source sides are ranked at a time: what is worked out on the way grows with them.
 AT_A_TIME = 1 << 14
@@ -44,27 +45,56 @@ class RankedRows:
 
 
 Rows = TypeVar("Rows", bound=RankedRows)
+# Phrases of words in a language model's numbers: offsets and words.
+Text = tuple[Ints, Ints32]
 
 
 class Ranking(ABC, Generic[Rows]):
-    """The best units of each source side asked for, under some weights.
+    """The best `options` units of each source side asked for, under some weights.
 
-    Args:
-        sources: how many source sides the table has.
-        rows: the class of what is ranked.
+    Attributes:
+        ROWS: the class of what is ranked.
     """
 
-    def __init__(self, sources: int, rows: type[Rows]) -> None:
-        self.sources = sources
-        self.rows = rows
+    ROWS: type[Rows]
+
+    def __init__(self, model: AnyUnitModel, weights_D: Floats, options: int) -> None:
+        self.model = model
+        self.weights_D = weights_D
+        self.options = options
         self._forget()
 
     @abstractmethod
     def ranked(self, rows: Ints) -> tuple[Rows, Ints]:
         """The best units of some source sides, and how many of them each has."""
 
+    def units_of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """All units of some source sides, one after the other, and how many each has."""
+        offsets_P1 = self.model.unit_offsets_P1
+        return places_of(offsets_P1, rows), lengths_of(offsets_P1, rows)
+
+    def words_of(self, unit_N: AnyInts) -> Text:
+        """The target phrases of units in the language model's numbers."""
+        targets = self.model.target_phrases(unit_N)
+        return targets.offsets_S1, self.model.lm_number_V[targets.ids_T]
+
+    def copied(self, words: Sequence[str]) -> Text:
+        """The same of words that stand for themselves."""
+        return np.arange(len(words) + 1), self.model.lm.vocabulary.ids(words)
+
+    def alone(self, static_N: Floats, text: Text) -> Floats:
+        """Scores with the weighted language model score of each of N target phrases without a history."""
+        lm = self.model.lm
+        logprob_N: Floats = walk_sentences(lm.arrays, lm.empty_state, -1, text[1], text[0])
+        return np.asarray(static_N + self.weights_D[self.model.slots["LM0"].start] * logprob_N)
+
+    def phrases(self, text: Text) -> PhrasesAlone:
+        """Target phrases with what they are without a history (natural logs)."""
+        lm = self.model.lm
+        return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
+
     def _forget(self) -> None:
-        self._place_P = np.full(self.sources, UNRANKED, dtype=np.int32)
+        self._place_P = np.full(len(self.model.source_sides), UNRANKED, dtype=np.int32)
         self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
         self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
         # Which there are is seen when something is ranked.
@@ -101,11 +131,9 @@ class Ranking(ABC, Generic[Rows]):
 
     def at(self, places: Ints) -> Rows:
         """The units at these places."""
-        offsets_R1 = self._word_offsets_R1.array
-        at = places_of(offsets_R1, places)
-        offsets = offsets_of(offsets_R1[places + 1] - offsets_R1[places])
-        phrases = PhrasesAlone(offsets, *(column.array[at] for column in self._words))
-        return self.rows(phrases=phrases, **{name: column.array[places] for name, column in self._columns.items()})
+        phrases = PhrasesAlone(self._word_offsets_R1.array, *(column.array for column in self._words))
+        columns = {name: column.array for name, column in self._columns.items()}
+        return rows_at(self.ROWS(phrases=phrases, **columns), places)
 
     def _append(self, rows: Ints) -> None:
         found, size_S = self.ranked(rows)
@@ -153,32 +181,26 @@ class GrowingArray:
         return self._size
 
 
+def rows_at(rows: Rows, places: Ints) -> Rows:
+    """The units at some places."""
+    words, offsets_O1 = gathered(rows.phrases.offsets_O1, places)
+    old = rows.phrases
+    phrases = PhrasesAlone(offsets_O1, old.words_W[words], old.states_W[words], old.rest_W[words])
+    return type(rows)(phrases=phrases, **{name: column[places] for name, column in _columns(rows).items()})
+
+
 def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
     """Units of two kinds in one order; `other_O` says which of them are of the second."""
     order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
-    a, b = one.phrases, other.phrases
-    lengths_O = np.concatenate([np.diff(a.offsets_O1), np.diff(b.offsets_O1)])
-    places = places_of(offsets_of(lengths_O), order_O)
+    a, b, others = one.phrases, other.phrases, _columns(other)
     phrases = PhrasesAlone(
-        offsets_of(lengths_O[order_O]),
-        np.concatenate([a.words_W, b.words_W])[places],
-        np.concatenate([a.states_W, b.states_W])[places],
-        np.concatenate([a.rest_W, b.rest_W])[places],
+        joined_offsets([a.offsets_O1, b.offsets_O1]),
+        np.concatenate([a.words_W, b.words_W]),
+        np.concatenate([a.states_W, b.states_W]),
+        np.concatenate([a.rest_W, b.rest_W]),
     )
-    others = _columns(other)
-    columns = {name: np.concatenate([array, others[name]])[order_O] for name, array in _columns(one).items()}
-    return type(one)(phrases=phrases, **columns)
-
-
-def phrases_alone(lm: NgramModel, offsets_O1: Ints, words_W: Ints32) -> PhrasesAlone:
-    """O phrases of W words, in the model's numbers, with what they are without a history (natural logs)."""
-    return PhrasesAlone(offsets_O1, words_W, *walk_alone(lm.arrays, lm.empty_state, offsets_O1, words_W))
-
-
-def logprobs_alone(lm: NgramModel, offsets_O1: Ints, words_W: Ints32) -> Floats:
-    """The natural log probability of each of O phrases of W words without a history, shape (O,)."""
-    logprob_O: Floats = walk_sentences(lm.arrays, lm.empty_state, -1, words_W, offsets_O1)
-    return logprob_O
+    columns = {name: np.concatenate([array, others[name]]) for name, array in _columns(one).items()}
+    return rows_at(type(one)(phrases=phrases, **columns), order_O)
 
 
 def _columns(rows: RankedRows) -> dict[str, AnyArray]:

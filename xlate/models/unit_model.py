@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from xlate.features.index import FeatureIndex
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.table import select_phrases
+from xlate.phrases.table import LinkedPairs, select_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
@@ -24,27 +24,7 @@ LOWEST_LOG = -100.0
 UNKNOWN_PENALTY = -100.0
 
 
-class UnitTable(Protocol):
-    """B units in the order of their source sides."""
-
-    @property
-    def target_phrases(self) -> EncodedText:
-        """The distinct target phrases."""
-
-    @property
-    def source_B(self) -> Ints32:
-        """The row of each unit's source side."""
-
-    @property
-    def target_B(self) -> Ints32:
-        """The row of each unit's target phrase."""
-
-    @property
-    def scores_B4(self) -> Floats:
-        """p(f|e), lex(f|e), p(e|f), lex(e|f); no logs."""
-
-
-Table = TypeVar("Table", bound=UnitTable)
+Table = TypeVar("Table", bound=LinkedPairs)
 
 
 class UnitModel(ABC, Generic[Table]):
@@ -79,6 +59,12 @@ class UnitModel(ABC, Generic[Table]):
     def columns(self) -> tuple[str, ...]:
         """A name for each float feature: `LM0`, and `TranslationModel0_0` where there are several."""
         return columns_of(self.features)
+
+    @cached_property
+    def sums(self) -> slice:
+        """Where the sums of sparse features stand, behind all other floats."""
+        starts = [part.start for name, part in self.slots.items() if name.startswith("Sparse")]
+        return slice(min(starts, default=self.size), self.size)
 
     @property
     def size(self) -> int:

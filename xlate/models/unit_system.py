@@ -3,25 +3,59 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
-from xlate.models.derivation import Derivation
+from xlate.kernels.lm.phrase_lm import PhrasesAlone
+from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
+from xlate.kernels.search.phrase_paths import Paths
+from xlate.models.derivation import COPIED, Derivation, Span, explained, side_of
+from xlate.models.kind import Asked
 from xlate.models.system import Space, System
 from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
+from xlate.search.graph import LatticeArcs
 from xlate.search.settings import StackSearch
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import END_ID, Vocabulary
 
 
 class UnitList(Protocol):
     """The best derivations of a sentence as arrays."""
+
+    @property
+    def paths(self) -> Paths:
+        """The N derivations as L steps in all."""
+
+    @property
+    def features_ND(self) -> Floats:
+        """Their floats."""
+
+    @property
+    def phrases(self) -> PhrasesAlone:
+        """The target phrases of the sentence's translations."""
+
+    @property
+    def phrase_L(self) -> AnyInts:
+        """Which of them each step has."""
+
+    def last_floats(self, ends_N: Bools) -> Floats:
+        """Floats of the last step of each derivation, or of its end, but for LM and sums of sparse features; (N, D)."""
+
+    def sparse_ids(self, step_K: AnyInts) -> tuple[Ints, Ints32]:
+        """The sparse features of some of the steps: offsets (K + 1) and ids."""
+
+    @property
+    def words(self) -> EncodedText:
+        """Their target words as `Numbering` numbers them."""
 
     def derivations(self) -> list[Derivation[Any]]:
         """One by one, best first."""
@@ -30,6 +64,7 @@ class UnitList(Protocol):
 Model = TypeVar("Model", bound=AnyUnitModel)
 Stacks = TypeVar("Stacks", bound=StackSearch)
 Listed = TypeVar("Listed", bound=UnitList)
+SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
 
 
 class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
@@ -49,6 +84,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     PARTS = ("model", "weights_D", "search", "fast", "sparse_F")
     SEARCH: ClassVar[type[StackSearch]]
+    NAME: ClassVar[str]
 
     def __init__(
         self,
@@ -76,6 +112,20 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         if self.search.algorithm == "cube" and not self.fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
+    @classmethod
+    def opened(cls, model: Model, weights: Weights, settings: Stacks, asked: Asked) -> Self:
+        """The system of a model under weights, with what is asked of its search.
+
+        Raises:
+            InputError: the weights are not those of such a model.
+        """
+        known = 0 if model.sparse_features is None else len(model.sparse_features)
+        if weights.dense_names != model.columns or len(weights.sparse_F) not in (0, known):
+            names, sizes = (weights.dense_names, model.columns), (len(weights.sparse_F), known)
+            seen, expected = (f"{' '.join(n)} and {size} sparse weights" for n, size in zip(names, sizes, strict=True))
+            raise InputError(f"not the weights of a {cls.NAME} model", seen=seen, expected=expected)
+        return cls(model, weights.dense_D, asked.of(settings), asked.fast, weights.sparse_F)
+
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Of the float features, sums of sparse ones among them."""
@@ -90,6 +140,12 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     def sparse_F(self) -> Floats:
         """Weights of sparse features, (F,) or fewer."""
         return self._sparse_F
+
+    @cached_property
+    def has_sparse(self) -> bool:
+        """Whether any sparse weight is not 0."""
+        # The first ones tell as a rule, without a look at hundreds of thousands.
+        return bool(self.sparse_F[:1024].any() or self.sparse_F.any())
 
     @property
     def features(self) -> FeatureIndex | None:
@@ -112,8 +168,12 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return self if self.search.options >= most else self.with_search(options=most)
 
     @abstractmethod
+    def list_of(self, space: Space, paths: Paths) -> Listed:
+        """Derivations of a space as arrays."""
+
+    @abstractmethod
     def space_list(self, space: Space) -> Listed:
-        """The `nbest` best derivations of a space as arrays."""
+        """The `nbest` best derivations of a space as arrays; the compiled search only, but for a bottom-up one."""
 
     def nbest_list(self, words: Sequence[str]) -> Listed:
         """The `nbest` best derivations of a sentence as arrays; not by the readable search.
@@ -133,3 +193,63 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     def listed(self, space: Space) -> list[Derivation[Any]]:
         """The `nbest` best derivations of a space, best first."""
         return super().listed(space) if self.readable else self.space_list(space).derivations()
+
+    def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
+        """Floats and sparse features of the arcs, sums of the latter left at 0.
+
+        Whatever a feature looks at before a unit is that of the best way to it. Decoders keep apart what features look
+        at, but for orientations of the phrase before whose weights are 0.
+        """
+        listed = self.list_of(space, Paths(*arc_prefixes(found.graph, found.score_A, found.label_A)))
+        arcs, lm = np.flatnonzero(found.label_A >= 0), self.model.lm
+        last_K = listed.paths.offsets_N1[arcs + 1] - 1
+        phrase_A = np.full(len(found.label_A), -1, dtype=np.int32)
+        phrase_A[arcs] = listed.phrase_L[last_K]
+        words = listed.phrases.words_W, listed.phrases.offsets_O1
+        costs_A2 = arc_language_costs(lm.arrays, int(lm.begin_state), END_ID, found.graph, phrase_A, *words)
+        dense_AD = listed.last_floats(found.label_A < 0)
+        dense_AD[:, self.model.slots["LM0"].start] = -costs_A2.sum(axis=1)
+        if self.features is None:
+            return found._replace(dense_AD=dense_AD)
+        offsets_K1, ids_M = listed.sparse_ids(last_K)
+        lengths_A = np.zeros(len(phrase_A), dtype=np.int64)
+        lengths_A[arcs] = np.diff(offsets_K1)
+        return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_of(lengths_A), sparse_ids_M=ids_M)
+
+    @abstractmethod
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[Any]) -> Iterator[str]:
+        """Each unit of a derivation in words."""
+
+    def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
+        """Unit by unit, then weight × value of every feature, strongest first, then the sum.
+
+        Example: `[0,2)  das haus -> the house  p(f|e) 0.6, lex(f|e) 0.4, p(e|f) 0.8, lex(e|f) 0.5  (N=12)`
+        """
+        lines = []
+        for shown, step in zip(self.shown_steps(source, derivation), derivation.steps, strict=True):
+            known = "(copied)"
+            if step.unit != COPIED:
+                scores_4 = zip(SCORES, self.model.table.scores_B4[step.unit], strict=True)
+                scores = ", ".join(f"{name} {p:.3g}" for name, p in scores_4)
+                known = f"{scores}  (N={self.model.table.count_B[step.unit]:g})"
+            lines.append(f"{shown}  {known}")
+        return explained(lines, self.model.columns, self.weights_D, derivation)
+
+    def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
+        """By their names, those of several numbers together."""
+        for name, part in self.model.slots.items():
+            yield name, derivation.features_D[part].tolist()
+
+    def word_links(self, derivation: Derivation[Any]) -> list[Span]:
+        """What the units align, in target order of units; a copied word is linked."""
+        links = []
+        for step, (start, _) in zip(derivation.steps, derivation.target_spans, strict=True):
+            places = step.places
+            inside = [(0, 0)] if step.unit == COPIED else self.model.table.links(step.unit)
+            links += [(places[s], start + t) for s, t in inside]
+        return links
+
+    def orientations(self, derivation: Derivation[Any]) -> list[int]:
+        """Of each unit's own words to those of the unit before."""
+        spans = [(0, 0), *(step.source_span for step in derivation.steps)]
+        return [side_of(before, span) for before, span in pairwise(spans)]

@@ -27,9 +27,13 @@ INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)
 
 
 class LinkedPairs:
-    """B pairs of a table and the links inside them."""
+    """B pairs of a table, sorted by their source sides, with scores and the links inside them."""
 
+    target_phrases: EncodedText
     source_B: Ints32
+    target_B: Ints32
+    count_B: Floats
+    scores_B4: Floats
     link_offsets_B1: Ints
     link_source_K: Ints16
     link_target_K: Ints16

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.errors import InputError
 from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, Gap, Scfg, ScfgRule, Symbol, glue_grammar, joined
 from xlate.models.derivation import COPIED
 from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import SynchronousGrammar
-from xlate.models.hierarchical.model import BACKTRACK, COLUMNS, GLUE, LM, HierarchicalModel
+from xlate.models.hierarchical.model import COLUMNS, GLUE, LM, HierarchicalModel
 from xlate.phrases.table import GAP
 
 LABEL, GOAL = "X", "S"
@@ -33,19 +32,10 @@ def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGra
     return SynchronousGrammar(*joined([(scfg, max_span), (glue, NO_LIMIT)]), GOAL, LABEL)
 
 
-def bottom_up_decoder(
-    model: HierarchicalModel, weights_D: Floats, max_span: int, pops: int | None = None
-) -> CkyDecoder:
-    """The CKY decoder of a model under float weights; exact without `pops`.
-
-    Raises:
-        InputError: backtracks have a weight, or there are structure features: a grammar's rules do not know of either.
-    """
-    if model.structure is not None or weights_D[BACKTRACK].any():
-        seen = "structure features" if model.structure is not None else f"Backtrack0 {weights_D[BACKTRACK]}"
-        raise InputError("the CKY decoder knows the features of rules only", seen=seen, expected="none of them")
+def bottom_up_decoder(model: HierarchicalModel, weights_D: Floats, max_span: int) -> CkyDecoder:
+    """The CKY decoder of a model under float weights, those of backtracks 0, of which a grammar's rules do not know."""
     copied = float(model.rule_features(np.array([COPIED]))[0] @ weights_D)
     weights = dict(zip(COLUMNS, weights_D.tolist(), strict=True))
     del weights[COLUMNS[LM]]
     grammar = bottom_up_grammar(model, max_span)
-    return CkyDecoder(grammar, weights | {LANGUAGE: float(weights_D[LM]), COPIES: copied}, model.lm, pops)
+    return CkyDecoder(grammar, weights | {LANGUAGE: float(weights_D[LM]), COPIES: copied}, model.lm)

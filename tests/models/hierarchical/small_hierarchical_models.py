@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from tests.models.hierarchical.definition import RuleDerivation, score_rules_of
 from tests.models.phrase.small_phrase_models import random_classes
 from tests.models.small_models import SOURCE, TARGET, random_arpa
 from xlate.features.structure import FAMILIES, StructureFeatures, StructureTemplates
 from xlate.features.word_values import every_word
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Span, own_spans
-from xlate.models.hierarchical.derivations import RuleDerivation, RuleStep, score_rules_of
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
+from xlate.models.hierarchical.moves import RuleStep
 from xlate.phrases.table import GAP, RuleTable
 from xlate.text.encoded import EncodedText
 
@@ -114,10 +115,9 @@ def _derived(model: HierarchicalModel, words: list[str], span: Span, *, glued: b
     for rule in range(len(table)):
         side = table.source_sides[int(table.source_B[rule])].tolist()
         for gaps in _fits(side, words, *span):
-            swapped = bool(table.swapped_B[rule])
-            order = tuple(reversed(gaps)) if swapped else tuple(gaps)
+            order = tuple(reversed(gaps) if table.swapped_B[rule] else gaps)
             own, target = own_spans(span, order), model.target_words(rule)
-            step = RuleStep(rule, own, target, span=span, gaps=order, glued=glued, swapped=swapped)
+            step = RuleStep(rule, own, target, span=span, gaps=order, glued=glued)
             inner = [list(_derived(model, words, gap, glued=False)) for gap in order]
             for parts in itertools.product(*inner):
                 yield [step, *(one for part in parts for one in part)]

@@ -10,7 +10,8 @@ from xlate.errors import InputError
 from xlate.jobs.run_text import TokenizedText
 from xlate.jobs.translate import Translator
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
-from xlate.models.hierarchical.tuned import with_facts, with_floats
+from xlate.models.hierarchical.tuned import TunedRules
+from xlate.models.unit_tuned import with_floats
 
 ALGORITHMS = ("stack", "cube", "cky")
 
@@ -44,7 +45,7 @@ def test_a_sentence_of_no_words(algorithm: str) -> None:
     system = decoder(algorithm, nbest=3)
     (found,) = system.translate([])
     assert (found.words, found.score) == ([], 0.0)
-    for lists in (with_floats, with_facts):
+    for lists in (with_floats, TunedRules.with_parts):
         assert lists(system, []).dense_CD.shape == (1, system.model.size)
     with pytest.raises(InputError, match="empty sentence"):
         system.nbest_list([])
@@ -63,13 +64,6 @@ def test_hypotheses_grow_with_the_words_and_no_faster(algorithm: str) -> None:
         sizes.append(len(system.graph(words).score_N))
     assert sizes[1] <= 2.5 * sizes[0]
     assert sizes[1] <= 200 * 10 * 20
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_more_words_than_can_be_numbered_are_refused(algorithm: str) -> None:
-    system = decoder(algorithm, max_words=10**6)
-    with pytest.raises(InputError, match="too long"):
-        system.translate(["a"] * (system.LONGEST + 1))
 
 
 @pytest.mark.parametrize(("longest", "said"), [(10, "1 of 3 sentences have more words"), (200, "")])

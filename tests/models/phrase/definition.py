@@ -14,7 +14,6 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.errors import InputError
 from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.orientation import (
     DISCONTINUOUS,
@@ -38,7 +37,6 @@ from xlate.models.phrase.model import (
 )
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY
-from xlate.text.numbers import parse_int
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
@@ -227,7 +225,7 @@ def _add_places(
     logs_SR, covered = model.place_logs(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)), 0
     for logs_R, (start, end) in zip(logs_SR, spans_S2.tolist(), strict=True):
         reach = model.placed.reach
-        features_D[model.place_slot] += logs_R[min(max(covered - start, -reach), reach) + reach]
+        features_D[model.place_slots] += logs_R[min(max(covered - start, -reach), reach) + reach]
         covered += end - start
 
 
@@ -257,7 +255,7 @@ def force(
     weights_D: Floats,
     source: Sequence[str],
     target: Sequence[str],
-    segmentation: Iterable[tuple[Span, Span]],
+    cuts: Iterable[tuple[Span, Span]],
     sparse_F: Floats | None = None,
 ) -> PhraseDerivation:
     """Scores the derivation that cuts a sentence pair in a given way, whatever its search would have kept.
@@ -266,67 +264,26 @@ def force(
         model: phrases, language model, reordering.
         weights_D: in the order of `PhraseModel.features`.
         source, target: the words.
-        segmentation: (source span, target span) of each phrase in target order, half-open.
+        cuts: (source span, target span) of each phrase in target order, half-open; a pair that the model lacks is a
+            source word that stands for itself.
         sparse_F: weights of the sparse features; without them they count 0.
-
-    Raises:
-        InputError: spans that do not cover both sides once, or a phrase pair the model lacks (a source word may stand
-            for itself where no pair translates it alone).
     """
-    source, target, cuts = tuple(source), tuple(target), list(segmentation)
-    _check_cover([span for span, _ in cuts], len(source), "source", ordered=False)
-    _check_cover([span for _, span in cuts], len(target), "target", ordered=True)
-    steps = [_find_step(model, source, span, target[a:b]) for span, (a, b) in cuts]
+    steps = []
+    for span, (a, b) in cuts:
+        words = tuple(target[a:b])
+        pair = model.pair_number(source[slice(*span)], words)
+        assert pair is not None or words == tuple(source[slice(*span)])
+        steps.append(Step(COPIED if pair is None else pair, (span,), words))
     return score_steps(model, weights_D, source, steps, sparse_F)
-
-
-def _check_cover(spans: list[Span], size: int, side: str, *, ordered: bool) -> None:
-    covered = [position for span in spans for position in range(*span)]
-    if (covered if ordered else sorted(covered)) != list(range(size)) or any(a >= b for a, b in spans):
-        expected = f"every one of {size} words once" + (", in order" if ordered else "")
-        raise InputError(f"a segmentation that does not cover the {side}", seen=spans, expected=expected)
-
-
-def _translates(model: PhraseModel, source: Sequence[str]) -> bool:
-    ids, phrases = model.source_vocabulary.ids(source).tolist(), model.table.source_phrases
-    return any(phrases[row].tolist() == ids for row in range(len(phrases)))
-
-
-def _find_step(model: PhraseModel, source: tuple[str, ...], span: Span, target_words: tuple[str, ...]) -> Step:
-    pair = model.pair_number(source[span[0] : span[1]], target_words)
-    if pair is None and target_words == source[span[0] : span[1]] and not _translates(model, target_words):
-        pair = COPIED
-    if pair is None:
-        raise InputError(
-            "a phrase pair the model lacks",
-            seen=f"{' '.join(source[span[0] : span[1]])} ||| {' '.join(target_words)}",
-            expected="a pair of the phrase table, or an unknown word standing for itself",
-            remedy="give the phrase table that the derivation was made with",
-        )
-    return Step(pair, (span,), target_words)
 
 
 def read_segmentation(text: str) -> list[tuple[Span, Span]]:
     """Reads the segmentation field of a Moses n-best list, `source=target` spans, inclusive, from 0, in target order.
 
-    Raises:
-        InputError: anything else.
-
     Example: `0-1=0 2=1-2` gives [((0, 2), (0, 1)), ((2, 3), (1, 3))]
     """
     cuts = []
     for part in text.split():
-        source, equals, target = part.partition("=")
-        spans = [_read_span(side) for side in (source, target)]
-        if not equals or spans[0] is None or spans[1] is None:
-            raise InputError("malformed segmentation", seen=part, expected="spans like 0-1=0-2, from 0, inclusive")
-        cuts.append((spans[0], spans[1]))
+        (a, b), (c, d) = ((int(side.split("-")[0]), int(side.split("-")[-1]) + 1) for side in part.split("="))
+        cuts.append(((a, b), (c, d)))
     return cuts
-
-
-def _read_span(text: str) -> Span | None:
-    first, dash, last = text.partition("-")
-    try:
-        return parse_int(first), parse_int(last if dash else first) + 1
-    except ValueError:
-        return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.models.phrase.definition import score_steps
 from tests.models.small_models import SOURCE, TARGET, random_arpa
-from xlate.features.phrase_sparse import REORDERING, SparseFeatures, make_families
+from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step
@@ -20,6 +20,16 @@ from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.phrases.table import PhraseTable
 from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
+
+KINDS = [None, "wbe", "hier", "hier5"]
+LOCAL_PLAIN = ("pair", "source_phrase", "target_phrase", "word_pair", "lengths", "source_first", "target_last")
+TEMPLATES = {
+    "every": (REORDERING, PLAIN),
+    "local": (("source_first", "target_last", "pair"), LOCAL_PLAIN),
+    "groups": (("top_source_last", "top_target_first", "top_target_last", "between"), ()),
+    "bigrams": ((), ("target_bigram",)),
+}
+SPARSE_CASES = [(k, t) for k in KINDS for t in TEMPLATES if k != "wbe" or t in ("bigrams", "local")]
 
 
 def phrase_table(rng: np.random.Generator, pairs: set[tuple[str, str]]) -> PhraseTable:
@@ -105,6 +115,22 @@ def with_sparse(
     table = model.table
     families = make_families(reordering, plain, source, target, table, model.orientations)
     return replace(model, sparse=SparseFeatures(families, model.orientations, table, SOURCE, TARGET))
+
+
+def random_case(
+    seed: int | list[int], kind: str | None, templates: str | None
+) -> tuple[np.random.Generator, PhraseModel, np.ndarray, np.ndarray | None]:
+    """A random model with sparse features of some templates, or with scores of places; its weights."""
+    rng = np.random.default_rng(seed)
+    model, sparse_F = random_phrase_model(rng, kind), None
+    if templates == "placed":
+        model = replace(model, placed=RandomPlaces())
+    elif templates is not None:
+        model = with_sparse(rng, model, *TEMPLATES[templates])
+    weights_D = random_weights(rng, model.size)
+    if model.sparse is not None:
+        sparse_F = rng.normal(0, 0.7, size=len(model.sparse))
+    return rng, model, weights_D, sparse_F
 
 
 def random_weights(rng: np.random.Generator, size: int = SIZE) -> np.ndarray:

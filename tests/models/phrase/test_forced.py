@@ -7,19 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from tests.models.phrase.definition import (
-    adjacent_orientation,
-    force,
-    forward_orientation,
-    read_segmentation,
-    shift_reduce,
-)
+from tests.models.phrase.definition import force, read_segmentation
 from tests.models.phrase.moses_system import LN10, read_packed, write_system
 from xlate.errors import InputError
 from xlate.formats.moses_table import phrases_in
-from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
 from xlate.models.derivation import COPIED
-from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, weight_vector
+from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS
 from xlate.models.phrase.moses import load_moses_model
 
 
@@ -62,52 +55,6 @@ def test_the_hierarchical_model_looks_at_groups(tmp_path):
     assert named(found.features_D)["LexicalReordering0"] == [*logs(0.9), *logs(0.3), 0, *logs(0.8), 0, 0]
 
 
-def test_orientations():
-    assert adjacent_orientation(None, (0, 2)) == MONOTONE
-    assert adjacent_orientation(None, (1, 2)) == DISCONTINUOUS
-    assert adjacent_orientation((2, 3), (3, 5)) == MONOTONE
-    assert adjacent_orientation((2, 3), (0, 2)) == SWAP
-    assert adjacent_orientation((2, 3), (4, 5)) == DISCONTINUOUS
-    assert adjacent_orientation((2, 3), (0, 1)) == DISCONTINUOUS
-    stack = ()
-    seen = []
-    for span in [(0, 1), (3, 4), (1, 2), (2, 3), (4, 5)]:
-        orientation, stack = shift_reduce(stack, span)
-        seen.append((orientation, tuple(group.span for group in stack)))
-    assert seen == [
-        (MONOTONE, ((0, 1),)),
-        (DISCONTINUOUS, ((0, 1), (3, 4))),
-        (DISCONTINUOUS, ((0, 1), (3, 4), (1, 2))),
-        (MONOTONE, ((0, 4),)),
-        (MONOTONE, ((0, 5),)),
-    ]
-    covered = {2, 3, 5}.__contains__
-    assert forward_orientation((2, 3), (3, 4), covered) == MONOTONE
-    assert forward_orientation((2, 3), (6, 7), covered) == DISCONTINUOUS
-    assert forward_orientation((3, 4), (6, 7), covered) == MONOTONE
-    assert forward_orientation((2, 3), (0, 1), covered) == SWAP
-    assert forward_orientation((3, 4), (0, 1), covered) == DISCONTINUOUS
-
-
-@pytest.mark.parametrize(
-    ("target", "cuts", "message"),
-    [
-        ("x z", "0-1=0", "cover the source"),
-        ("x z", "0-1=0 2=0", "cover the target"),
-        ("x z", "0-1=1 2=0", "cover the target"),
-        ("x y", "0-1=0 2=1", "phrase pair the model lacks"),
-        ("x c", "0-1=0 2=1", "phrase pair the model lacks"),
-        ("x z", "0-1=0 2", "malformed"),
-        ("x z", "0-1=0 2=1-", "malformed"),
-        ("x z", "0-1=0 2=-1", "malformed"),
-    ],
-)
-def test_refusals(tmp_path, target, cuts, message):
-    model, weights_D, _ = load_moses_model(write_system(tmp_path))
-    with pytest.raises(InputError, match=message):
-        force(model, weights_D, ["a", "b", "c"], target.split(), read_segmentation(cuts))
-
-
 def test_models_that_cannot_be_used(tmp_path):
     path = write_system(tmp_path)
     text = path.read_text()
@@ -120,10 +67,6 @@ def test_models_that_cannot_be_used(tmp_path):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(InputError, match=message):
             load_moses_model(path)
-    with pytest.raises(InputError, match="unknown feature"):
-        weight_vector({"LM1": (1.0,)})
-    with pytest.raises(InputError, match="cannot be used"):
-        weight_vector({"LM0": (1.0, 2.0)})
 
 
 def test_a_system_read_for_one_sentence_scores_it_the_same(tmp_path):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tests.models import test_every_system as suite
-from tests.models.phrase.small_phrase_models import enumerate_derivations, random_weights
-from tests.models.phrase.test_sparse import random_case
+from tests.models.phrase.small_phrase_models import enumerate_derivations, random_case, random_weights
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.kernels.search.phrase_history import BEGIN, COVERED, END, END_BEFORE

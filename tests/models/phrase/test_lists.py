@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tests.models.phrase.definition import score_steps, sparse_ids
-from tests.models.phrase.test_sparse import CASES, random_case
+from tests.models.phrase.small_phrase_models import SPARSE_CASES, random_case
 from tests.models.small_models import random_words
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.tuned import with_floats
+from xlate.models.unit_tuned import with_floats
 from xlate.text.encoded import Numbering
 
 
@@ -23,13 +23,12 @@ def words_of(decoder: PhraseDecoder, words: list[str]) -> list[list[str]]:
     return [numbering.words(found.words_T[a:b]) for a, b in pairwise(found.word_offsets_C1.tolist())]
 
 
-@pytest.mark.parametrize(("kind", "templates"), CASES)
-@pytest.mark.parametrize("distinct", [True, False])
-def test_features_and_parts_are_those_of_the_definitions(kind, templates, distinct):
+@pytest.mark.parametrize(("kind", "templates"), SPARSE_CASES)
+def test_features_and_parts_are_those_of_the_definitions(kind, templates):
     rng, model, weights_D, sparse_F = random_case([1, 2], kind, templates)
-    search = PhraseSearch(algorithm="stack", stack=30, nbest=60, distinct=distinct, distortion_limit=4)
+    search = PhraseSearch(algorithm="stack", stack=30, nbest=40, distinct=False, distortion_limit=4)
     decoder = PhraseDecoder(model, weights_D, search, sparse_F=sparse_F)
-    for length in (1, 4, 8, 66):
+    for length in (1, 8, 66):
         words = random_words(rng, length)
         found = decoder.nbest_list(words)
         offsets_P1, ids_M = model.sparse.ids(found.parts.steps)
@@ -44,13 +43,10 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates, distin
             ids = [ids_M[offsets_P1[p] : offsets_P1[p + 1]].tolist() for p in parts]
             assert ids == [expected_ids[a:b].tolist() for a, b in pairwise(offsets_N1)]
             step += len(derivation.steps)
-        if distinct:
-            texts = [tuple(target) for target in words_of(decoder, words)]
-            assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize("distinct", [True, False])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_paths_are_distinct_by_the_words_of_their_labels(distinct, seed):
     rng, model, weights_D, _ = random_case(seed, "hier", "local")
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", stack=20, nbest=300, distinct=distinct))
@@ -65,8 +61,7 @@ def test_paths_are_distinct_by_the_words_of_their_labels(distinct, seed):
 
 
 def test_no_goal_no_paths():
-    # Columns of a table, as graphs have them: other arrays would have the loop compiled once more.
-    arcs, costs = np.zeros((2, 2), np.int32)[:, 0], np.zeros((2, 2))[:, 0]
+    arcs, costs = np.zeros(2, np.int32), np.zeros(2)
     texts = Texts(np.zeros(1, np.int64), np.zeros(0, np.int32), True)
     offsets_N1, labels_L, score_N = k_best_paths(GraphArcs(arcs, arcs, arcs, costs, -1, 1), texts, 5)
     assert offsets_N1.tolist() == [0]

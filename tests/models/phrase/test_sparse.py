@@ -1,4 +1,4 @@
-"""Sparse features in the phrase decoder: enumeration, the readable search, names from definitions."""
+"""Sparse features in the phrase decoder: their names from the definitions, their sums, and real sentences."""
 
 from __future__ import annotations
 
@@ -9,92 +9,13 @@ import numpy as np
 import pytest
 
 from tests.models.phrase.definition import force, score_steps, sparse_ids
-from tests.models.phrase.small_phrase_models import (
-    enumerate_derivations,
-    random_phrase_model,
-    random_weights,
-    with_sparse,
-)
-from tests.models.small_models import random_words
+from tests.models.phrase.small_phrase_models import random_case, random_phrase_model, random_weights, with_sparse
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import every_word, frequent_words
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.moses import load_moses_model
 from xlate.text.lines import read_lines
-
-WHOLE = {"stack": 10**9, "threshold": 0.0}
-LOCAL_PLAIN = ("pair", "source_phrase", "target_phrase", "word_pair", "lengths", "source_first", "target_last")
-TEMPLATES = {
-    "every": (REORDERING, PLAIN),
-    "local": (("source_first", "target_last", "pair"), LOCAL_PLAIN),
-    "groups": (("top_source_last", "top_target_first", "top_target_last", "between"), ()),
-    "bigrams": ((), ("target_bigram",)),
-}
-CASES = [(k, t) for k in (None, "wbe", "hier", "hier5") for t in TEMPLATES if k != "wbe" or t in ("bigrams", "local")]
-
-
-def random_case(seed, kind, templates):
-    rng = np.random.default_rng(seed)
-    model = with_sparse(rng, random_phrase_model(rng, kind), *TEMPLATES[templates])
-    return rng, model, random_weights(rng, model.size), rng.normal(0, 0.7, size=len(model.sparse))
-
-
-def decoders(model, weights_D, sparse_F, **settings):
-    """The readable stack search, the compiled one, and cube pruning without a limit that matters."""
-    yield PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", **settings), fast=False, sparse_F=sparse_F)
-    yield PhraseDecoder(model, weights_D, PhraseSearch(**{"algorithm": "stack", **settings}), sparse_F=sparse_F)
-    cube = PhraseSearch(algorithm="cube", pop_limit=10**9, **settings)
-    yield PhraseDecoder(model, weights_D, cube, sparse_F=sparse_F)
-
-
-@pytest.mark.parametrize(("kind", "templates"), CASES)
-def test_an_unlimited_beam_finds_the_best_of_all(kind, templates):
-    rng, model, weights_D, sparse_F = random_case(3, kind, templates)
-    # Which options are kept must not matter: the enumeration ranks them without sparse features.
-    settings = {"distortion_limit": 3, "options": 10, "max_phrase": 2, **WHOLE}
-    for length in (1, 2, 3, 4, 5):
-        words = random_words(rng, length)[:length]
-        every = enumerate_derivations(model, weights_D, PhraseSearch(**settings), words, sparse_F)
-        plain = enumerate_derivations(model, weights_D, PhraseSearch(**settings), words)
-        assert len(every) == len(plain)
-        for decoder in decoders(model, weights_D, sparse_F, **settings):
-            found = decoder.translate(words)[0]
-            assert found.score == pytest.approx(every[0].score, abs=1e-9)
-            graph = decoder.graph(words)
-            assert graph.score_N[graph.goal] == pytest.approx(found.score, abs=1e-9)
-
-
-@pytest.mark.parametrize(("kind", "templates"), CASES)
-def test_nbest_lists_are_the_sorted_enumeration(kind, templates):
-    _, model, weights_D, sparse_F = random_case(5, kind, templates)
-    words = ["a", "zz", "c", "b"]
-    settings = {"distortion_limit": 3, **WHOLE}
-    every = enumerate_derivations(model, weights_D, PhraseSearch(**settings), words, sparse_F)
-    for decoder in decoders(model, weights_D, sparse_F, nbest=10**6, distinct=False, **settings):
-        found = decoder.translate(words)
-        assert [d.score for d in found] == pytest.approx([d.score for d in every], abs=1e-9)
-
-
-@pytest.mark.parametrize(("kind", "templates"), CASES)
-@pytest.mark.parametrize("beam", [2, 20])
-def test_the_compiled_search_equals_the_readable_one(kind, templates, beam):
-    rng, model, weights_D, sparse_F = random_case([7, beam], kind, templates)
-    for length in (3, 6, 9, 70):
-        words = random_words(rng, length)
-        slow, fast, _ = decoders(model, weights_D, sparse_F, stack=beam, threshold=0.01, distortion_limit=3)
-        expected, found = slow.translate(words)[0], fast.translate(words)[0]
-        assert found.score == pytest.approx(expected.score, abs=1e-9)
-        assert found.steps == expected.steps
-
-
-def test_a_copied_word_has_features():
-    _, model, weights_D, sparse_F = random_case(11, "hier", "every")
-    for decoder in decoders(model, weights_D, sparse_F, **WHOLE):
-        graph = decoder.graph(["d", "zz", "d"])
-        best = decoder.translate(["d", "zz", "d"])[0]
-        assert graph.score_N[graph.goal] == pytest.approx(best.score, abs=1e-9)
-        assert best.features_D @ weights_D == pytest.approx(best.score)
 
 
 def test_features_are_what_their_names_say():
@@ -135,22 +56,6 @@ def test_features_are_what_their_names_say():
     assert "plain:source_phrase=c" in names[3]
 
 
-def test_sums_by_orientation_and_weights_of_them():
-    rng, model, weights_D, sparse_F = random_case(17, "hier5", "every")
-    words = random_words(rng, 7)
-    decoder = next(iter(decoders(model, weights_D, sparse_F, stack=10)))
-    best = decoder.translate(words)[0]
-    _, ids = sparse_ids(model, words, best.steps)
-    names = list(model.sparse.names(ids))
-    for o, orientation in enumerate((",M", ",S", ",DL", ",DR", ",MG", "plain")):
-        column = model.slots["SparseReordering0"].start + o
-        mine = ids[
-            [n.startswith(orientation) or (n.startswith("reordering") and n.endswith(orientation)) for n in names]
-        ]
-        assert best.features_D[column] == pytest.approx(sparse_F[mine].sum(), abs=1e-9)
-    assert model.columns[-6:] == (*(f"SparseReordering0_{o}" for o in range(5)), "SparsePhrase0")
-
-
 def test_refusals():
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="hierarchical"):
@@ -159,9 +64,6 @@ def test_refusals():
         with_sparse(rng, random_phrase_model(rng, "hier"), ("source_middle",))
     with pytest.raises(InputError, match="template"):
         with_sparse(rng, random_phrase_model(rng, "hier"), ("pair", "pair"))
-    model = with_sparse(rng, random_phrase_model(rng, "hier"))
-    with pytest.raises(InputError, match="weights"):
-        PhraseDecoder(model, random_weights(rng, model.size), sparse_F=np.zeros(3))
 
 
 @pytest.mark.corpus

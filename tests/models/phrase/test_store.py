@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
-from xlate.search.processes import each_sentence
 from xlate.text.lines import write_lines
 
 SENTENCES = [words.split() for words in ("a b c", "", "d", "c c a b a", "b d a", "a", "c a b d")]
@@ -58,15 +55,6 @@ def test_a_torn_model_is_refused(tmp_path: Path, rng: np.random.Generator) -> No
         load_phrase_model(tmp_path)
 
 
-def test_processes_change_nothing(rng: np.random.Generator) -> None:
-    decoder = PhraseDecoder(random_phrase_model(rng, "hier"), random_weights(rng), PhraseSearch(nbest=3))
-    one, two = (
-        [[(d.words, d.score) for d in found] for found in decoder.translate_many(SENTENCES * 5, n)] for n in (1, 2)
-    )
-    assert one == two
-    assert len(one) == len(SENTENCES) * 5
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_error_names_its_sentence(rng: np.random.Generator, processes: int) -> None:
     decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng), PhraseSearch(max_words=200_000))
@@ -103,18 +91,6 @@ def test_an_explanation_adds_up(rng: np.random.Generator) -> None:
     assert text.count("->") == len(best.steps)
     assert text.count("(copied)") == sum(step.unit == COPIED for step in best.steps)
     assert len(model.columns) == len(weights)
-
-
-def test_a_process_that_dies_is_an_error(rng: np.random.Generator) -> None:
-    decoder = PhraseDecoder(random_phrase_model(rng, None), random_weights(rng))
-
-    def die(_: PhraseDecoder, words: Sequence[str]) -> Sequence[str]:
-        if words == ["b"]:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return words
-
-    with pytest.raises(InputError, match="died"):
-        list(each_sentence(decoder, die, [["a"]] * 20 + [["b"]], 2))
 
 
 def test_processes_end_with_their_parent(tmp_path: Path) -> None:

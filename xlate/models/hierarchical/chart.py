@@ -7,7 +7,7 @@ looked up, ranked and limited as they are for the search from left to right.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 
@@ -26,16 +26,16 @@ GLUE_SIDES: dict[int, TargetSide] = {FIRST: (-1,), NEXT: (-1, -2)}
 
 
 class BottomUpRules:
-    """The matches of a space as the rules of a chart; `pops` hypotheses are made for each cell."""
+    """The matches of a space as the rules of a chart; `pop_limit` hypotheses are made for each cell."""
 
-    def __init__(self, moves: RuleMoves, pops: int) -> None:
-        self.moves, self.pops = moves, pops
+    def __init__(self, moves: RuleMoves) -> None:
+        self.moves = moves
         self.languages = Languages(moves.model.lm, float(moves.weights_D[LM]))
         self.glue = float(moves.weights_D[GLUE])
 
     def chart(self) -> Chart:
         """The chart of the sentence, filled from short spans to long ones."""
-        options, chart = self.moves.options, Chart(self.languages, self.pops, self.options)
+        options, chart = self.moves.options, Chart(self.languages, self.moves.search.pop_limit, self.options)
         size = len(options.words)
         for length in range(1, options.longest + 1):
             for begin in range(size - length + 1):
@@ -106,47 +106,36 @@ class BottomUpRules:
         return found
 
 
-def bottom_up_paths(moves: RuleMoves, pops: int, most: int, *, distinct: bool) -> list[list[int]]:
-    """The labels of the best `most` derivations of a sentence, best first, of different words if asked.
+def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGraph:
+    """The best `most` derivations of a sentence as paths that share nothing but start and goal, best first.
 
     Args:
         moves: the search space, without structure features.
-        pops: how many hypotheses are made for each label over each span.
         most: how many derivations.
         distinct: whether their words must differ.
     """
-    rules = BottomUpRules(moves, pops)
+    rules = BottomUpRules(moves)
     top = rules.chart().top(Cell(GLUED, 0, len(moves.options.words)))
-    if top is None:
-        return []
+    assert top is not None, "every word has a rule or stands for itself"
     best = BestDerivations(rules.target if distinct else None)
-    return [[*rules.labels(tree.below[0]), END_LABEL] for _, tree in islice(best.trees(top), most)]
-
-
-def graph_of_paths(moves: RuleMoves, paths: Sequence[Sequence[int]]) -> SearchGraph:
-    """Paths, best first, as a graph in which they share nothing but start and goal."""
-    sizes = [len(labels) for labels in paths]
-    goal = sum(sizes) - len(paths) + 1
-    source: list[int] = []
-    target: list[int] = []
-    scores: list[float] = []
+    paths = [[*rules.labels(tree.below[0]), END_LABEL] for _, tree in islice(best.trees(top), most)]
+    ends = np.cumsum([len(labels) for labels in paths]) - 1
+    scores = [np.array(moves.scores(labels)) for labels in paths]
+    total_A = np.concatenate([np.cumsum(score_L) for score_L in scores])
+    inner_A = np.ones(len(total_A), dtype=np.bool_)
+    inner_A[ends] = False
+    goal = int(inner_A.sum()) + 1
+    # Arcs lead to a node of their own each, the last one of a path to the goal.
+    target_A = np.where(inner_A, np.cumsum(inner_A), goal).astype(np.int32)
     score_N, best_N = np.zeros(goal + 1), np.full(goal + 1, -1, dtype=np.int32)
-    node = 0
-    for labels in paths:
-        inner = [0, *range(node + 1, node + len(labels)), goal]
-        node += len(labels) - 1
-        for (before, after), score in zip(pairwise(inner), moves.scores(labels), strict=True):
-            if after != goal or best_N[goal] < 0 or score_N[before] + score > score_N[goal]:
-                score_N[after], best_N[after] = score_N[before] + score, len(source)
-            source.append(before)
-            target.append(after)
-            scores.append(score)
+    arcs = np.append(np.flatnonzero(inner_A), ends[total_A[ends].argmax()])
+    score_N[target_A[arcs]], best_N[target_A[arcs]] = total_A[arcs], arcs
     return SearchGraph(
-        np.array(source, dtype=np.int32),
-        np.array(target, dtype=np.int32),
+        np.append(np.int32(0), np.where(inner_A, target_A, np.int32(0))[:-1]),
+        target_A,
         np.array([label for labels in paths for label in labels], dtype=np.int32),
-        np.array(scores, dtype=np.float64),
+        np.concatenate(scores),
         score_N,
         best_N,
-        goal if paths else -1,
+        goal,
     )

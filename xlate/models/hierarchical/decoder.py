@@ -5,31 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
-from xlate.kernels.search.hierarchical.facts import local_scores
+from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.hierarchical.facts import local_scores, path_facts
 from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumbers, RuleSentence
 from xlate.kernels.search.hierarchical.search import search_rule_cubes, search_rules
 from xlate.kernels.search.hypotheses import Limits
-from xlate.models.derivation import Derivation, Span, side_of
-from xlate.models.hierarchical.chart import bottom_up_paths, graph_of_paths
-from xlate.models.hierarchical.derivations import RuleStep, explain_rules, score_rules_of, word_links
-from xlate.models.hierarchical.lists import RuleList, listed_paths, rule_arcs
+from xlate.kernels.search.phrase_paths import Paths
+from xlate.models.derivation import Derivation
+from xlate.models.hierarchical.chart import bottom_up_graph
+from xlate.models.hierarchical.lists import RuleList, label_words
 from xlate.models.hierarchical.model import GLUE, LM, HierarchicalModel
-from xlate.models.hierarchical.moves import RuleMoves
-from xlate.models.hierarchical.options import RankedRules, collect_rule_options
-from xlate.models.hierarchical.structure import no_structure, rule_words, step_features, structure_of
+from xlate.models.hierarchical.moves import RuleMoves, RuleStep, source_side, target_side, tree
+from xlate.models.hierarchical.options import (
+    RankedRules,
+    collect_rule_options,
+    no_structure,
+    rule_words,
+    structure_of,
+)
 from xlate.models.system import SpanLimit
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.beam import phrases_in
-from xlate.search.graph import LatticeArcs, SearchGraph
+from xlate.search.graph import END_LABEL, SearchGraph
 from xlate.search.settings import CKY, RuleSearch
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 __all__ = ["HierarchicalDecoder", "HierarchicalModel", "RuleSearch"]
 
@@ -43,6 +48,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         InputError: as of all systems of units, or structure features bottom-up.
     """
 
+    NAME = "hierarchical"
     SEARCH = RuleSearch
     LONGEST = LONGEST_SENTENCE
 
@@ -77,7 +83,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     def space(self, words: Sequence[str]) -> RuleMoves:
         self.check_length(words)
-        options = collect_rule_options(self.model, self.ranked, self.search.max_span, words)
+        options = collect_rule_options(self.ranked, self.search.max_span, words)
         if not self.has_sparse:
             return RuleMoves(self.model, self.weights_D, self.search, options, no_structure(len(options.found.unit_R)))
         assert self.model.structure is not None
@@ -89,19 +95,16 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         options = replace(options, found=found)
         return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
 
-    @cached_property
-    def has_sparse(self) -> bool:
-        """Whether any structure feature has a weight that is not 0."""
-        # The first ones tell as a rule, without a look at hundreds of thousands.
-        return bool(self.sparse_F[:1024].any() or self.sparse_F.any())
-
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
         """The moves with all rules whose words stand in the target, whatever the search's limit of options."""
         return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
-        """The derivation along the labels of a path, its features from their definitions."""
-        return score_rules_of(self.model, self.weights_D, space.options.words, space.steps(labels), self.sparse_F)
+        own = np.array([label for label in labels if label != END_LABEL], dtype=np.int32)
+        return self.list_of(space, Paths(np.array([0, len(own)]), own)).derivations()[0]
+
+    def list_of(self, space: RuleMoves, paths: Paths) -> RuleList:
+        return RuleList(space, paths, self.sparse_F)
 
     def compiled_search(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
         kernel = search_rule_cubes if self.search.algorithm == "cube" else search_rules
@@ -137,13 +140,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         """The graph of a space; bottom-up one of the best path, or of the `nbest` best ones, side by side."""
         if self.search.algorithm != CKY:
             return super().search_space(space, every_arc=every_arc)
-        return self._bottom_up(space, self.search.nbest if every_arc else 1, distinct=False)
-
-    def _bottom_up(self, space: RuleMoves, most: int, *, distinct: bool) -> SearchGraph:
-        return graph_of_paths(space, bottom_up_paths(space, self.search.pop_limit, most, distinct=distinct))
-
-    def arc_features(self, space: RuleMoves, found: LatticeArcs) -> LatticeArcs:
-        return rule_arcs(space, found)
+        return bottom_up_graph(space, self.search.nbest if every_arc else 1, distinct=False)
 
     @property
     def readable(self) -> bool:
@@ -151,34 +148,39 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return not self.fast and self.search.algorithm != CKY
 
     def space_list(self, space: RuleMoves) -> RuleList:
-        """The `nbest` best derivations of a space as arrays; not by the readable search from left to right."""
         search = self.search
         if search.algorithm == CKY:
-            graph = self._bottom_up(space, search.nbest, distinct=search.distinct)
+            arcs = bottom_up_graph(space, search.nbest, distinct=search.distinct).arcs
         else:
-            graph = self.search_space(space, every_arc=True)
-        return listed_paths(space, graph.arcs, search.nbest, search.distinct, self.sparse_F)
+            arcs = self.search_space(space, every_arc=True).arcs
+        # Only the labels that the graph has are spelled out: a sentence has far more.
+        labels, place_A = np.unique(arcs.label_A, return_inverse=True)
+        own = labels >= 0
+        numbered = place_A.astype(np.int32) - np.int32(int((~own).sum()))
+        words = label_words(space, labels[own])
+        texts = Texts(words.offsets_S1, words.ids_T, search.distinct)
+        offsets_N1, numbers_L, _ = k_best_paths(arcs._replace(label_A=numbered), texts, search.nbest)
+        return self.list_of(space, Paths(offsets_N1, labels[own][numbers_L].astype(np.int32)))
 
     def step_features(self, derivation: Derivation[RuleStep]) -> tuple[Ints, Ints32]:
-        if self.model.structure is None:
+        model, steps = self.model, derivation.steps
+        if model.structure is None:
             return super().step_features(derivation)
-        return step_features(self.model, self.model.structure, derivation.source, derivation.steps)
+        unit_N = np.array([step.unit for step in steps], dtype=np.int64)
+        words = rule_words(model, unit_N, model.source_vocabulary.ids(derivation.source))
+        gaps_N = np.array([len(step.gaps) for step in steps], dtype=np.int32)
+        every = np.arange(len(steps))
+        fact_offsets_N1, facts_A5 = path_facts(words, np.array([0, len(steps)]), every, gaps_N, BEGIN_ID)
+        id_offsets_A1, ids = model.structure.of_facts(facts_A5)
+        return id_offsets_A1[fact_offsets_N1], ids
 
-    def explain(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> str:
-        """Rule by rule as a tree, then feature by feature."""
-        return explain_rules(self.model, self.weights_D, source, derivation)
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[RuleStep]) -> Iterator[str]:
+        """As a tree, its gaps numbered from left to right in the source.
 
-    def shown_features(self, derivation: Derivation[RuleStep]) -> Iterator[tuple[str, Sequence[float]]]:
-        """By their names, those of several numbers together."""
-        start = 0
-        for name, count in self.model.features.items():
-            yield name, derivation.features_D[start : start + count].tolist()
-            start += count
-
-    def word_links(self, derivation: Derivation[RuleStep]) -> list[Span]:
-        return word_links(self.model, derivation)
-
-    def orientations(self, derivation: Derivation[RuleStep]) -> list[int]:
-        """Of each rule's own words to those of the rule before."""
-        spans = [(0, 0), *(step.source_span for step in derivation.steps)]
-        return [side_of(before, span) for before, span in pairwise(spans)]
+        Example:
+            [0,4)  ne [1,2) pas X1 -> not X1
+              [1,2)  go -> go
+        """
+        for depth, step in tree(derivation.steps):
+            start, end = step.span
+            yield f"{'  ' * depth}[{start},{end})  {source_side(source, step)} -> {target_side(step)}"

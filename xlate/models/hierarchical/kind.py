@@ -28,7 +28,6 @@ from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import RuleTable
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.settings import RuleSearch
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
@@ -64,18 +63,7 @@ class Hierarchical(Kind):
         asked: Asked,
     ) -> HierarchicalDecoder:
         model = hierarchical_model(work, config.model, weights.extra.get(FEATURES))
-        return self._decoder(model, weights.sets[KIND], config.decoder, asked)
-
-    def _decoder(
-        self, model: HierarchicalModel, weights: Weights, settings: RuleSearch, asked: Asked
-    ) -> HierarchicalDecoder:
-        known = 0 if model.structure is None else len(model.structure)
-        if weights.dense_names != model.columns or len(weights.sparse_F) != known:
-            seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
-            expected = f"{' '.join(model.columns)} and {known} sparse weights"
-            raise InputError("not the weights of a hierarchical model", seen=seen, expected=expected)
-        dense_D, sparse_F = (np.asarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
-        return HierarchicalDecoder(model, dense_D, asked.of(settings), asked.fast, sparse_F)
+        return HierarchicalDecoder.opened(model, weights.sets[KIND], config.decoder, asked)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
         return _saved_rules(system.weights, system.features)
@@ -87,32 +75,28 @@ class Hierarchical(Kind):
         tune = config.loss.tune
         assert tune is not None
         learned, from_base = _same_features(config), tune.start == "base"
-        if config.model.structure is not None and config.loss.name != ONLINE:
-            if learned is None:
-                raise InputError(
-                    "structure features are numbered when they are met, which only online training does",
-                    file=None if config.base is None else Path(config.base),
-                    seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
-                    expected="source=online, structure=none, or base=RUN that has learned them",
-                )
-            held, model = learned.sets[KIND], hierarchical_model(work, config.model, learned.extra[FEATURES])
-            tuned = TunedRules(self._decoder(model, held, config.decoder, Asked()), tune.processes)
-            start = replace(held, sparse_F=np.zeros(0)) if from_base else tuned.uniform
-            sparse_F = held.sparse_F.astype(np.float64)
-
-            def saved(weights: Weights) -> Saved:
-                return _saved_rules(replace(weights, sparse_F=sparse_F), model.structure)
-
-            return ToTune(tuned, start, saved, made_of(config, work))
-        described_F7 = learned.extra[FEATURES] if learned is not None and from_base else None
+        fixed = config.model.structure is not None and config.loss.name != ONLINE
+        if fixed and learned is None:
+            raise InputError(
+                "structure features are numbered when they are met, which only online training does",
+                file=None if config.base is None else Path(config.base),
+                seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
+                expected="source=online, structure=none, or base=RUN that has learned them",
+            )
+        described_F7 = learned.extra[FEATURES] if learned is not None and (fixed or from_base) else None
         model = hierarchical_model(work, config.model, described_F7)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
-        tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None)
+        if fixed and learned is not None:
+            decoder = HierarchicalDecoder.opened(model, learned.sets[KIND], config.decoder, Asked())
+        tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None and not fixed)
         start = tuned.uniform
         if from_base:
-            file = weights_of(Path(str(config.base))) if learned is None else learned
-            start = _with_sum(file.sets[KIND], model, learned is not None)
-        saved = lambda weights: _saved_rules(weights, model.structure)  # noqa: E731
+            held = (learned or weights_of(Path(str(config.base)))).sets[KIND]
+            start = replace(held, sparse_F=np.zeros(0)) if fixed else _with_sum(held, model, learned is not None)
+
+        def saved(weights: Weights) -> Saved:
+            return _saved_rules(replace(weights, sparse_F=decoder.sparse_F) if fixed else weights, model.structure)
+
         return ToTune(tuned, start, saved, made_of(config, work))
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedRules:
@@ -123,7 +107,7 @@ class Hierarchical(Kind):
         stage = rule_stage(without.work, RuleSettings(**asdict(config.model.rules)), without)
         table = RuleTable.load(stage.folder / TABLE, without.work.words)
         model = replace(whole.decoder.model, table=table, lm=without.lm)
-        return replace(whole, decoder=whole.decoder.changed(model=model))
+        return TunedRules(whole.decoder.changed(model=model), whole.processes, whole.tunes_sparse)
 
 
 def _same_features(config: TrainConfig) -> WeightsFile | None:

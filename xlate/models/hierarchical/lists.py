@@ -7,20 +7,18 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
-from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, offsets_of
+from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.search.hierarchical.facts import glued_steps, path_facts, path_logprobs
 from xlate.kernels.search.hierarchical.matches import NO_GAP
-from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
-from xlate.models.derivation import COPIED, Derivation
-from xlate.models.hierarchical.derivations import RuleStep
+from xlate.models.derivation import Derivation
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM
-from xlate.models.hierarchical.moves import RuleMoves
-from xlate.models.hierarchical.structure import rule_words
-from xlate.search.graph import LatticeArcs
-from xlate.text.encoded import Numbering
+from xlate.models.hierarchical.moves import RuleMoves, RuleStep
+from xlate.models.hierarchical.options import rule_words
+from xlate.models.option_words import numbered_words
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
@@ -44,8 +42,10 @@ class RuleList:
     @cached_property
     def step_features(self) -> Floats:
         """Float features of each step, that of the language model left at 0; shape (L, D)."""
-        match_L, at_L = self.taken_apart
-        features_LD = step_floats(self.moves, match_L, at_L)
+        options, (match_L, at_L) = self.moves.options, self.taken_apart
+        distinct, place_L = np.unique(at_L, return_inverse=True)
+        features_LD = self.moves.model.rule_features(options.found.unit_R[distinct])[place_L]
+        features_LD[:, BACKTRACK] = -options.backtrack_M22[match_L, options.found.swapped_R[at_L].astype(np.int64)]
         features_LD[:, GLUE] = glued_steps(self.paths.offsets_N1, self.gaps_L)
         return features_LD
 
@@ -71,7 +71,7 @@ class RuleList:
     @cached_property
     def features_ND(self) -> Floats:
         """Float features in the order of `RULE_FEATURES`, shape (N, D)."""
-        if not len(self) or not self.moves.structure.active:
+        if not self.moves.structure.active:
             return self.floats_ND
         structure, (fact_offsets_L1, facts_A5) = self.moves.model.structure, self.facts
         assert structure is not None
@@ -87,12 +87,39 @@ class RuleList:
     def floats_ND(self) -> Floats:
         """The same with the sum of sparse features left at 0."""
         offsets_N1, lm = self.paths.offsets_N1, self.moves.model.lm
-        if not len(self):
-            return np.zeros((0, self.moves.model.size))
+        if not len(self.paths.labels_L):
+            return np.zeros((len(self), self.moves.model.size))
         features_ND = np.add.reduceat(self.step_features, offsets_N1[:-1], axis=0)
         state, phrases = int(lm.begin_state), self.moves.options.found.phrases
         features_ND[:, LM] = path_logprobs(lm.arrays, state, END_ID, offsets_N1, self.taken_apart[1], phrases)
         return features_ND
+
+    @property
+    def phrases(self) -> PhrasesAlone:
+        return self.moves.options.found.phrases
+
+    @property
+    def phrase_L(self) -> Ints:
+        return self.taken_apart[1]
+
+    def last_floats(self, ends_N: Bools) -> Floats:
+        floats_ND, rows = np.zeros((len(self), self.moves.model.size)), np.flatnonzero(~ends_N)
+        # Whether a rule was glued on follows from the spans that are open.
+        floats_ND[rows] = self.step_features[self.paths.offsets_N1[rows + 1] - 1]
+        return floats_ND
+
+    def sparse_ids(self, step_K: AnyInts) -> tuple[Ints, Ints32]:
+        fact_offsets_L1, facts_A5 = self.facts
+        assert self.moves.model.structure is not None
+        id_offsets_A1, ids = self.moves.model.structure.of_facts(facts_A5)
+        places, offsets_K1 = gathered(id_offsets_A1[fact_offsets_L1], step_K)
+        return offsets_K1, ids[places]
+
+    @property
+    def words(self) -> EncodedText:
+        """The target words of each derivation as `Numbering` numbers them."""
+        words = label_words(self.moves, self.paths.labels_L)
+        return EncodedText(words.ids_T, words.offsets_S1[self.paths.offsets_N1])
 
     def derivations(self) -> list[Derivation[RuleStep]]:
         """All of them."""
@@ -105,66 +132,11 @@ class RuleList:
         ]
 
 
-def listed_paths(moves: RuleMoves, arcs: GraphArcs, most: int, distinct: bool, sparse_F: Floats) -> RuleList:
-    """The best `most` paths of a search graph, of different words if asked."""
-    # Only the labels that the graph has are spelled out: a sentence has far more.
-    labels, place_A = np.unique(arcs.label_A, return_inverse=True)
-    own = labels >= 0
-    numbered = place_A.astype(np.int32) - np.int32(int((~own).sum()))
-    texts = Texts(*label_words(moves, labels[own]), distinct)
-    offsets_N1, numbers_L, _ = k_best_paths(arcs._replace(label_A=numbered), texts, most)
-    return RuleList(moves, Paths(offsets_N1, labels[own][numbers_L].astype(np.int32)), sparse_F)
-
-
-def label_words(moves: RuleMoves, labels: AnyInts) -> tuple[Ints, Ints32]:
-    """The target words of labels as `Numbering` numbers them: offsets and words."""
-    options = moves.options
+def label_words(moves: RuleMoves, labels: AnyInts) -> EncodedText:
+    """The target words of each label as `Numbering` numbers them."""
+    options, model = moves.options, moves.model
     match, at = options.taken_apart(labels)
-    unit = options.found.unit_R[at]
-    known, targets = unit != COPIED, moves.model.table.target_phrases
-    rows = moves.model.table.target_B[unit[known]]
-    lengths = np.ones(len(unit), dtype=np.int64)
-    lengths[known] = lengths_of(targets.offsets_S1, rows)
-    offsets_O1 = offsets_of(lengths)
-    ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
-    ids_W[places_of(offsets_O1, np.flatnonzero(known))] = targets.ids_T[places_of(targets.offsets_S1, rows)]
-    starts = options.matches.spans_M2[match[~known], 0].tolist()
-    numbering = Numbering(moves.model.target_vocabulary, options.words)
-    ids_W[offsets_O1[:-1][~known]] = numbering.ids([options.words[start] for start in starts])
-    return offsets_O1, ids_W
-
-
-def step_floats(moves: RuleMoves, match_K: Ints, at_K: Ints) -> Floats:
-    """What matches under translations have wherever they stand, (K, D): all but language model and glue."""
-    options, found = moves.options, moves.options.found
-    distinct, place_K = np.unique(at_K, return_inverse=True)
-    features_KD = moves.model.rule_features(found.unit_R[distinct])[place_K]
-    features_KD[:, BACKTRACK] = -options.backtrack_M22[match_K, found.swapped_R[at_K].astype(np.int64)]
-    return features_KD
-
-
-def rule_arcs(moves: RuleMoves, found: LatticeArcs) -> LatticeArcs:
-    """The arcs of a lattice with float features; whether a rule was glued on follows from the spans that are open."""
-    prefixes = RuleList(moves, Paths(*arc_prefixes(found.graph, found.score_A, found.label_A)), np.zeros(0))
-    arcs = np.flatnonzero(found.label_A >= 0)
-    last_L = prefixes.paths.offsets_N1[arcs + 1] - 1
-    match_L, at_L = prefixes.taken_apart
-    lm, phrases = moves.model.lm, moves.options.found.phrases
-    phrase_A = np.full(len(found.label_A), -1, dtype=np.int32)
-    phrase_A[arcs] = at_L[last_L]
-    costs_A2 = arc_language_costs(
-        lm.arrays, int(lm.begin_state), END_ID, found.graph, phrase_A, phrases.words_W, phrases.offsets_O1
-    )
-    dense_AD = np.zeros((len(found.label_A), moves.model.size))
-    dense_AD[arcs] = step_floats(moves, match_L[last_L], at_L[last_L])
-    dense_AD[arcs, GLUE] = prefixes.step_features[last_L, GLUE]
-    dense_AD[:, LM] = -costs_A2.sum(axis=1)
-    offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M
-    if moves.model.structure is not None:
-        fact_offsets_L1, facts_A5 = prefixes.facts
-        id_offsets_A1, ids = moves.model.structure.of_facts(facts_A5)
-        places, offsets_K1 = gathered(id_offsets_A1[fact_offsets_L1], last_L)
-        lengths_A = np.zeros(len(prefixes), dtype=np.int64)
-        lengths_A[arcs] = np.diff(offsets_K1)
-        offsets_A1, ids_M = offsets_of(lengths_A), ids[places]
-    return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_A1, sparse_ids_M=ids_M)
+    unit_O, start_O = options.found.unit_R[at], options.matches.spans_M2[match, 0]
+    offsets_O1 = offsets_of(np.diff(options.found.phrases.offsets_O1)[at])
+    ids_W = numbered_words(model.table, model.target_vocabulary, options.words, unit_O, start_O, offsets_O1)
+    return EncodedText(ids_W, offsets_O1)

@@ -1,25 +1,54 @@
-"""What a hypothesis of the hierarchical decoder may do next: the readable form of the search space."""
+"""What a hypothesis of the hierarchical decoder may do next, readably, and the rules that a path puts together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints32
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.kernels.search.hierarchical.moves import estimate_spans
-from xlate.models.derivation import COPIED, own_spans
-from xlate.models.hierarchical.derivations import RuleStep
+from xlate.models.derivation import COPIED, Span, Step, own_spans, spans_moved
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
 from xlate.models.hierarchical.options import RuleOptions
 from xlate.search.beam import Move, SearchSpace, Words
 from xlate.search.graph import END_LABEL
 from xlate.search.settings import RuleSearch
 from xlate.text.vocabulary import END_ID
+
+
+@dataclass(frozen=True)
+class RuleStep(Step):
+    """A rule put into a derivation.
+
+    Attributes:
+        span: the source words from the first of the rule to behind the last, gaps among them.
+        gaps: the spans left open, in the order of the target.
+        glued: whether the rule was glued on to what is before, and not put into a gap.
+    """
+
+    span: Span = (0, 0)
+    gaps: tuple[Span, ...] = ()
+    glued: bool = False
+
+    def moved(self, by: int) -> Self:
+        """The same rule so many source words further on, its gaps too."""
+        (span,) = spans_moved([self.span], by)
+        return replace(super().moved(by), span=span, gaps=spans_moved(self.gaps, by))
+
+    @property
+    def runs(self) -> list[tuple[int, int, bool]]:
+        """The source side from left to right: runs of own words, and gaps, which say so; begin and end of each."""
+        return sorted([*((a, b, False) for a, b in self.source_spans), *((a, b, True) for a, b in self.gaps)])
+
+    @property
+    def places(self) -> list[int]:
+        """The source position of each symbol of the source side, that of its first word for a gap."""
+        return [place for a, b, gap in self.runs for place in ([a] if gap else range(a, b))]
 
 
 class OpenSpan(NamedTuple):
@@ -187,8 +216,30 @@ class RuleMoves(SearchSpace[RuleState]):
             gaps, span = self.options.gaps(match, swapped), self.options.span(match)
             unit = int(self.options.found.unit_R[at])
             own = own_spans(span, gaps)
-            steps.append(
-                RuleStep(unit, own, self.words_of(label), span=span, gaps=gaps, glued=not waiting, swapped=swapped)
-            )
+            steps.append(RuleStep(unit, own, self.words_of(label), span=span, gaps=gaps, glued=not waiting))
             waiting = max(waiting - 1, 0) + len(gaps)
         return tuple(steps)
+
+
+def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
+    """The rules of a derivation, in its order, each with how deep it lies below a glued one."""
+    waiting: list[int] = []
+    for step in steps:
+        depth = 0 if step.glued else waiting.pop()
+        waiting += [depth + 1] * len(step.gaps)
+        yield depth, step
+
+
+def source_side(source: Sequence[str], step: RuleStep) -> str:
+    """The source side of a rule, its gaps numbered from left to right."""
+    number, shown = 0, []
+    for begin, end, gap in step.runs:
+        number += gap
+        shown.append(f"X{number}" if gap else " ".join(source[begin:end]))
+    return " ".join(shown)
+
+
+def target_side(step: RuleStep) -> str:
+    """The target side of a rule, its gaps with their numbers in the source."""
+    order = sorted(step.gaps)
+    return " ".join([*step.target_words, *(f"X{order.index(gap) + 1}" for gap in step.gaps)])

@@ -1,4 +1,7 @@
-"""The matches of rules in a source sentence, and the translations of their source sides, best first."""
+"""The matches of rules in a source sentence, and the translations of their source sides, best first.
+
+With structure features compiled searches look at the words and links of translations, too.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,19 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.array_types import AnyInts, Bools, Ints, Ints32
+from xlate.arrays.ragged import lengths_of, offsets_of, places_of
+from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
+from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.memory.rows import distinct_rows
+from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
 from xlate.models.derivation import COPIED, Span
-from xlate.models.hierarchical.model import LM, HierarchicalModel
-from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, logprobs_alone, phrases_alone
+from xlate.models.hierarchical.model import HierarchicalModel
+from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows
 from xlate.models.unit_model import weighted_sum
-from xlate.phrases.table import GAP, select_phrases
+from xlate.phrases.table import GAP
+from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
 
 STRAIGHT, SWAPPED = 0, 1
 
@@ -32,39 +40,28 @@ class RankedTranslations(RankedRows):
 
 
 class RankedRules(Ranking[RankedTranslations]):
-    """The best `options` rules of each source side asked for, under some weights."""
+    """The best rules of each source side asked for."""
 
-    def __init__(self, model: HierarchicalModel, weights_D: Floats, options: int) -> None:
-        self.model = model
-        self.weights_D = weights_D
-        self.options = options
-        super().__init__(len(model.table.source_sides), RankedTranslations)
+    model: HierarchicalModel
+    ROWS = RankedTranslations
 
     def ranked(self, rows: Ints) -> tuple[RankedTranslations, Ints]:
         """The rules of some source sides, and how many each of them keeps."""
-        model, offsets_P1 = self.model, self.model.unit_offsets_P1
-        rule_B, size_S = places_of(offsets_P1, rows), offsets_P1[rows + 1] - offsets_P1[rows]
-        static_B = weighted_sum(model.rule_features(rule_B), self.weights_D)
-        targets = model.target_phrases(rule_B)
-        words_T = model.lm_number_V[targets.ids_T]
-        alone_B = static_B + self.weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
+        rule_B, size_S = self.units_of(rows)
+        static_B = weighted_sum(self.model.rule_features(rule_B), self.weights_D)
+        alone_B = self.alone(static_B, self.words_of(rule_B))
         kept = best_of_groups(alone_B, size_S, self.options)
-        chosen = select_phrases(targets, kept)
-        phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
-        swapped_R = np.asarray(model.table.swapped_B[rule_B[kept]], dtype=np.bool_)
-        found = RankedTranslations(rule_B[kept], static_B[kept], alone_B[kept], phrases, swapped_R)
-        return found, np.minimum(size_S, self.options)
+        rule_R = rule_B[kept]
+        swapped_R = np.asarray(self.model.table.swapped_B[rule_R], dtype=np.bool_)
+        scores = static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_R))
+        return RankedTranslations(rule_R, *scores, swapped_R), np.minimum(size_S, self.options)
 
     def copies(self, words: Sequence[str]) -> RankedTranslations:
         """Words that stand for themselves."""
-        model, size = self.model, len(words)
-        unit_N = np.full(size, COPIED, dtype=np.int64)
-        static_N = weighted_sum(model.rule_features(unit_N), self.weights_D)
-        text = np.arange(size + 1), model.lm.vocabulary.ids(words)
-        alone_N = static_N + self.weights_D[LM] * logprobs_alone(model.lm, *text)
-        return RankedTranslations(
-            unit_N, static_N, alone_N, phrases_alone(model.lm, *text), np.zeros(size, dtype=np.bool_)
-        )
+        unit_N, text = np.full(len(words), COPIED, dtype=np.int64), self.copied(words)
+        static_N = weighted_sum(self.model.rule_features(unit_N), self.weights_D)
+        scores = static_N, self.alone(static_N, text), self.phrases(text)
+        return RankedTranslations(unit_N, *scores, np.zeros(len(words), dtype=np.bool_))
 
 
 @dataclass(frozen=True)
@@ -111,15 +108,13 @@ class RuleOptions:
         return tuple(reversed(spans) if swapped else spans)
 
 
-def collect_rule_options(
-    model: HierarchicalModel, ranked: RankedRules, max_span: int, words: Sequence[str]
-) -> RuleOptions:
+def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str]) -> RuleOptions:
     """The matches of rules in spans of at most `max_span` words.
 
     A word that no rule translates by itself may stand for itself, at the penalty of unknown words.
     """
-    n, sides = len(words), len(model.table.source_sides)
-    longest = max(1, min(max_span, n))
+    model, longest = ranked.model, max(1, min(max_span, len(words)))
+    sides = len(model.source_sides)
     source_n = model.source_vocabulary.ids(words)
     matches: Matches = match_rules(model.source_finder, source_n, GAP, longest, sides)
     rows, place_M = np.unique(matches.row_M, return_inverse=True)
@@ -167,3 +162,76 @@ def backtracks(matches: Matches) -> Ints32:
             found_M22[:, order, 0] += back > 0
             found_M22[:, order, 1] += back
     return found_M22
+
+
+def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> RuleWords:
+    """The words and links of translations; a word that stands for itself is an unknown word without links."""
+    table, known = model.table, np.flatnonzero(unit_T != COPIED)
+    rules = unit_T[known]
+    targets = table.target_phrases
+    lengths_T = np.ones(len(unit_T), dtype=np.int64)
+    lengths_T[known] = lengths_of(targets.offsets_S1, table.target_B[rules])
+    word_offsets_T1 = offsets_of(lengths_T)
+    words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, dtype=np.int32)
+    words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]
+    counts_T = np.zeros(len(unit_T), dtype=np.int64)
+    counts_T[known] = table.link_offsets_B1[rules + 1] - table.link_offsets_B1[rules]
+    pair_offsets_T1 = offsets_of(counts_T)
+    links = places_of(table.link_offsets_B1, rules)
+    of_K = np.repeat(np.arange(len(unit_T)), counts_T)
+    place_K, target_K = np.asarray(table.link_source_K[links]), np.asarray(table.link_target_K[links])
+    sides = table.source_sides
+    source_K = sides.ids_T[sides.offsets_S1[table.source_B[unit_T[of_K]]] + place_K]
+    at_K = word_offsets_T1[of_K] + target_K
+    linked_W = np.zeros(len(words_W), dtype=np.bool_)
+    linked_W[at_K] = True
+    # A word that stands for itself is no inserted word.
+    linked_W[word_offsets_T1[:-1][unit_T == COPIED]] = True
+    source_K = np.ascontiguousarray(source_K, dtype=np.int32)
+    own = own_words(pair_offsets_T1, place_K, source_K)
+    return RuleWords(
+        word_offsets_T1,
+        words_W,
+        linked_W,
+        pair_offsets_T1,
+        source_K,
+        words_W[at_K],
+        *own,
+        np.ascontiguousarray(source_n),
+    )
+
+
+def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
+    """What a search needs to know of a sentence's translations."""
+    last_pair = words.pair_offsets_T1[1:] - 1
+    some = np.diff(words.pair_offsets_T1) > 0
+    rows_T3 = np.full((len(some) + 1, 3), NO_PAIR, dtype=np.int32)
+    rows_T3[1:, 0] = words.words_W[words.word_offsets_T1[1:] - 1]
+    rows_T3[1:, 1][some] = words.source_K[last_pair[some]]
+    rows_T3[1:, 2][some] = words.target_K[last_pair[some]]
+    rows_T3[0, 0] = BEGIN_ID
+    # No row is all zeros, which would not be told apart from none; the beginning comes first, and has number 0.
+    number_T, first_E = distinct_rows((rows_T3 - NO_PAIR + 1).astype(np.uint64))
+    sizes = np.diff(words.own_offsets_T1)
+    # A translation without links is a row of zeros, which is number 0: the parent of none.
+    own_TO = np.zeros((len(sizes), max(int(sizes.max(initial=0)), 1)), dtype=np.uint64)
+    own_TO[
+        np.repeat(np.arange(len(sizes)), sizes),
+        np.arange(len(words.own_V)) - np.repeat(words.own_offsets_T1[:-1], sizes),
+    ] = words.own_V + 1
+    parent_T, first_P = distinct_rows(own_TO)
+    ending_T, parent_rule_P = number_T[1:] - np.int32(1), np.append(0, first_P)
+    return Structure(True, words, known, ending_T, rows_T3[first_E], parent_T, parent_rule_P, len(parent_rule_P))
+
+
+def no_structure(translations: int) -> Structure:
+    """A sentence of a model without structure features."""
+    nothing, none = np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    words = RuleWords(none, nothing, np.zeros(0, dtype=np.bool_), none, nothing, nothing, none, nothing, nothing)
+    kinds = Kinds(
+        np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32), np.zeros((0, 2), np.int32), np.zeros(6, np.int64)
+    )
+    no_keys = np.zeros(0, dtype=np.uint64)
+    known = StructureWeights(kinds, build_table(no_keys), np.zeros(1), new_memory(), no_keys)
+    zeros_T, row = np.zeros(translations, dtype=np.int32), np.zeros((1, 3), dtype=np.int32)
+    return Structure(False, words, known, zeros_T, row, zeros_T, none, 1)

@@ -10,19 +10,25 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
-from xlate.kernels.search.best_paths import Texts, k_best_paths, sample_paths
+from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
 from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
 from xlate.kernels.search.phrase_paths import Paths
-from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of, unit_scores
-from xlate.models.phrase.lists import PhraseList, list_of_steps, phrase_arcs, target_ids
-from xlate.models.phrase.model import FIVE_WAY, SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel
+from xlate.models.derivation import Derivation, Step
+from xlate.models.phrase.lists import PhraseList, list_of_steps, target_ids
+from xlate.models.phrase.model import FIVE_WAY, PhraseModel
 from xlate.models.phrase.moves import PhraseMoves
-from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phrase_options, no_groups
+from xlate.models.phrase.options import (
+    GroupWeights,
+    PhraseOptions,
+    RankedPhrases,
+    collect_phrase_options,
+    no_groups,
+)
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
+from xlate.search.graph import END_LABEL, SearchGraph
 from xlate.search.settings import PhraseSearch
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
@@ -40,6 +46,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         ['the', 'house', 'is', 'small']
     """
 
+    NAME = "phrase"
     SEARCH = PhraseSearch
     LONGEST = LONGEST_SENTENCE
 
@@ -57,17 +64,17 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     @property
     def weights(self) -> Weights:
         """Float weights, 1 for the sums of sparse features, and the weights of those times what their sum weighed."""
-        dense_D, sparse, slots = self.weights_D.copy(), self.model.sparse, self.model.slots
+        dense_D, sparse, sums = self.weights_D.copy(), self.model.sparse, self.model.sums
         if sparse is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
-        sums_K1 = np.append(dense_D[slots[SPARSE_REORDERING]], dense_D[slots[SPARSE_PLAIN]])
-        dense_D[slots[SPARSE_REORDERING]] = dense_D[slots[SPARSE_PLAIN]] = 1.0
         # Which of the sums each feature is in: that of its orientation, or the last one.
         column_F = np.full(len(sparse), sparse.orientations, dtype=np.int64)
         for family in sparse.families:
             if family.crossed > 1:
                 column_F[family.first : family.end] = np.arange(family.end - family.first) % family.crossed
-        return Weights(dense_D, self.sparse_F * sums_K1[column_F], self.model.columns)
+        sparse_F = self.sparse_F * dense_D[sums][column_F]
+        dense_D[sums] = 1.0
+        return Weights(dense_D, sparse_F, self.model.columns)
 
     @cached_property
     def ranked(self) -> RankedPhrases:
@@ -77,16 +84,10 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     @cached_property
     def group_weights(self) -> GroupWeights | None:
         """Sparse weights of the words of the group before a phrase, None when no feature looks at them."""
-        sparse, slots = self.model.sparse, self.model.slots
+        sparse = self.model.sparse
         if sparse is None or not (sparse.has_groups or sparse.has_bigrams):
             return None
-        plain = float(self.weights_D[slots[SPARSE_PLAIN].start])
-        return GroupWeights.of(sparse, self.sparse_F, self.weights_D[slots[SPARSE_REORDERING]], plain)
-
-    @cached_property
-    def has_sparse(self) -> bool:
-        """Whether any sparse weight is not 0."""
-        return bool(self.sparse_F.any())
+        return GroupWeights(sparse, self.sparse_F, self.weights_D[self.model.sums])
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
         """Makes what is made once, for all of these sentences together, so that forked processes share it."""
@@ -105,55 +106,35 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         # It must not hold the search space: translations of a whole text are kept.
         return Derivation(words, steps, partial(self._features_D, words, steps), float(graph.score_N[graph.goal]))
 
-    def drawn_list(self, words: Sequence[str], draws: int, scale: float, seed: int) -> tuple[PhraseList, Ints]:
-        """Derivations drawn from the search graph with shares of exp(scale · score), best first.
-
-        Returns:
-            The N different ones, and how often each was drawn, shape (N,), `draws` in all.
-
-        Raises:
-            InputError: as `nbest_list`.
-        """
-        if not words:
-            raise InputError("an empty sentence has no derivations to draw", expected="one word or more")
-        moves = self.space(words)
-        arcs = self.search_space(moves, every_arc=True).arcs
-        offsets_N1, labels_L, count_N = sample_paths(arcs, scale, draws, np.random.default_rng(seed))
-        return self._as_list(moves, offsets_N1, labels_L), count_N
-
     def space_list(self, space: PhraseMoves) -> PhraseList:
-        """The `nbest` best derivations of a space as arrays; the compiled search only."""
-        arcs, search = self.search_space(space, every_arc=True).arcs, self.search
-        ids_W = target_ids(self.model, space.options) if search.distinct else np.zeros(0, np.int32)
-        texts = Texts(space.options.phrases.offsets_O1, ids_W, search.distinct)
-        offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
-        return self._as_list(space, offsets_N1, labels_L)
-
-    def _as_list(self, moves: PhraseMoves, offsets_N1: Ints, labels_L: Ints32) -> PhraseList:
-        return PhraseList(
-            self.model,
-            moves.options,
-            Paths(offsets_N1, labels_L),
-            self.weights_D,
-            self.sparse_F if self.has_sparse else None,
+        arcs, search, options = self.search_space(space, every_arc=True).arcs, self.search, space.options
+        ids_W = target_ids(self.model, options) if search.distinct else np.zeros(0, np.int32)
+        offsets_N1, labels_L, _ = k_best_paths(
+            arcs, Texts(options.phrases.offsets_O1, ids_W, search.distinct), search.nbest
         )
+        return self.list_of(space, Paths(offsets_N1, labels_L))
+
+    def list_of(self, space: PhraseMoves, paths: Paths) -> PhraseList:
+        return PhraseList(self.model, space.options, paths, self.weights_D, self.sparse_F if self.has_sparse else None)
 
     def space(self, words: Sequence[str]) -> PhraseMoves:
-        """The moves over a sentence."""
         self.check_length(words)
-        options, weights = collect_phrase_options(self.ranked, self.search.max_phrase, words), self.group_weights
-        if weights is None:
-            groups = no_groups(self.model.orientations)
-        else:
-            groups = weights.of_sentence(options.source_n, options.first_O, options.last_O)
-        return PhraseMoves(self.model, self.weights_D, self.search, options, groups)
+        return self._moves(collect_phrase_options(self.ranked, self.search.max_phrase, words))
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> PhraseMoves:
         """The moves with all pairs of the table that stand in the target, whatever the search's limit of options."""
-        return self.unlimited.space(words).occurring(target)
+        decoder = self.unlimited
+        decoder.check_length(words)
+        return decoder._moves(collect_phrase_options(decoder.ranked, self.search.max_phrase, words, target))
+
+    def _moves(self, options: PhraseOptions) -> PhraseMoves:
+        if self.group_weights is None:
+            groups = no_groups(self.model.orientations)
+        else:
+            groups = self.group_weights.of_sentence(options.source_n, options.first_O, options.last_O)
+        return PhraseMoves(self.model, self.weights_D, self.search, options, groups)
 
     def derivation(self, space: PhraseMoves, labels: Sequence[int]) -> Derivation[Step]:
-        """The derivation along the labels of a path."""
         words, steps = space.options.words, self._steps(space, labels)
         features_D = self._features_D(words, steps)
         return Derivation(words, steps, features_D, float(self.weights_D @ features_D))
@@ -165,10 +146,6 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     def _steps(self, space: PhraseMoves, labels: Sequence[int]) -> tuple[Step, ...]:
         return tuple(space.options.step(self.model, label) for label in labels if label != END_LABEL)
 
-    def arc_features(self, space: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
-        """Floats and sparse features of the arcs."""
-        return phrase_arcs(space, found)
-
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder of each sentence's number; see `sentence_models`."""
         from xlate.models.phrase.sentence_tables import sentence_models
@@ -177,49 +154,24 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return lambda number: self.changed(model=model_of(number))
 
     def step_features(self, derivation: Derivation[Step]) -> tuple[Ints, Ints32]:
-        """Of each phrase."""
         if self.model.sparse is None or not derivation.steps:
             return super().step_features(derivation)
         parts = list_of_steps(self.model, self.weights_D, derivation.source, derivation.steps).parts
         return self.model.sparse.ids(parts.steps)
 
-    def explain(self, source: Sequence[str], derivation: Derivation[Step]) -> str:
-        """Phrase by phrase, then weight × value of every feature, strongest first, then the sum.
-
-        Example: `[0,2)  das haus -> the house  p(f|e) 0.6, lex 0.4, p(e|f) 0.8, lex 0.5  (N=12)`
-        """
-        shown = []
+    def shown_steps(self, source: Sequence[str], derivation: Derivation[Step]) -> Iterator[str]:
         for step in derivation.steps:
             start, end = step.source_span
-            words = f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(step.target_words)}"
-            shown.append(f"{words}  {unit_scores(self.model.table, step.unit)}")
-        return explained(shown, self.model.columns, self.weights_D, derivation)
+            yield f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(step.target_words)}"
 
     def shown_features(self, derivation: Derivation[Step]) -> Iterator[tuple[str, Sequence[float]]]:
         """By Moses's names, without a reordering model that is not used and what Moses leaves out of n-best lists."""
-        model = self.model
         left_out = {"UnknownWordPenalty0"}
-        if model.reordering is None or FIVE_WAY in model.slots:
+        if self.model.reordering is None or FIVE_WAY in self.model.slots:
             left_out.add("LexicalReordering0")
-        for name, part in model.slots.items():
-            if name not in left_out:
-                yield name, derivation.features_D[part].tolist()
-
-    def word_links(self, derivation: Derivation[Step]) -> list[Span]:
-        """What the phrase pairs align, in target order of phrases; a copied word is linked."""
-        links = []
-        for step, (target_start, _) in zip(derivation.steps, derivation.target_spans, strict=True):
-            inside = [(0, 0)] if step.unit == COPIED else self.model.table.links(step.unit)
-            links += [(step.source_span[0] + s, target_start + t) for s, t in inside]
-        return links
-
-    def orientations(self, derivation: Derivation[Step]) -> list[int]:
-        """Of each phrase to the one before."""
-        spans = [step.source_span for step in derivation.steps]
-        return [side_of(before, span) for before, span in zip([(0, 0), *spans], spans, strict=False)]
+        return (part for part in super().shown_features(derivation) if part[0] not in left_out)
 
     def compiled_search(self, space: PhraseMoves, *, every_arc: bool) -> SearchGraph:
-        """By the kernel of the algorithm."""
         search = self.search
         limits = Limits(search.stack, 0, search.log_threshold, every_arc)
         kernel = search_cubes if search.algorithm == "cube" else search_phrases

@@ -26,8 +26,9 @@ from xlate.lm.model import NgramModel
 from xlate.models.context.opening import with_fold_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
 from xlate.models.kind import Asked, FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
-from xlate.models.phrase.kind import KIND, open_phrase_model, phrase_decoder, reordering_model, unweighted_decoder
-from xlate.models.phrase.model import SPARSE_REORDERING, PhraseModel
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.kind import KIND, open_phrase_model, reordering_model
+from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.models.phrase.tuned import TunedPhrases, with_sums, with_units
 from xlate.models.run_weights import weights_of
@@ -123,7 +124,6 @@ class PhraseFolds:
         if sparse is not None:
             features, ids_F = features_of_subset(sparse, model.table, *rows)
             model, weights = replace(model, sparse=features), replace(weights, sparse_F=weights.sparse_F[ids_F])
-        sums = model.slots.get(SPARSE_REORDERING)
 
         def numbered(lists: CandidateBatch) -> CandidateBatch:
             assert lists.unit_PU is not None
@@ -133,8 +133,8 @@ class PhraseFolds:
             return lists
 
         assert isinstance(search, PhraseSearch)
-        decoder = phrase_decoder(model, weights, search, Asked(nbest))
-        return FoldSystem(decoder, with_units, model.columns[: None if sums is None else sums.start], numbered)
+        decoder = PhraseDecoder.opened(model, weights, search, Asked(nbest))
+        return FoldSystem(decoder, with_units, model.columns[: model.sums.start], numbered)
 
     def _build(self, fold: int, folder: Path) -> dict[str, Any]:
         kept = np.flatnonzero(self.fold_I != fold)
@@ -184,8 +184,8 @@ class PhraseLists(ListedModel):
     def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """The floats and the sums of sparse features."""
         assert self.config.loss.tune is not None
-        decoder = unweighted_decoder(self.model, self.config.decoder)
-        system = TunedPhrases(decoder, self.config.loss.tune.processes, phi_F)
+        decoder = PhraseDecoder(self.model, np.zeros(self.model.size), self.config.decoder, sparse_F=np.asarray(phi_F))
+        system = TunedPhrases(decoder, self.config.loss.tune.processes)
 
         def saved(weights: Weights) -> Saved:
             return Saved({KIND: replace(weights, sparse_F=phi_F).single()}, {KIND: self.features}, {})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.config.model_schema import PhraseModelConfig, SparseConfig
+from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
@@ -35,7 +35,6 @@ from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, read_stage, run_stage
@@ -65,7 +64,7 @@ class Phrase(Kind):
         """The decoder of the run's own model, or that of its base or work directory."""
         check_predicted_by(config.model.context, weights)
         model = open_phrase_model(run, config)
-        return phrase_decoder(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
+        return PhraseDecoder.opened(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         index = system.features
@@ -82,8 +81,12 @@ class Phrase(Kind):
         """It must be a phrase model; with sparse features, one that has the words they are about."""
         assert config.loss.tune is not None
         phrase_base(base, weighted=config.loss.tune.start == "base")
-        if config.model.sparse is not None:
-            check_words_of_base(config, config.model.sparse)
+        words = [] if config.model.sparse is None else config.model.sparse.words
+        computed = [kind for kind in words if kind.startswith("class")]
+        if computed and _imported(config) is not None:
+            from xlate.models.sparse_models import no_text_for
+
+            no_text_for(computed[0])
 
     def based(self, config: TrainConfig) -> TrainConfig:
         """The work directory of the base, which an imported system does not have, and its reordering model."""
@@ -95,29 +98,25 @@ class Phrase(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
-        from xlate.models.context.opening import with_predictions
         from xlate.models.phrase.tuned import TunedPhrases, with_sums
 
-        tune = config.loss.tune
+        tune, base = config.loss.tune, Path(config.base or ".")
         assert tune is not None
-        if config.base is not None and config.model.sparse is None:
-            model = open_phrase_model(Path(config.base), located_config(Path(config.base)))
-            model = replace(model, histories=histories_named(config.model.histories))
-            model = with_predictions(model, config.model.context, Path(config.work))
-        else:
-            model = open_phrase_model(Path("."), config)
-        sparse = model.sparse
-        tuned = TunedPhrases(unweighted_decoder(model, config.decoder), tune.processes, tunes_sparse=sparse is not None)
+        own = config.base is None or config.model.sparse is not None
+        held = _of_table(Path("."), config) if own else _of_table(base, located_config(base))
+        model = _with_more_floats(held, config)
+        sparse, decoder = model.sparse, PhraseDecoder(model, np.zeros(model.size), config.decoder)
+        tuned = TunedPhrases(decoder, tune.processes, tunes_sparse=sparse is not None)
         start = tuned.uniform
         if tune.start == "base":
-            start = with_sums(weights_of(Path(str(config.base))).sets[SET], model)
+            start = with_sums(weights_of(base).sets[SET], model)
             if sparse is not None:
                 start = replace(start, sparse_F=np.zeros(len(sparse)))
 
         def saved(weights: Weights) -> Saved:
-            return (
-                Saved({SET: weights}, {}, {}) if sparse is None else Saved({SET: weights.single()}, {SET: sparse}, {})
-            )
+            if sparse is None:
+                return Saved({SET: weights}, {}, {})
+            return Saved({SET: weights.single()}, {SET: sparse}, {})
 
         return ToTune(tuned, start, saved, {**made_of(config, work), **predicted_by(config.model.context)})
 
@@ -168,18 +167,21 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     Raises:
         InputError: none of them is there.
     """
-    model, use = _of_table(run, config), config.model.context
-    if config.model.histories:
-        model = replace(model, histories=histories_named(config.model.histories))
-    if not classifier_runs(use):
+    return _with_more_floats(_of_table(run, config), config)
+
+
+def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
+    """The model with features with history and predictions in context, as far as they are asked for."""
+    model = replace(model, histories=histories_named(config.model.histories))
+    if not classifier_runs(config.model.context):
         return model
     from xlate.models.context.opening import with_predictions
 
-    return with_predictions(model, use, Path(config.work))
+    return with_predictions(model, config.model.context, Path(config.work))
 
 
 def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
-    """The same without predictions in context."""
+    """The model without features with history and predictions in context."""
     if (run / MODEL).exists():
         return load_phrase_model(run / MODEL)
     if config.model.sparse is not None and (imported := _imported(config)) is not None:
@@ -210,19 +212,6 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     return replace(model, sparse=sparse)
 
 
-def check_words_of_base(config: TrainConfig, sparse: SparseConfig) -> None:
-    """Checks that the kinds of words of sparse features are there where a run is based on an imported system.
-
-    Raises:
-        InputError: classes are to be computed, for which such a system has no text.
-    """
-    computed = [kind for kind in sparse.words if kind.startswith("class")]
-    if computed and _imported(config) is not None:
-        from xlate.models.sparse_models import no_text_for
-
-        no_text_for(computed[0])
-
-
 def _imported(config: TrainConfig) -> Path | None:
     """The imported system a run is based on, through any other runs; None when it is based on none.
 
@@ -234,25 +223,6 @@ def _imported(config: TrainConfig) -> Path | None:
             return base
         config = located_runs(base)
     return None
-
-
-def phrase_decoder(model: PhraseModel, weights: Weights, settings: PhraseSearch, asked: Asked) -> PhraseDecoder:
-    """The decoder of a model under weights.
-
-    Raises:
-        InputError: the weights are not those of a phrase model.
-    """
-    if weights.dense_names != model.columns:
-        expected = " ".join(model.columns)
-        raise InputError("not the weights of a phrase model", seen=" ".join(weights.dense_names), expected=expected)
-    sparse_F = weights.sparse_F if model.sparse is not None and len(weights.sparse_F) else None
-    weights_D = np.asarray(weights.dense_D, dtype=np.float64)
-    return PhraseDecoder(model, weights_D, asked.of(settings), asked.fast, sparse_F)
-
-
-def unweighted_decoder(model: PhraseModel, settings: PhraseSearch) -> PhraseDecoder:
-    """The decoder of a model before it has weights: all are 0."""
-    return PhraseDecoder(model, np.zeros(model.size), settings)
 
 
 def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:

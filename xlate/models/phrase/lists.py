@@ -8,11 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, offsets_of, places_of
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
 from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
-from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import (
     Oriented,
     PathLayout,
@@ -31,18 +30,15 @@ from xlate.models.phrase.model import (
     DISTORTION,
     LM,
     PHRASE_PENALTY,
-    SPARSE_PLAIN,
-    SPARSE_REORDERING,
     TABLE,
     UNKNOWN,
     WORD_PENALTY,
     PhraseModel,
 )
-from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import PlacedPhrases
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY
-from xlate.search.graph import LatticeArcs
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
@@ -82,15 +78,24 @@ class PhraseList:
     def floats_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
         floats_ND = path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
-        if self.model.in_sentence is not None and len(self.paths.labels_L):
-            more_LE = self.options.more_OE[self.paths.labels_L]
-            floats_ND[:, self.model.sentence_slots] = self._summed(more_LE)
-        if self.model.placed is not None and len(self.paths.labels_L):
-            place_L = self.options.place_OR[self.paths.labels_L, self.shift_L]
-            floats_ND[:, self.model.place_slot] = self._summed(place_L)
-        if self.model.histories and len(self.paths.labels_L):
-            floats_ND[:, self.model.history_slots] = self.histories_NK[0]
+        if len(self.paths.labels_L):
+            floats_ND[:, self.model.step_slots] = self._summed(self.step_floats)
+            if self.model.histories:
+                floats_ND[:, self.model.history_slots] = self.histories_NK[0]
         return np.asarray(floats_ND)
+
+    @property
+    def step_floats(self) -> Floats:
+        """What each of the L steps scores in its sentence, and at its place there."""
+        options, labels_L, placed = self.options, self.paths.labels_L, self.model.placed
+        if placed is None:
+            return options.more_OE[labels_L]
+        length_L = (options.end_O - options.start_O)[labels_L]
+        before_L, lengths_N = np.cumsum(length_L) - length_L, np.diff(self.paths.offsets_N1)
+        first_N = self.paths.offsets_N1[:-1][lengths_N > 0]
+        covered_L = before_L - np.repeat(before_L[first_N], lengths_N[lengths_N > 0])
+        shift_L = np.clip(covered_L - options.start_O[labels_L], -placed.reach, placed.reach) + placed.reach
+        return np.column_stack([options.more_OE[labels_L], options.place_OR[labels_L, shift_L]])
 
     @cached_property
     def histories_NK(self) -> tuple[Floats, Floats, Floats]:
@@ -106,29 +111,13 @@ class PhraseList:
             return np.asarray(rows_L.sum(axis=0, keepdims=True))
         return np.asarray(np.add.reduceat(rows_L, self.paths.offsets_N1[:-1], axis=0))
 
-    @property
-    def shift_L(self) -> Ints:
-        """Where each of the L steps is placed, as a column of `SentencePlaces.of`; (L,)."""
-        assert self.model.placed is not None
-        options, labels_L = self.options, self.paths.labels_L
-        length_L = (options.end_O - options.start_O)[labels_L]
-        before_L = np.cumsum(length_L) - length_L
-        lengths_N = np.diff(self.paths.offsets_N1)
-        first_N = self.paths.offsets_N1[:-1][lengths_N > 0]
-        covered_L = before_L - np.repeat(before_L[first_N], lengths_N[lengths_N > 0])
-        reach = self.model.placed.reach
-        return np.asarray(np.clip(covered_L - options.start_O[labels_L], -reach, reach) + reach)
-
     @cached_property
     def features_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, shape (N, D)."""
         model, features_ND = self.model, self.floats_ND
         if model.sparse is not None and self.sparse_F is not None and len(self.paths.labels_L):
-            parts = self.parts
-            sums_PK = model.sparse.sums(self.sparse_F, parts.steps)
-            sums_NK = self._summed(sums_PK[parts.part_L])
-            features_ND[:, model.slots[SPARSE_REORDERING]] = sums_NK[:, :-1]
-            features_ND[:, model.slots[SPARSE_PLAIN]] = sums_NK[:, -1:]
+            sums_PK = model.sparse.sums(self.sparse_F, self.parts.steps)
+            features_ND[:, model.sums] = self._summed(sums_PK[self.parts.part_L])
         return features_ND
 
     @cached_property
@@ -137,7 +126,14 @@ class PhraseList:
         sparse = self.model.sparse
         return self.told_apart(sparse is not None and sparse.has_groups, sparse is not None and sparse.has_bigrams)
 
-    def told_apart(self, groups: bool = True, last_words: bool = True) -> Parts:
+    @property
+    def words(self) -> EncodedText:
+        """The target words of each derivation as `Numbering` numbers them."""
+        offsets_O1, labels_L = self.options.phrases.offsets_O1, self.paths.labels_L
+        words_T = target_ids(self.model, self.options)[places_of(offsets_O1, labels_L)]
+        return EncodedText(words_T, offsets_of(lengths_of(offsets_O1, labels_L))[self.paths.offsets_N1])
+
+    def told_apart(self, groups: bool, last_words: bool) -> Parts:
         """The different phrases, told apart by the group before them, or by the word before, if asked."""
         options, oriented = self.options, self.oriented
         part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
@@ -172,18 +168,28 @@ class PhraseList:
         ]
 
     @property
-    def last_floats_ND(self) -> Floats:
-        """Floats of the last phrase of each derivation, but for the language model and sums of sparse features."""
+    def phrases(self) -> PhrasesAlone:
+        return self.options.phrases
+
+    @property
+    def phrase_L(self) -> Ints32:
+        return self.paths.labels_L
+
+    def last_floats(self, ends_N: Bools) -> Floats:
         floats_ND = np.asarray(last_features(self.paths, self._options, self.oriented, self._layout))
         kept = np.flatnonzero(np.diff(self.paths.offsets_N1))
-        last_K = self.paths.offsets_N1[kept + 1] - 1
-        numbers_K = self.paths.labels_L[last_K]
-        floats_ND[kept, self.model.sentence_slots] = self.options.more_OE[numbers_K]
-        if self.model.placed is not None:
-            floats_ND[kept, self.model.place_slot] = self.options.place_OR[numbers_K, self.shift_L[last_K]]
+        floats_ND[kept, self.model.step_slots] = self.step_floats[self.paths.offsets_N1[kept + 1] - 1]
+        floats_ND[ends_N] = 0.0
         if self.model.histories:
-            floats_ND[:, self.model.history_slots] = self.histories_NK[1]
+            _, last_NK, end_NK = self.histories_NK
+            floats_ND[:, self.model.history_slots] = np.where(ends_N[:, None], end_NK, last_NK)
         return floats_ND
+
+    def sparse_ids(self, step_K: AnyInts) -> tuple[Ints, Ints32]:
+        assert self.model.sparse is not None
+        offsets_P1, ids = self.model.sparse.ids(self.parts.steps)
+        places, offsets_K1 = gathered(offsets_P1, self.parts.part_L[step_K])
+        return offsets_K1, ids[places]
 
     @cached_property
     def oriented(self) -> Oriented:
@@ -262,32 +268,3 @@ def list_of_steps(
     )
     paths = Paths(np.array([0, len(steps)], dtype=np.int64), np.arange(len(steps), dtype=np.int32))
     return PhraseList(model, phrases, paths, weights_D, sparse_F, one_path=True)
-
-
-def phrase_arcs(moves: PhraseMoves, found: LatticeArcs) -> LatticeArcs:
-    """The arcs with floats and sparse features, sums of the latter left at 0.
-
-    Whatever a feature looks at before a phrase is that of the best way to it. The decoder keeps apart what features
-    look at, but for orientations of the phrase before whose weights are 0.
-    """
-    model, phrases = moves.model, moves.options.phrases
-    prefixes = Paths(*arc_prefixes(found.graph, found.score_A, found.label_A))
-    listed = PhraseList(model, moves.options, prefixes, moves.weights_D, None)
-    dense_AD = np.zeros((len(found.label_A), model.size))
-    state, words = int(model.lm.begin_state), (phrases.words_W, phrases.offsets_O1)
-    costs_A2 = arc_language_costs(model.lm.arrays, state, END_ID, found.graph, found.label_A, *words)
-    dense_AD[:, LM] = -costs_A2.sum(axis=1)
-    arcs = np.flatnonzero(found.label_A >= 0)
-    dense_AD[arcs] += listed.last_floats_ND[arcs]
-    if model.histories:
-        ends = np.flatnonzero(found.label_A < 0)
-        dense_AD[ends, model.history_slots] = listed.histories_NK[2][ends]
-    offsets_A1, ids_M = found.sparse_offsets_A1, found.sparse_ids_M
-    if model.sparse is not None:
-        parts = listed.parts
-        offsets_P1, ids_M = model.sparse.ids(parts.steps)
-        places, offsets_K1 = gathered(offsets_P1, parts.part_L[prefixes.offsets_N1[arcs + 1] - 1])
-        lengths_A = np.zeros(len(listed), dtype=np.int64)
-        lengths_A[arcs] = np.diff(offsets_K1)
-        offsets_A1, ids_M = offsets_of(lengths_A), ids_M[places]
-    return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_A1, sparse_ids_M=ids_M)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,18 +54,10 @@ class Reordering:
         probability_BK2: monotone, swap, discontinuous with respect to the phrase before, then the same with respect to
             the phrase after; NaN for pairs without. With five orientations: monotone, swap, discontinuous with what is
             before on the left, on the right, monotone with everything before in one group.
-
-    Raises:
-        InputError: an unknown kind.
     """
 
     kind: str
     probability_BK2: Floats
-
-    def __post_init__(self) -> None:
-        """Checks the kind."""
-        if self.kind not in REORDERINGS:
-            raise InputError("kind of reordering model", seen=self.kind, expected=" or ".join(REORDERINGS))
 
     @property
     def orientations(self) -> int:
@@ -159,22 +151,26 @@ class PhraseModel(UnitModel[PhraseTable]):
         return slice(self.backward.stop, self.backward.stop + self.orientations)
 
     @property
-    def sentence_slots(self) -> slice:
-        """Where the floats of phrases in their sentence stand."""
-        names = () if self.in_sentence is None else self.in_sentence.names
-        first = self.slots[names[0]].start if names else self.size
-        return slice(first, first + len(names))
+    def step_slots(self) -> slice:
+        """Where the floats of phrases in their sentence stand, and that of their places behind them."""
+        end = self.history_slots.start
+        size = (0 if self.in_sentence is None else len(self.in_sentence.names)) + (self.placed is not None)
+        return slice(end - size, end)
 
     @property
-    def place_slot(self) -> int:
-        """Where the float of places stands; behind all where there is none."""
-        return self.size if self.placed is None else self.slots[self.placed.name].start
+    def sentence_slots(self) -> slice:
+        """Where the floats of phrases in their sentence stand."""
+        return slice(self.step_slots.start, self.step_slots.stop - (self.placed is not None))
+
+    @property
+    def place_slots(self) -> slice:
+        """Where the float of places stands, if there is one."""
+        return slice(self.sentence_slots.stop, self.step_slots.stop)
 
     @property
     def history_slots(self) -> slice:
         """Where the floats with history stand."""
-        first = self.slots[self.histories[0].name].start if self.histories else self.size
-        return slice(first, first + len(self.histories))
+        return slice(self.sums.start - len(self.histories), self.sums.start)
 
     def place_logs(self, phrases: SentencePhrases) -> Floats:
         """What O phrases of a sentence score at each place, shape (O, R); see `SentencePlaces`. Without it (O, 0)."""
@@ -223,23 +219,3 @@ class PhraseModel(UnitModel[PhraseTable]):
 def _row(finder: PhraseFinder, ids: Ints32) -> int:
     """The row of a phrase, -1 when there is none."""
     return int(span_rows(finder, ids, len(ids))[len(ids) - 1]) if len(ids) else -1
-
-
-def weight_vector(weights: Mapping[str, tuple[float, ...]]) -> Floats:
-    """Weights by feature name as one array in the order of `PHRASE_FEATURES`, shape (15,).
-
-    Features not named weigh 0, but for the penalty of unknown words, which weighs 1.
-
-    Raises:
-        InputError: an unknown name, a wrong number of weights, or one that is not finite.
-    """
-    weights_D = np.zeros(SIZE)
-    weights_D[UNKNOWN] = 1.0
-    for name, values in weights.items():
-        if name not in SLOTS:
-            raise InputError("weights of an unknown feature", seen=name, expected=", ".join(SLOTS))
-        if len(values) != PHRASE_FEATURES[name] or not np.isfinite(values).all():
-            expected = f"{PHRASE_FEATURES[name]} finite numbers"
-            raise InputError(f"weights of {name} cannot be used", seen=values, expected=expected)
-        weights_D[SLOTS[name]] = values
-    return weights_D

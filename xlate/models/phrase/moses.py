@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from pathlib import Path
 
+import numpy as np
+
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
@@ -12,7 +14,7 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.model import PHRASE_FEATURES, PhraseModel, Reordering, weight_vector
+from xlate.models.phrase.model import PHRASE_FEATURES, SIZE, SLOTS, UNKNOWN, PhraseModel, Reordering
 
 
 def load_moses_model(path: str | Path, only: Container[str] | None = None) -> tuple[PhraseModel, Floats, MosesIni]:
@@ -44,8 +46,12 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     if line is not None:
         kind = _reordering_kind(ini, line)
         reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target, unescape=False))
-    weights = {name: ini.weight(line.name, PHRASE_FEATURES[name]) for name, line in lines.items()}
-    return PhraseModel(table, source, target, lm, reordering), weight_vector(weights)
+    # What has no line weighs 0, but for the penalty of unknown words.
+    weights_D = np.zeros(SIZE)
+    weights_D[UNKNOWN] = 1.0
+    for name, line in lines.items():
+        weights_D[SLOTS[name]] = ini.weight(line.name, PHRASE_FEATURES[name])
+    return PhraseModel(table, source, target, lm, reordering), weights_D
 
 
 _KINDS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,8 +23,8 @@ from xlate.kernels.search.phrase_moves import (
 from xlate.kernels.search.spans import span_futures
 from xlate.models.phrase.history import alone_histories, histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
-from xlate.models.phrase.options import PhraseOptions, selected_options
-from xlate.search.beam import Move, SearchSpace, phrases_in
+from xlate.models.phrase.options import PhraseOptions
+from xlate.search.beam import Move, SearchSpace
 from xlate.search.graph import END_LABEL
 from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import END_ID
@@ -74,7 +74,7 @@ class PhraseMoves(SearchSpace[int]):
     @cached_property
     def sentence(self) -> PhraseSentence:
         """The options as the compiled search takes them."""
-        model, options, slot, n = self.model, self.options, self.model.place_slot, len(self.options.words)
+        model, options, n = self.model, self.options, len(self.options.words)
         histories = model.histories, self.weights_D[model.history_slots], model, options
         future_nn = np.zeros((n + 1, n + 1))
         if self.search.future_cost:
@@ -89,7 +89,7 @@ class PhraseMoves(SearchSpace[int]):
             backward_OK=options.backward_OK,
             forward_O=options.forward_O,
             phrases=options.phrases,
-            place_OR=options.place_OR * self.weights_D[slot : slot + 1].sum(),
+            place_OR=options.place_OR * self.weights_D[model.place_slots].sum(),
             future_nn=future_nn,
             groups=self.groups,
             histories=histories_of(*histories) if model.histories else None,
@@ -117,15 +117,6 @@ class PhraseMoves(SearchSpace[int]):
             distortion_future=search.distortion_future,
             pop_limit=search.pop_limit,
         )
-
-    def occurring(self, target: Sequence[str]) -> PhraseMoves:
-        """The space with only the options whose words stand somewhere in a translation."""
-        phrases = phrases_in(target)
-        labels = [label for label in range(len(self.options)) if self.words_of(label) in phrases]
-        kept, groups = np.array(labels, dtype=np.int64), self.groups
-        if len(groups.first_O):
-            groups = groups._replace(first_O=groups.first_O[kept], last_O=groups.last_O[kept])
-        return replace(self, options=selected_options(self.options, kept), groups=groups)
 
 
 @dataclass

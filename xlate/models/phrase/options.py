@@ -9,26 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import OWN, SparseFeatures, Steps
 from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.memory.rows import distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
 from xlate.kernels.search.spans import span_rows
 from xlate.models.derivation import COPIED, Step
-from xlate.models.phrase.model import (
-    LM,
-    PHRASE_PENALTY,
-    SPARSE_PLAIN,
-    SPARSE_REORDERING,
-    UNKNOWN,
-    WORD_PENALTY,
-    PhraseModel,
-)
+from xlate.models.phrase.model import PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel
 from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, logprobs_alone, phrases_alone
+from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, rows_at
 from xlate.models.unit_model import UNKNOWN_PENALTY
-from xlate.phrases.table import select_phrases
+from xlate.search.beam import phrases_in
 from xlate.text.vocabulary import BEGIN_ID
 
 
@@ -52,22 +44,22 @@ class RankedPairs(RankedRows):
 
 
 class RankedPhrases(Ranking[RankedPairs]):
-    """The best `options` pairs of each source phrase asked for (Moses's table limit), under some weights.
+    """The best pairs of each source phrase asked for (Moses's table limit).
 
     Where phrases score in their sentence, too, all that may be among the best in some sentence: what is best there is
     only known there, but of pairs that score alike everywhere.
     """
 
+    model: PhraseModel
+    ROWS = RankedPairs
+
     def __init__(self, model: PhraseModel, weights_D: Floats, options: int, sparse_F: Floats | None) -> None:
-        self.model = model
-        self.weights_D = weights_D
-        self.options = options
+        super().__init__(model, weights_D, options)
         self.sparse_F = sparse_F if sparse_F is not None and sparse_F.any() else None
-        super().__init__(len(model.table.source_phrases), RankedPairs)
 
     def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
         """Ranks whatever the spans of at most `longest` words of these sentences ask for."""
-        finder, seen_P = self.model.source_finder, np.zeros(self.sources, dtype=np.bool_)
+        finder, seen_P = self.model.source_finder, np.zeros(len(self.model.source_sides), dtype=np.bool_)
         for source_n in sentences:
             if len(source_n):
                 row_C = span_rows(finder, source_n, max(1, min(longest, len(source_n))))
@@ -76,35 +68,49 @@ class RankedPhrases(Ranking[RankedPairs]):
 
     def ranked(self, rows: Ints) -> tuple[RankedPairs, Ints]:
         """The pairs of some source phrases, and how many each of them keeps."""
-        model, weights_D = self.model, self.weights_D
-        pair_B = places_of(model.unit_offsets_P1, rows)
-        size_S = model.unit_offsets_P1[rows + 1] - model.unit_offsets_P1[rows]
+        model, weights_D, k = self.model, self.weights_D, self.model.orientations
+        pair_B, size_S = self.units_of(rows)
         static_B, crossed_BK = model.static_scores(weights_D, pair_B), None
         if model.sparse is not None and self.sparse_F is not None:
             crossed_BK, plain_B = self.weighted(self.sparse_F, model.sparse.of_pairs(pair_B))
             static_B = static_B + plain_B
-        targets = model.target_phrases(pair_B)
-        words_T = model.lm_number_V[targets.ids_T]
-        alone_B = static_B + weights_D[LM] * logprobs_alone(model.lm, targets.offsets_S1, words_T)
+        alone_B = self.alone(static_B, self.words_of(pair_B))
         kept, size_S, more_RE = self._kept(pair_B, alone_B, size_S)
-        logs_RK2, k = model.log_reordering(pair_B[kept]), model.orientations
+        pair_R = pair_B[kept]
+        logs_RK2 = model.log_reordering(pair_R)
         backward_RK = weights_D[model.backward] * logs_RK2[:, :k]
         if crossed_BK is not None:
             backward_RK += crossed_BK[kept]
         # No zero is negative: equal rows have equal bits.
         forward_RK = weights_D[model.forward] * logs_RK2[:, k:] + 0.0
-        chosen = select_phrases(targets, kept)
-        first, last = chosen.ids_T[chosen.offsets_S1[:-1]], chosen.ids_T[chosen.offsets_S1[1:] - 1]
-        phrases = phrases_alone(model.lm, chosen.offsets_S1, model.lm_number_V[chosen.ids_T])
-        scores = static_B[kept], alone_B[kept], phrases, backward_RK, forward_RK
-        return RankedPairs(pair_B[kept], *scores, first, last, more_RE), size_S
+        chosen = model.target_phrases(pair_R)
+        first_R, last_R = (chosen.ids_T[places] for places in (chosen.offsets_S1[:-1], chosen.offsets_S1[1:] - 1))
+        scores = static_B[kept], alone_B[kept], self.phrases(self.words_of(pair_R)), backward_RK, forward_RK
+        return RankedPairs(pair_R, *scores, first_R, last_R, more_RE), size_S
 
     def weighted(self, sparse_F: Floats, phrases: Steps) -> tuple[Floats, Floats]:
         """What local sparse features of phrases score in each orientation, (N, K), and in all, (N,)."""
         assert self.model.sparse is not None
         crossed_NK, plain_N = self.model.sparse.local_scores(sparse_F, phrases)
-        weights_D, slots = self.weights_D, self.model.slots
-        return crossed_NK * weights_D[slots[SPARSE_REORDERING]], plain_N * float(weights_D[slots[SPARSE_PLAIN].start])
+        weights_K1 = self.weights_D[self.model.sums]
+        return crossed_NK * weights_K1[:-1], plain_N * float(weights_K1[-1])
+
+    def copies(self, words: list[str]) -> RankedPairs:
+        """Words that stand for themselves."""
+        model, weights_D, k = self.model, self.weights_D, self.model.orientations
+        source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
+        penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
+        unit_N, static_N = np.full(len(words), COPIED), np.full(len(words), penalty)
+        backward_NK = forward_NK = np.zeros((len(words), k))
+        if self.sparse_F is not None:
+            one = np.ones(len(words), dtype=np.int64)
+            copied = dict(zip(OWN, (unit_N, source, source, target, target, one, one), strict=True))
+            backward_NK, plain_N = self.weighted(self.sparse_F, copied)
+            static_N += plain_N
+        text = self.copied(words)
+        scores = static_N, self.alone(static_N, text), self.phrases(text), backward_NK, forward_NK
+        more_NE = np.zeros((len(words), len(weights_D[model.sentence_slots])))
+        return RankedPairs(unit_N, *scores, target, target, more_NE)
 
     def _kept(self, pair_B: Ints, alone_B: Floats, size_S: Ints) -> tuple[Ints, Ints, Floats]:
         """The places of pairs that may be options, best first, how many each source phrase has, and `more_RE`."""
@@ -179,8 +185,10 @@ class PhraseOptions(PlacedPhrases):
     forward_FK: Floats
 
 
-def collect_phrase_options(ranked: RankedPhrases, longest: int, words: Sequence[str]) -> PhraseOptions:
-    """The options of every span of at most `longest` words.
+def collect_phrase_options(
+    ranked: RankedPhrases, longest: int, words: Sequence[str], target: Sequence[str] | None = None
+) -> PhraseOptions:
+    """The options of every span of at most `longest` words, with a `target` those whose words stand somewhere in it.
 
     A word that no pair translates by itself may stand for itself, at the penalty of unknown words (Moses's rule, which
     asks nothing about longer phrases that hold the word).
@@ -188,34 +196,38 @@ def collect_phrase_options(ranked: RankedPhrases, longest: int, words: Sequence[
     model, longest = ranked.model, max(1, min(longest, len(words)))
     source_n = model.source_vocabulary.ids(words)
     row_C = span_rows(model.source_finder, source_n, longest)
-    known_C = row_C >= 0
-    copied_C = ~known_C & (np.arange(len(row_C)) % longest == 0)
-    rows = row_C[known_C]
+    cells = np.flatnonzero(row_C >= 0)
+    rows = row_C[cells]
     ranked.rank(rows)
-    size_C = copied_C.astype(np.int64)
-    size_C[known_C] = ranked.sizes(rows)
-    cell_O = np.repeat(np.arange(len(row_C)), size_C)
-    copied_O = copied_C[cell_O]
-    if model.in_sentence is not None:
-        placed = _in_sentence(ranked, words, longest, rows, cell_O[~copied_O])
-        found, cell_O = _with_words_left(ranked, words, longest, placed)
-        size_C = np.bincount(cell_O, minlength=len(row_C))
-    else:
+    cell_O = np.repeat(cells, ranked.sizes(rows))
+    if model.in_sentence is None:
         found = ranked.units(rows)
-        if copied_O.any():
-            starts = cell_O[copied_O] // longest
-            copies = _copies(ranked, [words[start] for start in starts.tolist()])
-            found = joined_rows(found, copies, copied_O)
+    else:
+        found, cell_O = _in_sentence(ranked, words, longest, ranked.places(rows), cell_O)
+    empty_C = np.ones(len(row_C), np.bool_)
+    empty_C[cell_O] = False
+    left = np.flatnonzero(empty_C[::longest])
+    if len(left):
+        both = np.concatenate([cell_O, left * longest])
+        order = np.argsort(both, kind="stable")
+        found = joined_rows(found, ranked.copies([words[place] for place in left.tolist()]), order >= len(cell_O))
+        cell_O = both[order]
+    if target is not None:
+        phrases, units = phrases_in(target), zip(found.unit_R.tolist(), (cell_O // longest).tolist(), strict=True)
+        spelled = ((words[start],) if unit == COPIED else model.target_words(unit) for unit, start in units)
+        kept = np.flatnonzero([one in phrases for one in spelled])
+        found, cell_O = rows_at(found, kept), cell_O[kept]
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
     start_O = cell_O // longest
+    end_O = start_O + cell_O % longest + 1
     return PhraseOptions(
         words=tuple(words),
         source_n=source_n,
         longest=longest,
-        cell_offsets_C1=offsets_of(size_C),
+        cell_offsets_C1=offsets_of(np.bincount(cell_O, minlength=len(row_C))),
         pair_O=found.unit_R,
         start_O=start_O.astype(np.int32),
-        end_O=(start_O + cell_O % longest + 1).astype(np.int32),
+        end_O=end_O.astype(np.int32),
         static_O=found.static_R,
         alone_O=found.alone_R,
         backward_OK=found.backward_RK,
@@ -225,22 +237,18 @@ def collect_phrase_options(ranked: RankedPhrases, longest: int, words: Sequence[
         last_O=found.last_R,
         phrases=found.phrases,
         more_OE=found.more_RE,
-        place_OR=model.place_logs(SentencePhrases(words, start_O, start_O + cell_O % longest + 1, found.unit_R)),
+        place_OR=model.place_logs(SentencePhrases(words, start_O, end_O, found.unit_R)),
     )
 
 
-# Options, and the cell of each.
-Placed = tuple[RankedPairs, Ints]
+def _in_sentence(
+    ranked: RankedPhrases, words: Sequence[str], longest: int, places: Ints, cell_O: Ints
+) -> tuple[RankedPairs, Ints]:
+    """The best options of each cell with what they score in their sentence, best first, and their cells.
 
-
-def _in_sentence(ranked: RankedPhrases, words: Sequence[str], longest: int, rows: Ints32, cell_O: Ints) -> Placed:
-    """The best options of each cell with what they score in their sentence, best first; others are left out.
-
-    `rows` are the source phrases, `cell_O` the cell of each of their pairs. Of most pairs only the number and the score
-    are looked at.
+    `places` are the ranked pairs, `cell_O` the cell of each. Of most pairs only the number and the score are looked at.
     """
-    model = ranked.model
-    places, start_O = ranked.places(rows), cell_O // longest
+    model, start_O = ranked.model, cell_O // longest
     more_OE = ranked.column("more_RE", places)
     here = np.flatnonzero(np.isnan(more_OE).any(axis=1))
     start_H, last_H, pair_H = start_O[here], cell_O[here] % longest, ranked.column("unit_R", places[here])
@@ -255,82 +263,19 @@ def _in_sentence(ranked: RankedPhrases, words: Sequence[str], longest: int, rows
     return replace(chosen, static_R=static_O, alone_R=alone_O, more_RE=more_OE[kept]), cell_O[kept]
 
 
-def _with_words_left(ranked: RankedPhrases, words: Sequence[str], longest: int, placed: Placed) -> Placed:
-    """The same with words that stand for themselves because none of their translations is an option there."""
-    found, cell_O = placed
-    empty_C = np.ones(len(words) * longest, np.bool_)
-    empty_C[cell_O] = False
-    left = np.flatnonzero(empty_C[::longest]) * longest
-    if not len(left):
-        return placed
-    copies = _copies(ranked, [words[c // longest] for c in left.tolist()])
-    both = np.concatenate([cell_O, left])
-    order = np.argsort(both, kind="stable")
-    return joined_rows(found, copies, order >= len(cell_O)), both[order]
-
-
-def _copies(ranked: RankedPhrases, words: list[str]) -> RankedPairs:
-    """Words that stand for themselves."""
-    model, weights_D = ranked.model, ranked.weights_D
-    source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
-    penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
-    static, backward = np.full(len(words), penalty), np.zeros((len(words), model.orientations))
-    if ranked.sparse_F is not None:
-        one = np.ones(len(words), dtype=np.int64)
-        copied = np.full(len(words), COPIED), source, source, target, target, one, one
-        backward, plain = ranked.weighted(ranked.sparse_F, dict(zip(OWN, copied, strict=True)))
-        static += plain
-    text = np.arange(len(words) + 1), model.lm.vocabulary.ids(words)
-    no_forward = np.zeros((len(words), model.orientations))
-    alone = static + weights_D[LM] * logprobs_alone(model.lm, *text)
-    scores = static, alone, phrases_alone(model.lm, *text), backward, no_forward
-    more = np.zeros((len(words), model.sentence_slots.stop - model.sentence_slots.start))
-    return RankedPairs(np.full(len(words), COPIED), *scores, target, target, more)
-
-
-def selected_options(options: PhraseOptions, kept: Ints) -> PhraseOptions:
-    """Only the options of these ascending numbers."""
-    sizes_C = np.diff(np.searchsorted(kept, options.cell_offsets_C1))
-    phrases, places = options.phrases, places_of(options.phrases.offsets_O1, kept)
-    lengths = phrases.offsets_O1[kept + 1] - phrases.offsets_O1[kept]
-    chosen = {
-        name: getattr(options, name)[kept]
-        for name in (
-            "pair_O", "start_O", "end_O", "static_O", "alone_O", "backward_OK", "forward_O", "first_O", "last_O",
-            "more_OE", "place_OR",
-        )
-    }  # fmt: skip
-    return replace(
-        options,
-        cell_offsets_C1=offsets_of(sizes_C),
-        phrases=PhrasesAlone(
-            offsets_of(lengths), phrases.words_W[places], phrases.states_W[places], phrases.rest_W[places]
-        ),
-        **chosen,
-    )
-
-
-@dataclass(frozen=True)
 class GroupWeights:
-    """The scores of a group's words in K orientations, by position: V source and W target words.
+    """The scores of a group's words in K orientations, by position.
 
-    `first_VK`, `last_VK`, `between_VK` are of source words, `target_first_WK` and `target_last_WK` of target words.
+    Args:
+        sparse: the features.
+        sparse_F: their weights.
+        weights_K1: what each orientation weighs, and features without.
     """
 
-    sparse: SparseFeatures
-    sparse_F: Floats
-    plain: float
-    first_VK: Floats
-    last_VK: Floats
-    between_VK: Floats
-    target_first_WK: Floats
-    target_last_WK: Floats
-
-    @classmethod
-    def of(cls, sparse: SparseFeatures, sparse_F: Floats, crossed_K: Floats, plain: float) -> GroupWeights:
-        """Sparse weights, each orientation times its float weight, plain features times theirs."""
+    def __init__(self, sparse: SparseFeatures, sparse_F: Floats, weights_K1: Floats) -> None:
+        self.sparse, self.sparse_F, self.plain = sparse, sparse_F, float(weights_K1[-1])
         positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
-        return cls(sparse, sparse_F, plain, *(sparse.word_scores(sparse_F, p) * crossed_K for p in positions))
+        self.scores = [sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in positions]
 
     def of_sentence(self, source_n: Ints32, first_O: Ints32, last_O: Ints32) -> GroupScores:
         """The scores for a sentence's n source words and the first and last target words of its O options."""
@@ -339,16 +284,17 @@ class GroupWeights:
         words_R = np.concatenate([[BEGIN_ID], np.concatenate([first_O, last_O])[place]])
         kind_O = (kind_O.reshape(-1) + 1).astype(np.int32)
         source_n1 = np.concatenate([source_n, np.array([BEGIN_ID], np.int32)])
-        between_nK = np.concatenate([np.zeros((1, self.between_VK.shape[1])), self.between_VK[source_n]]).cumsum(axis=0)
+        first_VK, last_VK, between_VK, target_first_WK, target_last_WK = self.scores
+        between_nK = np.concatenate([np.zeros((1, between_VK.shape[1])), between_VK[source_n]]).cumsum(axis=0)
         bigrams_RR = np.zeros((0, 0))
         if self.sparse.has_bigrams:
             bigrams_RR = self.sparse.bigram_scores(self.sparse_F, words_R, words_R) * self.plain
         return GroupScores(
-            self.first_VK[source_n1],
-            self.last_VK[source_n1],
+            first_VK[source_n1],
+            last_VK[source_n1],
             between_nK,
-            self.target_first_WK[words_R],
-            self.target_last_WK[words_R],
+            target_first_WK[words_R],
+            target_last_WK[words_R],
             kind_O[: len(first_O)],
             kind_O[len(first_O) :],
             bigrams_RR,

@@ -10,7 +10,6 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats
 from xlate.errors import InputError
-from xlate.formats.moses_table import MosesTable
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.models.phrase.model import PhraseModel, Reordering
 from xlate.models.phrase.sentence_scores import SentencePhrases
@@ -91,12 +90,17 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
 
     def made(number: int) -> PhraseModel:
         table = tables.read(number, (floats, *inside))
-        reordering = {pair: values[floats:] for (_, pair), values in table.more.items()}
-        probability_BK2 = None
-        if any(reordering.values()):
-            probability_BK2 = np.array([reordering[b] for b in range(len(table.pairs.table))])
-            probability_BK2 = probability_BK2.reshape(-1, 2 * model.orientations)
-        one, held = with_table(model, table.pairs, probability_BK2), (tables, number, table)
+        given, held = table.pairs, (tables, number, table)
+        reordering = None
+        if model.reordering is not None:
+            reordering = Reordering(model.reordering.kind, _reordering_of(model, model.reordering, table, floats))
+        one = replace(
+            model,
+            table=given.table,
+            source_vocabulary=given.source_vocabulary,
+            target_vocabulary=given.target_vocabulary,
+            reordering=reordering,
+        )
         if model.in_sentence is not None:
             scores = TableScores(model.in_sentence.names, 0, slice(0, first), -np.inf, *held)
             one = replace(one, in_sentence=scores)
@@ -108,28 +112,16 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
     return made
 
 
-def with_table(model: PhraseModel, given: MosesTable, probability_BK2: Floats | None = None) -> PhraseModel:
-    """The same model with other phrase pairs; those it had keep their reordering scores, unless others are given."""
-    reordering = None
-    if model.reordering is not None:
-        if probability_BK2 is None:
-            probability_BK2 = np.full((len(given.table), 2 * model.orientations), np.nan)
-            for b in range(len(given.table)):
-                pair = model.pair_number(*_words(given, b))
-                if pair is not None:
-                    probability_BK2[b] = model.reordering.probability_BK2[pair]
-        reordering = Reordering(model.reordering.kind, probability_BK2)
-    return replace(
-        model,
-        table=given.table,
-        source_vocabulary=given.source_vocabulary,
-        target_vocabulary=given.target_vocabulary,
-        reordering=reordering,
-    )
-
-
-def _words(given: MosesTable, b: int) -> tuple[list[str], list[str]]:
-    table = given.table
-    source = table.source_phrases[int(table.source_B[b])].tolist()
-    target = table.target_phrases[int(table.target_B[b])].tolist()
-    return [given.source_vocabulary.word(w) for w in source], [given.target_vocabulary.word(w) for w in target]
+def _reordering_of(model: PhraseModel, own: Reordering, table: SentenceTable, floats: int) -> Floats:
+    """The reordering scores of a table behind so many floats, or those that its pairs have in a model; (B, 2K)."""
+    given = {pair: values[floats:] for (_, pair), values in table.more.items()}
+    pairs, sides = table.pairs.table, (table.pairs.source_vocabulary, table.pairs.target_vocabulary)
+    if any(given.values()):
+        return np.array([given[b] for b in range(len(pairs))]).reshape(-1, 2 * model.orientations)
+    probability_BK2 = np.full((len(pairs), 2 * model.orientations), np.nan)
+    for b, (s, t) in enumerate(zip(pairs.source_B.tolist(), pairs.target_B.tolist(), strict=True)):
+        phrases = zip(sides, (pairs.source_phrases[s].tolist(), pairs.target_phrases[t].tolist()), strict=True)
+        pair = model.pair_number(*([vocabulary.word(w) for w in phrase] for vocabulary, phrase in phrases))
+        if pair is not None:
+            probability_BK2[b] = own.probability_BK2[pair]
+    return probability_BK2
