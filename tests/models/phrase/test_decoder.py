@@ -77,7 +77,7 @@ def test_the_compiled_search_equals_the_readable_one(kind, templates, beam, leng
         expected, found = slow.translate(words)[0], fast.translate(words)[0]
         assert found.score == pytest.approx(expected.score, abs=1e-9)
         assert found.steps == expected.steps
-        if length < 10:
+        if length < 10 and templates is None:
             assert cube.translate(words)[0].score == pytest.approx(found.score, abs=1e-9)
 
 
