@@ -73,7 +73,7 @@ class Run(NamedTuple):
 
 def multi30k(data: Path) -> Corpus:
     """29,000 sentence pairs and the 791,331 phrase pairs that Moses extracted from them."""
-    moses = read_phrase_table(data / "moses" / "model" / "phrase-table.gz", unescape=False)
+    moses = read_phrase_table(data / "moses" / "model" / "phrase-table.gz")
     sides = [
         [
             [word for word in line.split(" ") if word]

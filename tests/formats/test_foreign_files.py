@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,6 @@ from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.lm.arpa import read_arpa
-from xlate.lm.model import NgramModel
-from xlate.text.lines import read_parallel, read_references
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
@@ -39,62 +38,42 @@ GRAMMAR = ":1: rules of a grammar, not phrase pairs"
 TABLES: dict[str, tuple[int, int, int] | str] = {
     "cdec-nc-wmt11-de-en.scfg.gz": GRAMMAR,
     "joshua-bn-en-hiero/glue-grammar": GRAMMAR,
-    "joshua-bn-en-hiero/grammar.gz": GRAMMAR,
     "joshua-phrase-es-en/rules.1.gz": (165_161, 18, 148_635),
     "moses-promix-es-en.phrase-table.gz": (15_117, 25, 13_756),
 }
-TEXTS = {
-    "nbest": ["moses-mert-example.REF.0.gz", "moses-mert-example.REF.1.gz", "moses-mert-example.REF.2.gz",
-              "moses-mert-scorer.ref.gz"],
-    "foreign-models": ["joshua-bn-en-hiero/input.bn", *(f"joshua-bn-en-hiero/reference.en.{n}" for n in range(4))],
-}  # fmt: skip
-OTHERS = ["joshua-bn-en-hiero/joshua.config", "joshua-bn-en-hiero/lm.gz"]
 
 
-def test_every_file_is_looked_at(shared_data: Path) -> None:
-    for folder, named in (("nbest", [*LISTS]), ("foreign-models", [*TABLES, *OTHERS])):
-        there = {p.relative_to(shared_data / folder).as_posix() for p in (shared_data / folder).rglob("*")}
-        files = {name for name in there if (shared_data / folder / name).is_file()}
-        assert files == {*named, *TEXTS[folder]}
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_lists(shared_data: Path, name: str) -> None:
-    path, expected = shared_data / "nbest" / name, LISTS[name]
-    if isinstance(expected, str):
-        with pytest.raises(InputError) as caught:
-            nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
-        assert str(caught.value).startswith(f"{path}{expected}")
-        return
+def size_of_list(path: Path) -> tuple[int, int, int]:
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
-    assert (len(arrays.sentence_I), len(arrays.total_C), len(arrays.names)) == expected
+    return len(arrays.sentence_I), len(arrays.total_C), len(arrays.names)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_tables(shared_data: Path, name: str) -> None:
-    path, expected = shared_data / "foreign-models" / name, TABLES[name]
-    if isinstance(expected, str):
-        with pytest.raises(InputError) as caught:
-            read_phrase_table(path)
-        assert str(caught.value).startswith(f"{path}{expected}")
-        return
+def size_of_table(path: Path) -> tuple[int, int, int]:
     table = read_phrase_table(path).table
-    assert (len(table), len(table.source_phrases), len(table.target_phrases)) == expected
+    return len(table), len(table.source_phrases), len(table.target_phrases)
+
+
+@pytest.mark.parametrize(
+    ("size_of", "name", "expected"),
+    [
+        *((size_of_list, f"nbest/{name}", expected) for name, expected in LISTS.items()),
+        *((size_of_table, f"foreign-models/{name}", expected) for name, expected in TABLES.items()),
+    ],
+)
+def test_lists_and_tables(
+    shared_data: Path, size_of: Callable[[Path], tuple[int, int, int]], name: str, expected: tuple[int, int, int] | str
+) -> None:
+    path = shared_data / name
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=f"{path.name}{expected}"):
+            size_of(path)
+    else:
+        assert size_of(path) == expected
 
 
 def test_the_language_model_and_the_configuration_of_joshua(shared_data: Path) -> None:
     folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
     arpa = read_arpa(folder / "lm.gz")
     assert arpa.counts == [22_968, 147_032, 43_751, 26_915, 18_863]
-    assert NgramModel.from_arpa(arpa).order == 5
     with pytest.raises(InputError, match=r"joshua\.config:2: text before the first section"):
         read_moses_ini(folder / "joshua.config")
-
-
-def test_texts_beside_them(shared_data: Path) -> None:
-    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
-    references = [folder / f"reference.en.{number}" for number in range(4)]
-    assert len(read_parallel(folder / "input.bn", references[0])[0]) == 100
-    assert [len(lines) for lines in read_references(references, 100)] == [100] * 4
-    examples = [shared_data / "nbest" / name for name in TEXTS["nbest"]]
-    assert [len(read_references([path], count)[0]) for path, count in zip(examples, (3, 3, 3, 50), strict=True)]

@@ -1,4 +1,6 @@
-"""Lattice files: their text, and every arc read out of it by a few lines that follow the format's definition."""
+"""Lattices of words have the paths of those of phrases; the text of their files, and every arc read out of it by a few
+lines that follow the format's definition.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.kernels.search.lattices import arc_graphs
+from tests.kernels.search.lattices import all_paths, arc_graphs
 from xlate.errors import InputError
-from xlate.formats.lattice import WordLattice, write_fst, write_slf, write_symbols
+from xlate.formats.lattice import WordLattice, spelled_out, write_fst, write_slf, write_symbols
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 
 WORDS = st.text(st.sampled_from("aü\"'\\=#1\u2028|!\u00a0"), max_size=4)
@@ -36,6 +38,10 @@ def small_lattice() -> WordLattice:
     """Two arcs to the last of three nodes, one of them around the middle."""
     graph = ArcGraph(np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32), 3)
     return WordLattice(graph, ("the", "house", ""), np.array([-0.5, 1.25, 0.0]))
+
+
+def named_slf(path: Path, lattice: WordLattice) -> None:
+    write_slf(path, lattice, "s1")
 
 
 def lines_of(path: Path) -> list[str]:
@@ -63,8 +69,26 @@ def arcs_of_slf(path: Path) -> tuple[list[Arc], int]:
     return found, end
 
 
-@settings(deadline=None, max_examples=150)
-@given(word_lattices(), st.sampled_from([(write_fst, arcs_of_fst), (write_slf, arcs_of_slf)]))
+@settings(deadline=None, max_examples=50)
+@given(arc_graphs(), st.data())
+def test_paths_of_phrases_are_paths_of_words(graph: ArcGraph, data: st.DataObject):
+    graph, arcs = trimmed(graph)
+    assume(len(arcs))
+    phrase = st.lists(st.sampled_from("abc"), max_size=3).map(tuple)
+    phrases = data.draw(st.lists(phrase, min_size=len(arcs), max_size=len(arcs)))
+    score_A = np.arange(1.0, len(arcs) + 1)
+    made = spelled_out(graph, score_A, phrases)
+    assert (made.graph.source_A < made.graph.target_A).all()
+    assert (np.diff(made.graph.source_A) >= 0).all()
+    found, expected = (
+        sorted(("".join(word for arc in path for word in words[arc]), scores[path].sum()) for path in all_paths(whole))
+        for whole, words, scores in ((made.graph, made.words, made.score_A), (graph, phrases, score_A))
+    )
+    assert found == expected
+
+
+@settings(deadline=None, max_examples=50)
+@given(word_lattices(), st.sampled_from([(write_fst, arcs_of_fst), (named_slf, arcs_of_slf)]))
 def test_every_arc_is_written_with_all_digits(tmp_path_factory, lattice, form):
     write, arcs_of = form
     path = tmp_path_factory.mktemp("lattice") / "lattice.gz"
@@ -77,7 +101,7 @@ def test_every_arc_is_written_with_all_digits(tmp_path_factory, lattice, form):
 def test_the_text_of_both(tmp_path):
     write_fst(tmp_path / "fst", small_lattice())
     assert (tmp_path / "fst").read_text() == "0 1 the 0.5\n0 2 house -1.25\n1 2 <eps> 0.0\n2\n"
-    write_slf(tmp_path / "slf", small_lattice(), "s1")
+    named_slf(tmp_path / "slf", small_lattice())
     assert (tmp_path / "slf").read_text().split("\n") == [
         "VERSION=1.1",
         "UTTERANCE=s1",
@@ -99,7 +123,7 @@ def test_symbols_are_distinct_sorted_and_begin_with_epsilon(tmp_path):
 
 
 def test_words_that_cannot_be_written(tmp_path):
-    for write, word in ((write_fst, "<eps>"), (write_slf, "!NULL"), (write_fst, "a b"), (write_slf, "a\tb")):
+    for write, word in ((write_fst, "<eps>"), (named_slf, "!NULL"), (write_fst, "a b"), (named_slf, "a\tb")):
         with pytest.raises(InputError, match="cannot hold"):
             write(tmp_path / "out", small_lattice()._replace(words=("a", word, "")))
     with pytest.raises(InputError, match="cannot hold"):

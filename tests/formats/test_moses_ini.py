@@ -54,17 +54,12 @@ def test_read_by_hand(tmp_path):
 
 
 def test_files_stand_beside_the_configuration_and_gz_may_be_left_out(tmp_path):
-    ini = read_moses_ini(write(tmp_path, "[feature]\nA path=m/t\nB path=/abs/t.gz\nC\n"))
-    a, b, c = ini.features
-    assert ini.file(a) == tmp_path / "m/t"
+    ini = read_moses_ini(write(tmp_path, "[feature]\nA path=m/t\nB path=/abs/t.gz\n"))
     (tmp_path / "m").mkdir()
-    (tmp_path / "m/t.gz").touch()
-    assert ini.file(a) == tmp_path / "m/t.gz"
-    (tmp_path / "m/t").touch()
-    assert ini.file(a) == tmp_path / "m/t"
-    assert ini.file(b) == Path("/abs/t.gz")
-    with pytest.raises(InputError, match="without path"):
-        ini.file(c)
+    for there in ("m/t.gz", "m/t"):
+        (tmp_path / there).touch()
+        assert ini.file(ini.features[0]) == tmp_path / there
+    assert ini.file(ini.features[1]) == Path("/abs/t.gz")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +80,7 @@ def test_refusals_say_the_line(tmp_path, text, line, message):
     assert caught.value.line == line
 
 
-@pytest.mark.parametrize("text", ["2.7", "x20", "1_0", "-2", "1 2", "1" + "0" * 30])
+@pytest.mark.parametrize("text", ["2.7", "-2", "1 2", "1" + "0" * 30])
 def test_whole_numbers_are_whole(tmp_path, text):
     ini = read_moses_ini(write(tmp_path, f"[feature]\nTable name=T table-limit={text.split()[0]}\n[stack]\n{text}\n"))
     with pytest.raises(InputError, match=r"section \[stack\]"):
@@ -97,22 +92,17 @@ def test_whole_numbers_are_whole(tmp_path, text):
     assert (ini.whole("pop-limit", 7), ini.argument(ini.features[0], "other", 8)) == (7, 8)
 
 
-def test_a_name_that_no_file_can_have(tmp_path):
-    ini = read_moses_ini(write(tmp_path, f"[feature]\nTable path={'x' * 5000}\n"))
-    with pytest.raises(InputError, match="no file can have") as caught:
-        ini.file(ini.features[0])
-    assert caught.value.line == 2
-
-
 def test_questions_without_an_answer(tmp_path):
-    ini = read_moses_ini(write(tmp_path, GOOD + "[stack]\nmany\n"))
-    for ask in (
-        lambda: ini.find("Distortion"),
-        lambda: ini.weight("LM1", 1),
-        lambda: ini.weight("LM0", 2),
-        lambda: ini.number("stack", 1),
+    ini = read_moses_ini(write(tmp_path, GOOD + f"Word= 1\n[stack]\nmany\n[feature]\nTable path={'x' * 5000}\n"))
+    for ask, message in (
+        (lambda: ini.find("Distortion"), "two features of one kind"),
+        (lambda: ini.weight("LM1", 1), "weights of LM1"),
+        (lambda: ini.weight("LM0", 2), "weights of LM0"),
+        (lambda: ini.number("stack", 1), "section"),
+        (lambda: ini.file(ini.features[0]), "without path"),
+        (lambda: ini.file(ini.features[-1]), "no file can have"),
     ):
-        with pytest.raises(InputError):
+        with pytest.raises(InputError, match=message):
             ask()
 
 
@@ -123,27 +113,17 @@ def as_lines(ini):
     return features, settings
 
 
-def test_what_is_written_is_read_back(tmp_path):
-    ini = read_moses_ini(write(tmp_path, GOOD))
+@pytest.mark.parametrize(
+    "name",
+    [None, *(pytest.param(f"moses{name}.ini", marks=pytest.mark.corpus) for name in ("", ".mira.hier", ".pro.wbe"))],
+)
+def test_what_is_written_is_read_back(request, tmp_path, name):
+    path = write(tmp_path, GOOD) if name is None else request.getfixturevalue("shared_data") / "moses" / name
+    ini = read_moses_ini(path)
     features, settings = as_lines(ini)
     weights = {**ini.weights, "LM0": (0.1 + 0.2,)}
     write_moses_ini(tmp_path / "again.ini", features, weights, settings)
     again = read_moses_ini(tmp_path / "again.ini")
     assert again.weights == weights
     assert as_lines(again) == (features, settings)
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize("name", ["moses", "moses.mira.hier", "moses.pro.wbe"])
-def test_real_configurations_are_written_field_by_field_alike(shared_data, tmp_path, name):
-    ini = read_moses_ini(shared_data / "moses" / f"{name}.ini")
-    assert (len(ini.weight("LexicalReordering0", 6)), ini.number("distortion-limit", 0)) == (6, 6)
-    assert ini.file(ini.find("PhraseDictionaryMemory")).exists()
-    features, settings = as_lines(ini)
-    write_moses_ini(tmp_path / "again.ini", features, ini.weights, settings)
-    again = read_moses_ini(tmp_path / "again.ini")
-    assert again.weights == ini.weights
-    assert [(f.kind, f.name, f.arguments) for f in again.features] == [
-        (f.kind, f.name, f.arguments) for f in ini.features
-    ]
-    assert again.settings == ini.settings
+    assert name is None or ini.file(ini.find("PhraseDictionaryMemory")).exists()

@@ -28,6 +28,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.index import NamedFeatures
 from xlate.formats.grammars.cdec import read_cdec_grammar, read_cdec_system, read_cdec_weights
+from xlate.formats.grammars.grammar import ForeignSystem
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.formats.grammars.moses import read_moses_grammar, read_moses_system
 from xlate.formats.moses_ini import read_moses_ini
@@ -42,8 +43,8 @@ from xlate.jobs.run_text import PreparedText
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column
-from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar, save_grammar
+from xlate.models.grammar.system import GrammarSystem
 from xlate.models.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
 from xlate.models.phrase.moses import load_moses_model
 from xlate.models.phrase.store import load_phrase_model, save_phrase_model
@@ -54,7 +55,7 @@ from xlate.phrases.table import PhraseTable, RuleTable
 from xlate.report.run_directory import Records, RunDirectory
 from xlate.scoring.feature_weights import load_feature_weights, rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
-from xlate.search.settings import PhraseSearch
+from xlate.search.settings import GrammarSearch, PhraseSearch
 from xlate.text.classes import read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
@@ -154,9 +155,7 @@ def read_lists(folder: Path) -> None:
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
     nbest_candidates(arrays, [REFERENCES], 0)
     score_C = arrays.scores(dict.fromkeys(arrays.names, 0.5))
-    for hypothesis in rescored(by_sentence(iterate_hypotheses(path), path), score_C):
-        hypothesis.spans()
-        hypothesis.links()
+    list(rescored(by_sentence(iterate_hypotheses(path), path), score_C))
 
 
 def read_styled(folder: Path) -> None:
@@ -167,8 +166,8 @@ def read_styled(folder: Path) -> None:
 
 
 def check_list(folder: Path) -> None:
-    check_nbest(folder / "file", weights={"LM0": 1e300, "lm": 2.0}).summary()
-    report = check_nbest(folder / "file")
+    check_nbest(NbestFile(folder / "file"), weights={"LM0": 1e300, "lm": 2.0}).summary()
+    report = check_nbest(NbestFile(folder / "file"))
     report.to_json()
     # Errors are collected there, and raised by the command.
     if report.errors:
@@ -312,15 +311,16 @@ def write_cdec_system(folder: Path) -> None:
         (folder / name).write_text(content, encoding="utf-8")
 
 
+def bottom_up(system: ForeignSystem, text: str) -> None:
+    GrammarSystem.of_foreign(system, GrammarSearch(pop_limit=5)).translate(text.split())
+
+
 def translate_with_cdec(folder: Path) -> None:
-    next(
-        CkyDecoder.of_system(read_cdec_system(folder / "cdec.ini"), 5).translations(["das", "haus", "ist", "hier"]),
-        None,
-    )
+    bottom_up(read_cdec_system(folder / "cdec.ini"), "das haus ist hier")
 
 
 def translate_with_moses(folder: Path) -> None:
-    next(CkyDecoder.of_system(read_moses_system(folder / "moses.ini"), 5).translations(["ne", "va", "pas", "zz"]), None)
+    bottom_up(read_moses_system(folder / "moses.ini"), "ne va pas zz")
 
 
 def write_joshua_system(folder: Path) -> None:
@@ -329,12 +329,7 @@ def write_joshua_system(folder: Path) -> None:
 
 
 def translate_with_joshua(folder: Path) -> None:
-    next(
-        CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), 5).translations(
-            ["das", "haus", "ist", "hier"]
-        ),
-        None,
-    )
+    bottom_up(read_joshua_system(folder / "joshua.config"), "das haus ist hier")
 
 
 def write_sentence_tables(folder: Path) -> None:

@@ -86,8 +86,8 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
         write_lines(tmp_path / name, some)
         real[name] = fields(tmp_path / name)
     phrases, reordering = real.values()
-    read = read_phrase_table(tmp_path / "phrase-table", unescape=False)
-    probability = read_reordering_table(tmp_path / list(real)[1], *read, unescape=False)
+    read = read_phrase_table(tmp_path / "phrase-table")
+    probability = read_reordering_table(tmp_path / list(real)[1], *read)
     lm = random_phrase_model(np.random.default_rng(0), None).lm
     model = PhraseModel(*read, lm, Reordering("hier", probability), in_sentence=Negative())
     most = int(np.diff(model.unit_offsets_P1).max())

@@ -128,7 +128,7 @@ def test_moses_phrase_pairs_on_multi30k(shared_data):
     sentences, rounded down. All 29,000 have 101.2, 218.4 and 30.2: the later sentences are shorter.
     """
     folder = shared_data / "moses"
-    moses = read_phrase_table(folder / "model" / "phrase-table.gz", unescape=False)
+    moses = read_phrase_table(folder / "model" / "phrase-table.gz")
     sides = [read_words(folder / "corpus" / f"train.tok.{side}.gz") for side in ("de", "en")]
     source, target = (
         EncodedText.encode(side, vocabulary)

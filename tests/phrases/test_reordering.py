@@ -142,7 +142,7 @@ def test_an_unknown_kind_is_refused() -> None:
 @pytest.mark.parametrize(("kind", "name"), [("wbe", "wbe"), ("hier-moses", "hier")])
 def test_mosess_tables_come_out(shared_data: Path, tmp_path: Path, kind: str, name: str) -> None:
     moses = shared_data / "moses"
-    table, source, target = read_phrase_table(moses / "model" / "phrase-table.gz", unescape=False)
+    table, source, target = read_phrase_table(moses / "model" / "phrase-table.gz")
     tokens = [[line.split() for line in read_lines(moses / "corpus" / f"train.tok.{side}.gz")] for side in ("de", "en")]
     links = read_links(
         moses / "align" / "train.grow-diag-final-and.de-en.gz", *([len(line) for line in side] for side in tokens)
@@ -150,7 +150,7 @@ def test_mosess_tables_come_out(shared_data: Path, tmp_path: Path, kind: str, na
     texts = [EncodedText.encode(side, words) for side, words in zip(tokens, (source, target), strict=True)]
     probabilities = reordering_probabilities(reordering_counts(table, *texts, links, kind))
     path = moses / "model" / f"reordering-table.{name}-msd-bidirectional-fe.gz"
-    given_B6 = read_reordering_table(path, table, source, target, unescape=False)
+    given_B6 = read_reordering_table(path, table, source, target)
     assert np.isclose(probabilities, given_B6, atol=2e-6).all()
     write_reordering_table(tmp_path / "r.gz", table, given_B6, source, target, escape=False)
     assert [line.strip() for line in read_lines(tmp_path / "r.gz")] == [line.strip() for line in read_lines(path)]

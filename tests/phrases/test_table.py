@@ -136,7 +136,7 @@ def test_phrases_of_rows_that_are_not_there_are_refused(rng):
 @pytest.mark.slow
 def test_equals_moses_on_multi30k(shared_data):
     folder = shared_data / "moses"
-    theirs, *words = read_phrase_table(folder / "model" / "phrase-table.gz", unescape=False)
+    theirs, *words = read_phrase_table(folder / "model" / "phrase-table.gz")
     corpus = [
         [[w for w in line.split(" ") if w] for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
         for side in ("de", "en")

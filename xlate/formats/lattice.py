@@ -52,16 +52,17 @@ def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[s
     # A node comes behind the nodes before it and the inner nodes of all phrases from those.
     inner_N = np.bincount(graph.source_A, inner_A, minlength=graph.nodes).astype(np.int64)
     number_N = np.arange(graph.nodes) + np.cumsum(inner_N) - inner_N
+    # The next inner node behind each node.
+    next_N = (number_N + 1).tolist()
     arcs: list[tuple[int, int, str, float]] = []
-    inside, last = 0, -1
-    for arc, phrase in enumerate(arc_words):
-        source, target = int(graph.source_A[arc]), int(number_N[graph.target_A[arc]])
-        inside = int(number_N[source]) + 1 if source != last else inside
+    for source, target, score, phrase in zip(
+        graph.source_A.tolist(), graph.target_A.tolist(), score_A.tolist(), arc_words, strict=True
+    ):
         words = phrase or (EPSILON,)
-        stops = [int(number_N[source]), *range(inside, inside + len(words) - 1), target]
-        scores = [float(score_A[arc])] + [0.0] * (len(words) - 1)
-        arcs += zip(stops, stops[1:], words, scores, strict=False)
-        inside, last = inside + len(words) - 1, source
+        inner = range(next_N[source], next_N[source] + len(words) - 1)
+        next_N[source] = inner.stop
+        stops = [int(number_N[source]), *inner, int(number_N[target])]
+        arcs += zip(stops, stops[1:], words, [score, *[0.0] * len(inner)], strict=False)
     arcs.sort(key=lambda row: row[0])
     sources, targets, spelled, values = zip(*arcs, strict=True)
     words_graph = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), int(number_N[-1]) + 1)
@@ -122,30 +123,26 @@ def _arcs(lattice: WordLattice) -> Iterator[tuple[int, int, str, float]]:
 NULL = "!NULL"
 
 
-def write_slf(path: str | Path, lattice: WordLattice, utterance: str = "") -> None:
+def write_slf(path: str | Path, lattice: WordLattice, utterance: str) -> None:
     """Writes a lattice, its scores with all digits; compressed with gzip when the name ends in .gz.
 
     Args:
-        utterance: the name of the lattice in the header; left out when empty.
+        path: the file.
+        lattice: the lattice.
+        utterance: the name of the lattice in the header.
 
     Raises:
         InputError: a word or the name holds a blank, or a word is `!NULL`.
     """
     checked_words(path, [*lattice.words, utterance], NULL)
-    write_lines(path, _slf_lines(lattice, utterance))
-
-
-def _slf_lines(lattice: WordLattice, utterance: str) -> Iterator[str]:
     nodes = lattice.graph.nodes
-    yield "VERSION=1.1"
-    if utterance:
-        yield f"UTTERANCE={_escaped(utterance)}"
-    yield f"start=0 end={nodes - 1}"
-    yield f"N={nodes} L={len(lattice.words)}"
-    for node in range(nodes):
-        yield f"I={node}"
-    for link, (source, target, word, score) in enumerate(_arcs(lattice)):
-        yield f"J={link} S={source} E={target} W={_escaped(word) or NULL} a={score!r}"
+    header = ["VERSION=1.1", f"UTTERANCE={_escaped(utterance)}", f"start=0 end={nodes - 1}"]
+    links = (
+        f"J={link} S={source} E={target} W={_escaped(word) or NULL} a={score!r}"
+        for link, (source, target, word, score) in enumerate(_arcs(lattice))
+    )
+    sizes = f"N={nodes} L={len(lattice.words)}"
+    write_lines(path, chain(header, [sizes], (f"I={node}" for node in range(nodes)), links))
 
 
 def _escaped(word: str) -> str:

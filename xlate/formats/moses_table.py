@@ -53,7 +53,18 @@ def needs_escape(words: Iterable[str]) -> bool:
     return any("|" in word for word in words)
 
 
+def parse_links(text: str) -> list[tuple[int, int]]:
+    """The links `0-1 2-0`, source first, in their order.
+
+    Raises:
+        ValueError: something else stands there.
+    """
+    pairs = (link.partition("-") for link in text.split())
+    return [(parse_int(source), parse_int(target)) for source, _, target in pairs]
+
+
 BAR = " ||| "
+LINKS = "links like 0-1, source first, counted from 0"
 OLD_PENALTY = 2.718
 LAST = np.iinfo(np.int16).max
 FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
@@ -65,54 +76,50 @@ _LABEL = re.compile(r"\[[^\[\] ]+\]")
 class Phrases:
     """The distinct phrases of one side, and their words, numbered in the order in which they came."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self.rows: dict[str, int] = {}
         self.words: dict[str, int] = {}
-        self.ids, self.lengths, self.lines = array("q"), array("q"), array("q")
+        self.ids, self.lengths = array("q"), array("q")
 
     def row(self, phrase: str, line: int) -> int:
-        """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`."""
+        """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`.
+
+        Raises:
+            InputError: a word is reserved.
+        """
         row = self.rows.get(phrase)
         if row is not None:
             return row
         words = phrase.split(" ")
         if "" in words or "|||" in phrase:
             return -1
+        if not RESERVED.keys().isdisjoint(words):
+            raise reserved(next(word for word in words if word in RESERVED), self.path, line)
         self.rows[phrase] = row = len(self.rows)
         self.ids.extend([self.words.setdefault(word, len(self.words)) for word in words])
         self.lengths.append(len(words))
-        self.lines.append(line)
         return row
 
-    def vocabulary(self, unescape: bool) -> Vocabulary:
-        """The words of these phrases; those in most phrases come first."""
-        counts = np.bincount(_array(self.ids), minlength=len(self.words)).tolist()
-        words = sorted(self.words, key=lambda word: (-counts[self.words[word]], word))
-        return Vocabulary(dict.fromkeys(unescape_bars(word) if unescape else word for word in words))
-
-    def encode(self, vocabulary: Vocabulary, unescape: bool, path: Path) -> tuple[EncodedText, Ints32]:
-        """The distinct phrases sorted and numbered as a phrase table has them, and the new row of each old row.
-
-        Raises:
-            InputError: a word is reserved or the vocabulary lacks it; the first line with it is named.
+    def numbered(self, unescape: bool) -> tuple[Vocabulary, EncodedText, Ints32]:
+        """The words, those in most phrases first; the distinct phrases sorted and numbered as a phrase table has them;
+        and the new row of each old row.
         """
-        words = [unescape_bars(word) if unescape else word for word in self.words]
-        offsets_S1 = offsets_of(_array(self.lengths))
-        missing = [number for number, word in enumerate(words) if word not in vocabulary]
-        if missing:
-            place, word = int(np.flatnonzero(_array(self.ids) == missing[0])[0]), words[missing[0]]
-            line = self.lines[int(np.searchsorted(offsets_S1, place, side="right")) - 1]
-            if word in RESERVED:
-                raise reserved(word, path, line)
-            raise InputError(
-                "a word that the vocabulary lacks",
-                word,
-                "a phrase table of the same corpus as the vocabulary",
-                "read the table without giving a vocabulary",
-                file=path,
-                line=line,
-            )
-        return number_phrases(EncodedText(vocabulary.ids(words)[_array(self.ids)], offsets_S1))
+        ids = _array(self.ids)
+        counts = np.bincount(ids, minlength=len(self.words)).tolist()
+        spelled = {word: unescape_bars(word) if unescape else word for word in self.words}
+        sorted_words = sorted(spelled, key=lambda word: (-counts[self.words[word]], word))
+        vocabulary = Vocabulary(dict.fromkeys(spelled[word] for word in sorted_words))
+        text = EncodedText(vocabulary.ids(list(spelled.values()))[ids], offsets_of(_array(self.lengths)))
+        return vocabulary, *number_phrases(text)
+
+
+class MosesTable(NamedTuple):
+    """A phrase table as it was read, with the vocabularies of its two sides."""
+
+    table: PhraseTable
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
 
 
 class Columns:
@@ -126,7 +133,7 @@ class Columns:
 
     def __init__(self, path: Path, more: tuple[int, ...] = (0,)) -> None:
         self.path, self.more = path, more
-        self.sources, self.targets = Phrases(), Phrases()
+        self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
         self.scores, self.counts = array("d"), array("d")
         self.shapes: dict[str, int] = {}
@@ -163,6 +170,8 @@ class Columns:
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
             raise self.error("not numbers", number, text, "finite numbers with blanks between")
+        if min(values, default=0.0) < 0:
+            raise self.error("a score or count out of range", number, text, "finite numbers of 0 or above")
         return values
 
     def split_scores(self, text: str, number: int) -> tuple[list[float], list[float]]:
@@ -180,20 +189,13 @@ class Columns:
                 expected = f"{expected}, and {' or '.join(map(str, self.more))} behind them"
             raise self.error("wrong number of scores", number, text, expected)
         self.more = (len(values) - 4,)
-        if min(values[4:], default=0.0) < 0:
-            raise self.error("a score out of range", number, text, "numbers of 0 or above")
         return values[:4], values[4:]
 
     def add_shape(self, text: str, number: int) -> int:
-
-        links = []
-        for link in text.split():
-            source, _, target = link.partition("-")
-            try:
-                links.append((min(parse_int(source), LAST), min(parse_int(target), LAST)))
-            except ValueError:
-                expected = "links like 0-1, source first, counted from 0"
-                raise self.error("malformed link", number, text, expected) from None
+        try:
+            links = [(min(source, LAST), min(target, LAST)) for source, target in parse_links(text)]
+        except ValueError:
+            raise self.error("malformed link", number, text, LINKS) from None
         self.shapes[text] = len(self.links)
         self.links.append(links)
         return len(self.links) - 1
@@ -202,17 +204,16 @@ class Columns:
         remedy = "check that this is a Moses phrase table with all its fields"
         return InputError(message, seen, expected, remedy, file=self.path, line=number)
 
-    def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, unescape: bool) -> PhraseTable:
+    def table(self, unescape: bool) -> MosesTable:
         """The table of all lines.
 
         Raises:
-            InputError: see `moses_table.read_phrase_table`.
+            InputError: see `read_phrase_table`.
         """
         scores_B4, counts_B3 = _array(self.scores).reshape(-1, 4), _array(self.counts).reshape(-1, 3)
-        self.check_numbers(scores_B4, counts_B3)
         self.check_links()
-        sources, row_P = self.sources.encode(source_vocabulary, unescape, self.path)
-        targets, row_Q = self.targets.encode(target_vocabulary, unescape, self.path)
+        source_vocabulary, sources, row_P = self.sources.numbered(unescape)
+        target_vocabulary, targets, row_Q = self.targets.numbered(unescape)
         source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
         order = self.order_B = np.lexsort((target_B, source_B))
         counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
@@ -229,7 +230,7 @@ class Columns:
         source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
         np.maximum.at(source_count_P, source_B, counts_B3[:, 1])
         np.maximum.at(target_count_Q, target_B, counts_B3[:, 0])
-        return PhraseTable(
+        table = PhraseTable(
             source_phrases=sources,
             target_phrases=targets,
             source_B=source_B,
@@ -242,15 +243,7 @@ class Columns:
             source_count_P=source_count_P,
             target_count_Q=target_count_Q,
         )
-
-    def check_numbers(self, scores_B4: Floats, counts_B3: Floats) -> None:
-        """Checks that scores and counts are finite and not negative; NaN stands for a missing count."""
-        bad = ~((scores_B4 >= 0) & (scores_B4 < np.inf)).all(axis=1)
-        bad |= (np.nan_to_num(counts_B3, posinf=-1.0) < 0).any(axis=1)
-        if bad.any():
-            b = int(np.argmax(bad))
-            seen = " ".join(f"{value:g}" for value in (*scores_B4[b], *counts_B3[b]))
-            raise self.error("a score or count out of range", self.lines[b], seen, "finite numbers of 0 or above")
+        return MosesTable(table, source_vocabulary, target_vocabulary)
 
     def check_links(self) -> None:
         """Checks that links lie inside their phrases."""
@@ -283,14 +276,6 @@ CHUNK = 10_000
 _LINK = "%d-%d".__mod__
 
 
-class MosesTable(NamedTuple):
-    """A phrase table as it was read, with the vocabularies of its two sides."""
-
-    table: PhraseTable
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
-
-
 def write_phrase_table(
     path: str | Path,
     table: PhraseTable,
@@ -311,9 +296,7 @@ def write_phrase_table(
         InputError: a word is empty, holds a blank or a line end, or holds `|||` while `escape` is False (which is meant
             for factored words such as `house|NN`).
     """
-    sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
-    targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
-    order_B = moses_order(table, sources, targets)
+    sources, targets, order_B = spelled_table(path, table, source_vocabulary, target_vocabulary, escape)
     pieces = (order_B[first : first + CHUNK] for first in range(0, len(order_B), CHUNK))
     lines = (
         line
@@ -329,39 +312,28 @@ def write_phrase_table(
     write_lines(path, track(lines, "writing phrase table", len(table)))
 
 
-def read_phrase_table(
-    path: str | Path,
-    source_vocabulary: Vocabulary | None = None,
-    target_vocabulary: Vocabulary | None = None,
-    *,
-    unescape: bool = True,
-    only: Container[str] | None = None,
-) -> MosesTable:
+def read_phrase_table(path: str | Path, only: Container[str] | None = None) -> MosesTable:
     """Reads a Moses phrase table, plain or gzip, with lines in any order; a table of Moses is written again byte by
     byte.
 
-    Links and counts may be missing; then a pair has no links and the count 1. Where lines give different counts for a
-    phrase, the largest is taken. Scores must be four numbers of 0 or more; a fifth one is dropped if it is the constant
-    2.718 of old tables. Fields behind the counts are dropped.
+    Words are taken as they stand: `&#124;` stays what Moses's tokenizer has made of a bar. Links and counts may be
+    missing; then a pair has no links and the count 1. Where lines give different counts for a phrase, the largest is
+    taken. Scores must be four numbers of 0 or more; a fifth one is dropped if it is the constant 2.718 of old tables.
+    Fields behind the counts are dropped.
 
     Args:
-        source_vocabulary: the numbers of source words; None makes a vocabulary of the words in the file.
-        target_vocabulary: the same for the target.
-        unescape: whether `&#124;` is read as `|`; False for text that Moses's tokenizer has escaped.
+        path: the file.
         only: the source phrases to read, as they are written in the file; None reads all. See `phrases_in`.
 
     Raises:
         InputError: a line is ill-formed, has something else where a number must be, a link outside its phrases, a
-            phrase pair that came before, or a word that a given vocabulary lacks; the line is named.
+            phrase pair that came before, or a reserved word; the line is named.
     """
     columns = Columns(Path(path))
     for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
         if only is None or line.partition(BAR)[0] in only:
             columns.add(line, number)
-    source_vocabulary = source_vocabulary or columns.sources.vocabulary(unescape)
-    target_vocabulary = target_vocabulary or columns.targets.vocabulary(unescape)
-    table = columns.table(source_vocabulary, target_vocabulary, unescape)
-    return MosesTable(table, source_vocabulary, target_vocabulary)
+    return columns.table(unescape=False)
 
 
 def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
@@ -374,11 +346,15 @@ def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
     }
 
 
-def moses_order(table: PhraseTable, sources: list[str], targets: list[str]) -> Ints:
-    """The pairs in the order of Moses's tables, which is that of `LC_ALL=C sort`, shape (B,)."""
-    source_rank, target_rank = _byte_ranks(sources), _byte_ranks(targets)
-    order_B: Ints = np.lexsort((target_rank[table.target_B], source_rank[table.source_B]))
-    return order_B
+def spelled_table(
+    path: str | Path, table: PhraseTable, source: Vocabulary, target: Vocabulary, escape: bool | None
+) -> tuple[list[str], list[str], Ints]:
+    """The text of every source and target phrase, see `spell_phrases`, and the pairs in the order of Moses's tables,
+    which is that of `LC_ALL=C sort`, shape (B,).
+    """
+    sources = spell_phrases(path, table.source_phrases, source, escape)
+    targets = spell_phrases(path, table.target_phrases, target, escape)
+    return sources, targets, np.lexsort((_byte_ranks(targets)[table.target_B], _byte_ranks(sources)[table.source_B]))
 
 
 def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary, escape: bool | None) -> list[str]:

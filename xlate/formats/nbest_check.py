@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,55 +17,13 @@ from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
 from xlate.errors import InputError
 from xlate.formats.nbest_file import DROP, NbestFile
-from xlate.formats.nbest_list import UNNUMBERED, Hypothesis, NbestFaults, check_order
+from xlate.formats.nbest_list import MARK, UNNUMBERED, Hypothesis, NbestFaults, check_order
 from xlate.text.tokens import split_tokens
 
+_PIECE = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?=([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 ROUNDS = 8
 MOST_COLUMNS = 100
-
-
-class TotalsCheck(NamedTuple):
-    """Which totals are wrong.
-
-    Attributes:
-        off: the hypotheses whose total is wrong, in their order. difference_C: the total minus w · f, minus the
-            difference that is common to the sentence. constant: the largest such common difference.
-        fitted: whether the weights were fitted to the totals.
-    """
-
-    off: Ints
-    difference_C: Floats
-    constant: float
-    fitted: bool
-
-
-def check_totals(arrays: NbestArrays, weights: Mapping[str, float] | None = None) -> TotalsCheck | None:
-    """Compares totals with w · f within each sentence, whose ranking depends on differences only.
-
-    Some parts of a score are the same for all hypotheses of a sentence and are not printed with the features, such as
-    Moses's penalty for unknown words; the median difference of a sentence is taken for them. When no weights are given,
-    they are fitted by least squares to the half of the hypotheses that fits best, until that half no longer changes
-    (least trimmed squares, Rousseeuw 1984), so that a few wrong totals do not move them.
-
-    Returns:
-        None when nothing can be compared: a total is missing, or there are no weights and too many features to fit
-        them.
-    """
-    candidates, columns = len(arrays.total_C), len(arrays.names)
-    if not columns or not np.isfinite(arrays.total_C).all():
-        return None
-    fitted = weights is None
-    if weights is None:
-        if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
-            return None
-        features_CM = np.zeros((candidates, columns))
-        features_CM[row_numbers(arrays.value_offsets_C1), arrays.columns_V] = arrays.values_V
-        weights = dict(zip(arrays.names, _fitted(arrays, features_CM).tolist(), strict=True))
-    difference_C = arrays.total_C - arrays.scores(weights)
-    common_I = _medians(difference_C, arrays.candidate_offsets_I1)
-    difference_C = difference_C - np.repeat(common_I, np.diff(arrays.candidate_offsets_I1))
-    off = np.flatnonzero(np.abs(difference_C) > _tolerance(arrays, weights, fitted))
-    return TotalsCheck(off, difference_C, float(np.abs(common_I).max(initial=0.0)), fitted)
 
 
 def printed_error(values: Floats) -> Floats:
@@ -101,8 +59,10 @@ def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) 
     return np.asarray((4.0 if fitted else 2.0) * error_C + 1e-5 * np.maximum(1.0, np.abs(arrays.total_C)))
 
 
-def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
+def _fitted(arrays: NbestArrays) -> dict[str, float]:
     offsets = arrays.candidate_offsets_I1
+    features_CM = np.zeros((len(arrays.total_C), len(arrays.names)))
+    features_CM[row_numbers(arrays.value_offsets_C1), arrays.columns_V] = arrays.values_V
     list_C = row_numbers(offsets)
     spread_I = np.maximum.reduceat(arrays.total_C, offsets[:-1]) - np.minimum.reduceat(arrays.total_C, offsets[:-1])
     kept_C = (spread_I <= np.median(spread_I))[list_C]
@@ -120,7 +80,7 @@ def _fitted(arrays: NbestArrays, features_CM: Floats) -> Floats:
         kept_C, before_C = away_C <= np.median(away_C), kept_C
         if (kept_C == before_C).all():
             break
-    return np.asarray(weights_M)
+    return dict(zip(arrays.names, weights_M.tolist(), strict=True))
 
 
 def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
@@ -145,9 +105,8 @@ class NbestReport(NbestFaults):
 
     def note(self, oddity: str, line: int | None, seen: object, times: int = 1) -> None:
         """Counts an oddity and keeps the first one as the example."""
-        if times:
-            self.oddities[oddity] += times
-            self.examples.setdefault(oddity, f"{seen}" if line is None else f"line {line}: {seen}")
+        self.oddities[oddity] += times
+        self.examples.setdefault(oddity, f"{seen}" if line is None else f"line {line}: {seen}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: the numbers of lines, lists, hypotheses and features, and the errors and oddities."""
@@ -169,7 +128,7 @@ class NbestReport(NbestFaults):
 
 
 def check_nbest(
-    nbest: NbestFile | str | Path,
+    file: NbestFile,
     *,
     references: Mapping[str, int] | None = None,
     first_sentence: int | None = None,
@@ -187,14 +146,13 @@ def check_nbest(
     merged, are not looked at.
 
     Args:
-        nbest: the list. references: the number of lines of each reference file, by its name.
+        file: the list. references: the number of lines of each reference file, by its name.
         first_sentence: see `candidates.nbest_store.reference_rows`.
-        weights: the weight of each column, by name; see `check_totals`.
+        weights: the weight of each column, by name; see `_check_totals`.
 
     Raises:
         InputError: the file cannot be read as text.
     """
-    file = nbest if isinstance(nbest, NbestFile) else NbestFile(nbest)
     report, usable = NbestReport(), list[int]()
     try:
         report.arrays = nbest_arrays(_lists(file, report, usable), file.path)
@@ -258,17 +216,33 @@ def _in_order(file: NbestFile, report: NbestReport) -> Iterator[Hypothesis]:
 
 
 def _note_phrases(report: NbestReport, hypothesis: Hypothesis) -> None:
-    if "|" not in "".join(hypothesis.fields[1:2]) and len(hypothesis.fields) < hypothesis.features + 3:
+    """Notes a segmentation, by marks or in a field `0-1=0-1 2=2`, that does not cover all words once, and links to
+    words that are not there.
+    """
+    text = "".join(hypothesis.fields[1:2])
+    if "|" not in text and len(hypothesis.fields) < hypothesis.features + 3:
         return
-    words = len(split_tokens(hypothesis.text))
-    spans, links = hypothesis.spans(), hypothesis.links()
-    if spans is not None:
-        ends = [0, *(span.target[1] for span in spans)]
-        if [span.target[0] for span in spans] != ends[:-1] or ends[-1] != words:
-            report.note("segmentations that do not tile the words", hypothesis.line, f"{words} words")
-    outside = next((link for link in links or [] if link[1] >= words), None)
+    words, marks = len(split_tokens(hypothesis.text)), list(MARK.finditer(text))
+    tiled = not marks or not split_tokens(text[marks[-1].end() :])
+    if not marks and (pieces := _behind(hypothesis, _PIECE)):
+        ends = [0, *(int(piece[2] or piece[1]) + 1 for piece in pieces)]
+        tiled = [int(piece[1]) for piece in pieces] == ends[:-1] and ends[-1] == words
+    if not tiled:
+        report.note("segmentations that do not tile the words", hypothesis.line, f"{words} words")
+    outside = next((link for link in _behind(hypothesis, _LINK) if int(link[2]) >= words), None)
     if outside is not None:
-        report.note("links outside the words", hypothesis.line, f"{outside[0]}-{outside[1]}, {words} words")
+        seen = f"{int(outside[1])}-{int(outside[2])}, {words} words"
+        report.note("links outside the words", hypothesis.line, seen)
+
+
+def _behind(hypothesis: Hypothesis, form: re.Pattern[str]) -> list[re.Match[str]]:
+    """The pieces of the first field behind the total that holds nothing else than some of this form."""
+    for text in hypothesis.fields[hypothesis.features + 2 :]:
+        tokens = text.split()
+        found = [match for match in map(form.fullmatch, tokens) if match is not None]
+        if tokens and len(found) == len(tokens):
+            return found
+    return []
 
 
 def _check_columns(report: NbestReport, arrays: NbestArrays, lines: list[int]) -> None:
@@ -285,15 +259,33 @@ def _check_columns(report: NbestReport, arrays: NbestArrays, lines: list[int]) -
 def _check_totals(
     report: NbestReport, arrays: NbestArrays, lines: list[int], weights: Mapping[str, float] | None
 ) -> None:
-    checked = check_totals(arrays, weights)
-    if checked is None or (checked.fitted and 2 * len(checked.off) > len(arrays.total_C)):
+    """Notes totals that are not w · f within their sentence, whose ranking depends on differences only.
+
+    Some parts of a score are the same for all hypotheses of a sentence and are not printed with the features, such as
+    Moses's penalty for unknown words; the median difference of a sentence is taken for them. When no weights are given,
+    they are fitted by least squares to the half of the hypotheses that fits best, until that half no longer changes
+    (least trimmed squares, Rousseeuw 1984), so that a few wrong totals do not move them. Nothing can be compared where
+    a total is missing, or where there are no weights and too many features to fit them.
+    """
+    candidates, columns = len(arrays.total_C), len(arrays.names)
+    if not np.isfinite(arrays.total_C).all():
+        return
+    fitted, words = weights is None, "totals that are not w · f"
+    if weights is None:
+        if columns > MOST_COLUMNS or candidates - len(arrays.sentence_I) < 4 * columns:
+            return
+        weights, words = _fitted(arrays), "totals that are no sum of weighted features"
+    difference_C = arrays.total_C - arrays.scores(weights)
+    common_I = _medians(difference_C, arrays.candidate_offsets_I1)
+    difference_C = difference_C - np.repeat(common_I, np.diff(arrays.candidate_offsets_I1))
+    off = np.flatnonzero(np.abs(difference_C) > _tolerance(arrays, weights, fitted))
+    if fitted and 2 * len(off) > candidates:
         # Where no weights fit most of them, totals are of another kind, such as means by length.
         return
-    words = "totals that are no sum of weighted features" if checked.fitted else "totals that are not w · f"
-    if len(checked.off):
-        first = int(checked.off[0])
-        seen = f"{arrays.total_C[first]:.6g}, off by {checked.difference_C[first]:.3g}"
-        report.note(words, lines[first], seen, len(checked.off))
-    if not checked.fitted and checked.constant > 0.01:
-        seen = f"up to {checked.constant:.6g}, the same for all of a sentence"
+    if len(off):
+        seen = f"{arrays.total_C[off[0]]:.6g}, off by {difference_C[off[0]]:.3g}"
+        report.note(words, lines[off[0]], seen, len(off))
+    constant = float(np.abs(common_I).max())
+    if not fitted and constant > 0.01:
+        seen = f"up to {constant:.6g}, the same for all of a sentence"
         report.note("a part of the totals that no feature shows", None, seen)

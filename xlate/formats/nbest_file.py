@@ -188,10 +188,8 @@ def _made(
     if any(abs(value) > LARGEST for value in named.values()):
         raise ValueError("a score out of range")
     words = " ".join(filter(None, text.replace("\t", " ").split(" ")))
-    written = " ".join(f"{name}= {value:.9g}" for name, value in named.items())
-    fields = (str(sentence), words, written, "" if total is None else f"{total:.9g}")
-    layout = tuple((name, 1) for name in named)
-    return Hypothesis(line, sentence, words, layout, list(named.values()), total, fields, 2, source)
+    made = Hypothesis(line, sentence, words, (), [], None, ("", words), 2)
+    return made.with_values({(name, 1): [value] for name, value in named.items()}, total, source)
 
 
 # How many systems have the hypothesis, and how early: the sum of 1/rank.
@@ -252,15 +250,14 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
         for hypothesis in group:
             texts.setdefault(hypothesis.text, hypothesis._replace(line=begin) if name else hypothesis)
     named: dict[str, _Named] = {text: {} for text in texts}
-    agreed, ranks = dict.fromkeys(texts, 0.0), dict.fromkeys(texts, 0.0)
+    ranks: dict[str, list[float]] = {text: [] for text in texts}
     for system, group in groups.items():
         prefix = f"{system}." if system else ""
         values: dict[str, _Named] = {}
         for rank, hypothesis in enumerate(group, 1):
             if hypothesis.text not in values:
                 values[hypothesis.text] = _columns(hypothesis)
-                agreed[hypothesis.text] += 1.0
-                ranks[hypothesis.text] += 1.0 / rank
+                ranks[hypothesis.text].append(1.0 / rank)
         # The lowest value of each feature that all rows have; a sparse one is 0 where it is not.
         each = list(values.values())
         shared = [key for key in each[0] if all(key in row for row in each)]
@@ -270,11 +267,8 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
             row[f"{prefix}has", 1] = [float(text in values)]
     made: list[Hypothesis] = []
     for text, first in texts.items():
-        row = {**named[text], (AGREEMENT, 1): [agreed[text]], (RANKS, 1): [ranks[text]]}
-        flat = [value for column in row.values() for value in column]
-        written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in column)}" for (name, _), column in row.items())
-        fields = (str(first.sentence), first.fields[1], written, "")
-        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), flat, None, fields, 2, source))
+        row = {**named[text], (AGREEMENT, 1): [float(len(ranks[text]))], (RANKS, 1): [sum(ranks[text])]}
+        made.append(first.with_values(row, None, source))
     return made
 
 
@@ -303,7 +297,7 @@ class NbestFile:
         others: `NAME=FILE` each: lists of other systems of the same sentences, which are merged with it.
 
     Raises:
-        InputError: an unknown form, plain text without a size, or something that is not NAME=FILE.
+        InputError: plain text without a size, or something that is not NAME=FILE.
     """
 
     path: str | Path
@@ -314,12 +308,9 @@ class NbestFile:
     others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        fault = f"no such form of lists: {self.form}" if self.form not in STYLES else ""
         if self.form == PLAIN and self.size is None:
-            fault = "plain text does not say where a list ends"
-        if fault:
             raise InputError(
-                fault,
+                "plain text does not say where a list ends",
                 f"nbest_format={self.form} nbest_size={self.size}",
                 ", ".join(STYLES),
                 "nbest_size=N for plain text of N hypotheses per sentence",

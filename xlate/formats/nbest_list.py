@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,20 +21,10 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int, shown
-from xlate.text.tokens import same_letters, split_tokens
+from xlate.text.tokens import same_letters
 
-_MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
-_PIECE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?=([0-9]{1,9})(?:-([0-9]{1,9}))?")
-_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
-
-
-class Span(NamedTuple):
-    """The half-open spans of a source phrase and of its translation."""
-
-    source: tuple[int, int]
-    target: tuple[int, int]
-
-
+# A mark of segmentation behind a phrase, as in `the house |0-1|`.
+MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
 Layout = tuple[tuple[str, int], ...]
 UNLABELLED = "F"
 # Marian's score of each word: there are as many as words, so they are no feature.
@@ -190,34 +180,16 @@ class Hypothesis(NamedTuple):
     features: int
     source: str | None = None
 
-    def spans(self) -> list[Span] | None:
-        """The phrase segmentation in target order, None when the line has none."""
-        text = "".join(self.fields[1:2])
-        marked: list[Span] = []
-        start = at = 0
-        for mark in _MARK.finditer(text):
-            end = start + len(split_tokens(text[at : mark.start()]))
-            marked.append(Span((int(mark[1]), int(mark[2]) + 1), (start, end)))
-            start, at = end, mark.end()
-        pieces = None if marked else self._behind(_PIECE)
-        if pieces is None:
-            return marked or None
-        # The spans of a field `0-1=0-1 4=2` hold their last word.
-        return [Span((int(p[1]), int(p[2] or p[1]) + 1), (int(p[3]), int(p[4] or p[3]) + 1)) for p in pieces]
-
-    def links(self) -> list[tuple[int, int]] | None:
-        """The word links, each with the source first; None when the line has none."""
-        found = self._behind(_LINK)
-        return None if found is None else [(int(link[1]), int(link[2])) for link in found]
-
-    def _behind(self, form: re.Pattern[str]) -> list[re.Match[str]] | None:
-        """The pieces of the first field behind the total that holds nothing else than some of this form."""
-        for text in self.fields[self.features + 2 :]:
-            tokens = text.split()
-            found = [match for match in map(form.fullmatch, tokens) if match is not None]
-            if tokens and len(found) == len(tokens):
-                return found
-        return None
+    def with_values(
+        self, named: Mapping[tuple[str, int], Sequence[float]], total: float | None, source: str | None
+    ) -> Hypothesis:
+        """The same words with other features, given as the values of each and their number, total and source; nothing
+        stands behind the total.
+        """
+        written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in values)}" for (name, _), values in named.items())
+        fields = (str(self.sentence), self.fields[1], written, "" if total is None else f"{total:.9g}")
+        values = [*chain(*named.values())]
+        return Hypothesis(self.line, self.sentence, self.text, tuple(named), values, total, fields, 2, source)
 
     def with_total(self, total: float) -> Hypothesis:
         """The same hypothesis with another total; nothing else of the line changes."""
@@ -268,7 +240,7 @@ class Style:
             total = parse_float(behind[0], LARGEST) if behind and behind[0] else None
         except ValueError as error:
             raise _bars_or(error, behind) from None
-        words = _MARK.sub("", fields[1]).strip(" ") if "|" in fields[1] else fields[1]
+        words = MARK.sub("", fields[1]).strip(" ") if "|" in fields[1] else fields[1]
         return Hypothesis(number, sentence, words, layout, values, total, fields, place)
 
     def end(self) -> Hypothesis | None:
@@ -331,33 +303,26 @@ def iterate_hypotheses(
         InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
             number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
     """
-    form, number = None, 0
-
-    def refuse(seen: str, error: ValueError, form: Style) -> None:
-        refusal = InputError(str(error), seen, form.expected, form.remedy, file=path, line=number)
-        if faults is None:
-            raise refusal from error
-        faults.errors.append(refusal)
-
-    for number, raw in enumerate(iterate_lines(path, LONGEST_RECORD), 1):
-        line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
-        form = form or style(line)
+    form: Style | None = None
+    number = 0
+    for raw in chain(iterate_lines(path, LONGEST_RECORD), (None,)):
+        line = "the end of the file"
+        if raw is not None:
+            number += 1
+            line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
+            form = form or style(line)
+        if form is None:
+            return
         if faults is not None:
             faults.lines = number
         try:
-            found = form.line(line, number)
+            found = form.end() if raw is None else form.line(line, number)
         except ValueError as error:
-            refuse(line, error, form)
+            refusal = InputError(str(error), line, form.expected, form.remedy, file=path, line=number)
+            if faults is None:
+                raise refusal from error
+            faults.errors.append(refusal)
             continue
-        if found is not None:
-            yield found
-    if form is None:
-        return
-    try:
-        found = form.end()
-    except ValueError as error:
-        refuse("the end of the file", error, form)
-    else:
         if found is not None:
             yield found
 

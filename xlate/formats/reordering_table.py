@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.errors import InputError
-from xlate.formats.moses_table import BAR, moses_order, numbers_text, spell_phrases, unescape_bars
+from xlate.formats.moses_table import BAR, numbers_text, spelled_table
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
 from xlate.text.encoded import EncodedText
@@ -26,12 +26,7 @@ FORM = "source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f"
 
 
 def read_reordering_table(
-    path: str | Path,
-    table: PhraseTable,
-    source_vocabulary: Vocabulary,
-    target_vocabulary: Vocabulary,
-    *,
-    unescape: bool = True,
+    path: str | Path, table: PhraseTable, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary
 ) -> Floats:
     """The six scores of each of B phrase pairs, shape (B, 6), NaN where the file has none.
 
@@ -42,7 +37,6 @@ def read_reordering_table(
         table: the phrase pairs; in the file they may stand in any order.
         source_vocabulary: the words of its source phrases.
         target_vocabulary: the same for the target.
-        unescape: whether `&#124;` is read as `|`; the same as for the phrase table.
 
     Raises:
         InputError: a line is ill-formed, has numbers that are negative or not finite, or a phrase pair that came
@@ -60,8 +54,6 @@ def read_reordering_table(
         if len(parts) != 3:
             raise InputError("wrong number of fields", line, FORM, file=path, line=number)
         source, target, text = parts
-        if unescape and "#124;" in line:
-            source, target = (" ".join(map(unescape_bars, side.split(" "))) for side in (source, target))
         scores = known.get(text)
         if scores is None:
             scores = known[text] = tuple(parse_row(text) or ())
@@ -129,9 +121,7 @@ def write_reordering_table(
     Raises:
         InputError: a word that a Moses table cannot hold.
     """
-    sources = spell_phrases(path, table.source_phrases, source_vocabulary, escape)
-    targets = spell_phrases(path, table.target_phrases, target_vocabulary, escape)
-    order_B = moses_order(table, sources, targets)
+    sources, targets, order_B = spelled_table(path, table, source_vocabulary, target_vocabulary, escape)
     order_B = order_B[~np.isnan(probability_B6[order_B, 0])]
     columns = (table.source_B[order_B], table.target_B[order_B], probability_B6[order_B])
     rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -149,8 +149,7 @@ class TableFolder:
             if not known or (name, row) in found:
                 columns.add(f"{source}{BAR}{rest}", at)
             found[name, row] = columns.split_scores(scores.partition(BAR)[0], at)[1]
-        vocabularies = columns.sources.vocabulary(self.unescape), columns.targets.vocabulary(self.unescape)
-        table = columns.table(*vocabularies, self.unescape)
+        table = columns.table(self.unescape)
         rank = np.argsort(columns.order_B)
         placed = {(name, int(rank[row])): values for (name, row), values in found.items()}
-        return SentenceTable(MosesTable(table, *vocabularies), placed)
+        return SentenceTable(table, placed)

@@ -256,11 +256,11 @@ def _import_grammar(config: ImportConfig, file: str) -> dict[str, Any]:
     """A whole grammar of Joshua, cdec or Moses, or with `filter` those of its rules that a text needs."""
     settings = with_settings(GrammarSearch(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder, Asked())
-    grammar, model = system.decoder.grammar, system.decoder.languages.model
+    grammar, model = system.grammar, system.model
     text = imported_text(config, (" ".join(words_of(rule.source)) for rule in grammar.scfg.rules))
     if config.filter is not None:
         grammar = grammar.needed_for(map(text.source_tokens, iterate_lines(config.filter)))
-        system = system.changed(decoder=system.decoder.over(grammar))
+        system = system.changed(grammar=grammar)
     figures = {
         "rules": len(grammar.scfg),
         "features": len(system.feature_names),

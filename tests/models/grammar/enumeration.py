@@ -1,17 +1,15 @@
-"""All derivations of a sentence, found slowly from the definition."""
+"""Small random grammars, and all derivations of a sentence, found slowly from the definition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
-from typing import NamedTuple
+from itertools import count, islice, product
+from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import strategies as st
 
-from tests.formats.grammars.small_grammars import grammars
-from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, joined
+from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, gaps_of, joined
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
 
 MOST = 400
@@ -98,21 +96,31 @@ def glue(marked: bool) -> Scfg:
     return Scfg(rules, ("Glue",), np.array([[1.0], [0.0], [0.0]]))
 
 
-@st.composite
-def whole_grammars(draw: st.DrawFn) -> SynchronousGrammar:
-    """Random rules for X and Y with glue rules; c has no rule of its own."""
-    base = Scfg(
-        [ScfgRule("X", ("a",), ("u",)), ScfgRule("Y", ("b",), ("v", "w"))],
-        ("PhraseModel_0", "PhraseModel_1"),
-        np.array([[0.5, -0.25], [-1.0, 0.125]]),
-    )
-    parts = [(base, NO_LIMIT)]
-    for _ in range(2):
-        drawn = distinct(draw(grammars(most=5)), joined(parts)[0])
-        parts.append((drawn, draw(st.sampled_from([NO_LIMIT, 2, 3]))))
-    return SynchronousGrammar(*joined([*parts, (glue(draw(st.booleans())), NO_LIMIT)]), "S")
+def random_rule(rng: np.random.Generator) -> ScfgRule:
+    """A rule with up to two non-terminals; none that turns X alone into something, or Y into Y."""
+
+    def words(of: str) -> list[str]:
+        return rng.choice(list(of), rng.integers(not labels, 4)).tolist()
+
+    def shuffled(symbols: list[Any]) -> list[Any]:
+        return [symbols[place] for place in rng.permutation(len(symbols))]
+
+    lhs, labels, numbers = "XY"[rng.integers(2)], rng.choice(["X", "Y"], rng.integers(3)).tolist(), count(1)
+    symbols = shuffled([*labels, *words("ab")])
+    source = tuple(Gap(symbol, next(numbers)) if symbol.isupper() else symbol for symbol in symbols)
+    if len(source) == 1 and labels and (lhs, *labels) != ("Y", "X"):
+        source = (*source, "a")
+    return ScfgRule(lhs, source, tuple(shuffled([*gaps_of(source), *words("uvw")])))
 
 
-def distinct(grammar: Scfg, other: Scfg) -> Scfg:
-    """The rules that another grammar does not have."""
-    return grammar.select([b for b, rule in enumerate(grammar.rules) if rule not in other.rules])
+def random_grammar(seed: int) -> SynchronousGrammar:
+    """Rules for X and Y, some with a feature of their own, and glue rules; c has no rule of its own."""
+    rng = np.random.default_rng(seed)
+    drawn = dict.fromkeys(random_rule(rng) for _ in range(rng.integers(10)))
+    rules = list(drawn | dict.fromkeys([ScfgRule("X", ("a",), ("u",)), ScfgRule("Y", ("b",), ("v", "w"))]))
+    sparse = {b: {"Own": float(rng.normal())} for b in range(0, len(rules) - 2, 3)}
+    scfg = Scfg(rules, ("PhraseModel_0", "PhraseModel_1"), rng.normal(size=(len(rules), 2)), sparse)
+    grammar, limits = joined([(scfg, NO_LIMIT), (glue(bool(rng.integers(2))), NO_LIMIT)])
+    for b in range(len(drawn)):
+        limits[b] = int(rng.choice([NO_LIMIT, 2, 3]))
+    return SynchronousGrammar(grammar, limits, "S")

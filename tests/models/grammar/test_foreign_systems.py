@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,26 +12,35 @@ from xlate.formats.grammars.cdec import read_cdec_grammar
 from xlate.formats.grammars.grammar import NO_LIMIT, glue_grammar, joined
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.metrics.score import evaluate
-from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.store import load_grammar, save_grammar
+from xlate.models.grammar.system import GrammarSystem
+from xlate.search.settings import GrammarSearch
 from xlate.text.lines import read_lines, read_references
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
 
-def test_joshua_scores_its_translations_alike(shared_data: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(shared_data: Path) -> Path:
+    return shared_data / "foreign-models" / "joshua-bn-en-hiero"
+
+
+@pytest.fixture(scope="module")
+def system(folder: Path) -> GrammarSystem:
+    return GrammarSystem.of_foreign(read_joshua_system(folder / "joshua.config"), GrammarSearch(pop_limit=100))
+
+
+def test_joshua_scores_its_translations_alike(shared_data: Path, folder: Path, system: GrammarSystem) -> None:
     """Joshua's lists of the same 100 sentences, at its pop limit, hold nearly all of the best translations found here.
 
     Where the score differs, the better derivation was found here: Joshua prunes more.
     """
-    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
     gold = defaultdict(list)
     for line in read_lines(shared_data / "nbest" / "joshua-bn-en-hiero.kbest-quoted.gz"):
         score, _, words = line.strip('"').partition(" ")
         gold[words].append(float(score))
-    decoder = CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), pops=100)
-    found = [next(decoder.translations(line.split())) for line in read_lines(folder / "input.bn")]
+    found = [system.translate(line.split())[0] for line in read_lines(folder / "input.bn")]
     there = [(each.score, gold[" ".join(each.words)]) for each in found if " ".join(each.words) in gold]
     assert len(there) >= 80
     assert sum(min(abs(score - other) for other in scores) < 2e-3 for score, scores in there) >= 75
@@ -45,31 +53,29 @@ def test_joshua_scores_its_translations_alike(shared_data: Path) -> None:
     assert figures["bleu"] > 23.25
 
 
-def test_more_pops_find_better_derivations(shared_data: Path) -> None:
-    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
-    decoder = CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), pops=1)
+def test_more_pops_find_better_derivations(folder: Path, system: GrammarSystem) -> None:
     sentences = [line.split() for line in read_lines(folder / "input.bn")[:20]]
     means = []
-    for decoder.pops in (1, 10, 100):
-        means.append(sum(next(decoder.translations(words)).score for words in sentences))
+    for pops in (1, 10, 100):
+        pruned = system.with_search(pop_limit=pops)
+        means.append(sum(pruned.translate(words)[0].score for words in sentences))
     assert means == sorted(means)
     assert means[0] < means[2]
 
 
-def test_a_system_of_joshua_is_stored_whole(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
-    decoder = CkyDecoder.of_system(read_joshua_system(folder / "joshua.config"), pops=20)
-    save_grammar(tmp_path, decoder.grammar, decoder.languages.model)
+def test_a_system_of_joshua_is_stored_whole(folder: Path, system: GrammarSystem, tmp_path: Path) -> None:
+    system = system.with_search(pop_limit=20, nbest=5)
+    save_grammar(tmp_path, system.grammar, system.model)
     grammar, model = load_grammar(tmp_path)
-    assert grammar.scfg.rules == decoder.grammar.scfg.rules
-    stored = CkyDecoder(grammar, decoder.weights, model, pops=20)
+    assert grammar.scfg.rules == system.grammar.scfg.rules
+    stored = system.changed(grammar=grammar, model=model)
     text = [line.split() for line in read_lines(folder / "input.bn")[:10]]
-    needed = stored.over(grammar.needed_for(text))
+    needed = stored.changed(grammar=grammar.needed_for(text))
     assert len(needed.grammar.scfg) < len(grammar.scfg) / 5
     for words in text:
-        expected = [(one.words, one.score) for one in islice(decoder.translations(words), 5)]
+        expected = [(one.words, one.score) for one in system.translate(words)]
         for other in (stored, needed):
-            assert [(one.words, one.score) for one in islice(other.translations(words), 5)] == expected
+            assert [(one.words, one.score) for one in other.translate(words)] == expected
 
 
 def test_a_grammar_of_cdec_reaches_references(shared_data: Path) -> None:
@@ -81,7 +87,7 @@ def test_a_grammar_of_cdec_reaches_references(shared_data: Path) -> None:
     pairs = [pair for pair in pairs if 5 < len(pair[0]) <= 20][:20]
     counts = [count_derivations(whole, *pair) for pair in pairs]
     assert sum(count > 0 for count in counts) >= 7
-    decoder = CkyDecoder(whole, {"PhraseModel_3": -1.0, "PhraseModel_4": -1.0}, pops=5)
+    weights, search = {"PhraseModel_3": -1.0, "PhraseModel_4": -1.0}, GrammarSearch(pop_limit=5)
     for source, _ in pairs[:3]:
-        best = next(decoder.translations(source))
+        best = GrammarSystem(whole, weights, search=search).translate(source)[0]
         assert count_derivations(whole, source, best.words) > 0

@@ -22,21 +22,19 @@ def grammar(*rules: tuple[str, str, str]) -> Scfg:
     return Scfg([ScfgRule(lhs, side(one), side(two)) for lhs, one, two in rules], (), np.zeros((len(rules), 0)))
 
 
-def test_unknown_labels() -> None:
-    with pytest.raises(InputError, match="an unknown label") as caught:
-        SynchronousGrammar(*joined([(grammar(("S", "A", "A"), ("X", "a", "u")), NO_LIMIT)]), "S")
-    assert "A in S → [A,1] | [A,1]" in str(caught.value.seen)
-    with pytest.raises(InputError, match="an unknown label"):
-        SynchronousGrammar(*joined([(grammar(("X", "a", "u")), NO_LIMIT)]), "S")
-
-
 @pytest.mark.parametrize(
-    "rules", [[("X", "X", "u X")], [("X", "Y", "Y"), ("Y", "X", "X")], [("S", "X", "X"), ("X", "S", "u S")]]
+    ("rules", "goal", "message", "seen"),
+    [
+        ([("S", "A", "A"), ("X", "a", "u")], "S", "an unknown label", "A in S → [A,1] | [A,1]"),
+        ([("X", "a", "u")], "S", "an unknown label", "S as the goal"),
+        ([("X", "a", "u"), ("X", "X", "u X")], "X", "applied without end", "X → [X,1]"),
+        ([("X", "a", "u"), ("S", "X", "X"), ("X", "S", "u S")], "X", "applied without end", "S → [X,1] | [X,1]"),
+    ],
 )
-def test_rules_without_end(rules: list[tuple[str, str, str]]) -> None:
-    scfg = grammar(*rules, ("X", "a", "u"), ("S", "a", "u"), ("Y", "b", "v"))
-    with pytest.raises(InputError, match="applied without end"):
-        SynchronousGrammar(*joined([(scfg, NO_LIMIT)]), "X")
+def test_what_cannot_be_parsed_with(rules: list[tuple[str, str, str]], goal: str, message: str, seen: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        SynchronousGrammar(grammar(*rules), [NO_LIMIT] * len(rules), goal)
+    assert seen in str(caught.value.seen)
 
 
 def test_the_line_of_a_circle_is_named(tmp_path: Path) -> None:
@@ -51,14 +49,8 @@ def test_the_line_of_a_circle_is_named(tmp_path: Path) -> None:
     assert str(caught.value.seen).startswith("Y → [X,1] | [X,1], in the circle ")
 
 
-def test_labels_come_before_those_they_turn_into() -> None:
-    scfg = grammar(("S", "Y", "Y"), ("Y", "X", "X"), ("X", "a", "u"))
-    assert SynchronousGrammar(scfg, [NO_LIMIT] * 3, "S").labels == ["X", "Y", "S"]
-
-
-def test_what_is_copied() -> None:
-    rules = grammar(("X", "a", "u"), ("X", "b c", "v"), ("S", "<s>", "<s>"))
-    found = SynchronousGrammar(*joined([(rules, 3)]), "S")
-    assert found.marked
+def test_labels_are_in_order_and_words_without_a_rule_are_copied() -> None:
+    assert SynchronousGrammar(grammar(("S", "Y", "Y"), ("Y", "X", "X")), [9, 9], "S").labels == ["X", "Y", "S"]
+    found = SynchronousGrammar(grammar(("X", "a", "u"), ("X", "b c", "v"), ("S", "<s>", "<s>")), [3] * 3, "S")
     assert [word for word in ("a", "b", "c", "d", "<s>", "</s>") if found.copies(word)] == ["b", "c", "d"]
     assert found.source(["a"]) == ["<s>", "a", "</s>"]

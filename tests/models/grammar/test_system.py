@@ -1,91 +1,163 @@
-"""A whole grammar as a system: words, scores and features are those of the CKY decoder."""
+"""Whole grammars are searched as an enumeration of their derivations says, and by hand."""
 
 from __future__ import annotations
 
-from itertools import islice
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.models.grammar.enumeration import whole_grammars
+from tests.models.grammar.enumeration import Enumeration, TooMany, Way, glue, random_grammar
+from tests.models.grammar.forced import count_derivations
 from tests.models.small_models import random_arpa
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, Scfg, ScfgRule, glue_grammar, joined
+from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, Scfg, ScfgRule, joined
 from xlate.lm.model import NgramModel
-from xlate.models.grammar.decoder import CkyDecoder
-from xlate.models.grammar.parsing import SynchronousGrammar
+from xlate.models.derivation import Derivation
+from xlate.models.grammar.parsing import COPY, SynchronousGrammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.search.settings import GrammarSearch
 
-WEIGHTS = {"PhraseModel_0": 1.0, "Own": 2.0, "Glue": -0.3, LANGUAGE: 0.7, WORDS: 0.25, COPIES: -1.5}
-MODEL = NgramModel.from_arpa(random_arpa(np.random.default_rng(2), 2))
-AROUND = ScfgRule("X", ("ne", Gap("X", 1), "pas"), ("does", Gap("X", 1), "not"))
-GO = ScfgRule("X", ("va",), ("go",))
+RULE_WEIGHTS = {"PhraseModel_0": 1.0, "PhraseModel_1": -0.5, "Own": 2.0, "Glue": -0.3}
+WEIGHTS = {**RULE_WEIGHTS, LANGUAGE: 0.7, WORDS: 0.25, COPIES: -1.5}
+MODELS = {order: NgramModel.from_arpa(random_arpa(np.random.default_rng(order), order)) for order in (1, 2, 3, 4)}
+EXACT = GrammarSearch(pop_limit=10**9, nbest=10**6, distinct=False)
+Scored = list[tuple[tuple[str, ...], float]]
 
 
-def french() -> GrammarSystem:
-    scfg = Scfg([AROUND, GO], ("score",), np.array([[-1.0], [-0.5]]))
-    grammar = SynchronousGrammar(*joined([(scfg, NO_LIMIT), (glue_grammar(), NO_LIMIT)]), "S")
-    return GrammarSystem(CkyDecoder(grammar, {"score": 2.0, "Glue": -0.25, COPIES: -10.0}))
+def value(grammar: SynchronousGrammar, way: Way, model: NgramModel | None) -> tuple[tuple[str, ...], float]:
+    """The words of a derivation and its score, each part from its definition."""
+    scores_B = grammar.scfg.scores(RULE_WEIGHTS)
+    score = sum(WEIGHTS[COPIES] if b == COPY else float(scores_B[b]) for b in way.rules)
+    words = grammar.spoken(way.words)
+    if model is not None:
+        score += WEIGHTS[LANGUAGE] * model.sentence_logprob(model.vocabulary.ids(words))
+    return words, score + WEIGHTS[WORDS] * len(way.words)
+
+
+def rounded(found: Scored | list[Derivation]) -> Scored:
+    scored = [(tuple(one.words), one.score) if isinstance(one, Derivation) else one for one in found]
+    return sorted((words, round(score, 5)) for words, score in scored)
 
 
 @settings(max_examples=60)
-@given(whole_grammars(), st.lists(st.sampled_from("abcz"), min_size=1, max_size=5))
-def test_what_is_said_scores_as_its_features_do(grammar: SynchronousGrammar, sentence: list[str]) -> None:
-    decoder = CkyDecoder(grammar, WEIGHTS, MODEL)
-    expected = list(islice(decoder.translations(sentence), 3))
-    system = GrammarSystem(decoder, GrammarSearch(nbest=3))
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=5),
+    st.sampled_from([None, *MODELS]),
+    st.integers(1, 4),
+    st.lists(st.sampled_from("uvwc"), max_size=5),
+)
+def test_derivations_are_those_of_an_enumeration(
+    seed: int, sentence: list[str], order: int | None, pops: int, other: list[str]
+) -> None:
+    grammar, model = random_grammar(seed), None if order is None else MODELS[order]
+    source = grammar.source(sentence)
+    system = GrammarSystem(grammar, WEIGHTS, model, EXACT)
+    try:
+        expected = [value(grammar, way, model) for way in Enumeration(grammar, source).of("S", 0, len(source))]
+    except TooMany:
+        assume(False)
+    counts = Counter(words for words, _ in expected)
+    for words in [*list(counts)[:10], tuple(other)]:
+        assert count_derivations(grammar, sentence, words) == counts[words]
     if not expected:
         with pytest.raises(InputError, match="no derivation"):
             system.translate(sentence)
         return
     found = system.translate(sentence)
-    assert [(tuple(one.words), one.score) for one in found] == [(one.words, one.score) for one in expected]
-    for one in found:
-        assert system.weights_D @ one.features_D == pytest.approx(one.score)
+    assert rounded(found) == rounded(expected)
+    assert all(one.score > two.score - 1e-9 for one, two in pairwise(found))
+    for one in found[:20]:
+        assert system.weights_D @ one.features_D == pytest.approx(one.score, abs=1e-4)
         assert all(0 <= a < b <= len(sentence) for step in one.steps for a, b in step.source_spans)
+    best = {words: max(score for other, score in expected if other == words) for words in counts}
+    assert rounded(system.with_search(distinct=True).translate(sentence)) == rounded(list(best.items()))
+    assert {*rounded(system.with_search(pop_limit=pops).translate(sentence))} <= {*rounded(expected)}
+    needed = grammar.needed_for([sentence, ["z"]])
+    assert set(needed.scfg.rules) <= set(grammar.scfg.rules)
+    assert [one.score for one in system.changed(grammar=needed).translate(sentence)] == [one.score for one in found]
 
 
-def test_a_rule_with_words_on_both_sides_of_a_gap_is_two_steps() -> None:
-    (found,) = french().translate(["ne", "va", "pas"])
+def small(marked: bool = True) -> SynchronousGrammar:
+    one, two = Gap("X", 1), Gap("X", 2)
+    rules = [
+        ScfgRule("X", ("ne", one, "pas"), ("does", one, "not")),
+        ScfgRule("X", ("va",), ("go",)),
+        ScfgRule("X", (one, "de", two), (two, "'s", one)),
+    ]
+    scfg = Scfg(rules, ("f",), np.array([[1.0], [2.0], [3.0]]))
+    parts = [(scfg, 10), (glue(marked), NO_LIMIT)] if marked else [(scfg, 10)]
+    return SynchronousGrammar(*joined(parts), "S" if marked else "X")
+
+
+def test_a_derivation_by_hand() -> None:
+    system = GrammarSystem(small(), {"f": 1.0, COPIES: -10.0})
+    (found,) = system.translate(["ne", "va", "pas", "Paul"])
+    # A rule with words on both sides of a gap makes two steps.
     assert [(step.target_words, step.source_spans) for step in found.steps] == [
         (("does",), ((0, 1), (2, 3))),
         (("go",), ((1, 2),)),
         (("not",), ((0, 1), (2, 3))),
+        (("Paul",), ((3, 4),)),
     ]
-    assert (found.score, found.copied) == (pytest.approx(2.0 * -1.5), 0)
-    assert french().explain(found.source, found).splitlines()[:3] == [
-        "S 0-3  [X,1] | [X,1]",
-        "  X 0-3  ne [X,1] pas | does [X,1] not",
-        "    X 1-2  va | go",
+    assert (found.score, found.copied) == (3.0 - 10.0, 1)
+    assert dict(zip(system.feature_names, found.features_D, strict=True))[COPIES] == 1.0
+    assert system.explain(found.source, found).splitlines()[:7] == [
+        "S 0-6  [S,1] </s> | [S,1] </s>",
+        "  S 0-5  [S,1] [X,2] | [S,1] [X,2]",
+        "    S 0-4  [S,1] [X,2] | [S,1] [X,2]",
+        "      S 0-1  <s> | <s>",
+        "      X 1-4  ne [X,1] pas | does [X,1] not",
+        "        X 2-3  va | go",
+        "    X 4-5  Paul | Paul (copied)",
     ]
-
-
-def test_words_that_no_rule_translates_are_copied_and_counted() -> None:
-    (found,) = french().translate(["va", "zz"])
-    assert (found.words, found.copied) == (["go", "zz"], 1)
-    assert dict(zip(french().feature_names, found.features_D, strict=True))[COPIES] == 1.0
-
-
-def test_no_words_give_no_words_and_many_words_go_in_pieces() -> None:
-    system = french().with_search(max_words=2)
-    assert system.translate([])[0].words == []
-    (found,) = system.translate(["va", "va", "va"])
-    assert found.words == ["go", "go", "go"]
-    assert system.explain(found.source, found).count("S 0-") == 3
-
-
-def test_what_it_has_not_is_said() -> None:
-    for ask in (lambda: french().lattice(["va"]), lambda: french().force(["va"], ["go"])):
+    weights = system.weights
+    weights.dense_D[weights.dense_names.index("f")] = 4.0
+    assert system.with_weights(weights).translate(["va"])[0].score == pytest.approx(4.0 * 2)
+    for ask in (lambda: system.lattice(["va"]), lambda: system.force(["va"], ["go"])):
         with pytest.raises(InputError, match="bottom-up"):
             ask()
 
 
-def test_other_weights_make_another_score() -> None:
-    system = french()
-    weights = system.weights
-    weights.dense_D[weights.dense_names.index("score")] = 4.0
-    (found,) = system.with_weights(weights).translate(["va"])
-    assert found.score == pytest.approx(4.0 * -0.5)
+def test_sentences_without_words_without_derivations_and_of_many_words() -> None:
+    with_glue, without = GrammarSystem(small(), {}), GrammarSystem(small(False), {})
+    assert with_glue.translate([])[0].words == without.translate([])[0].words == []
+    assert without.translate(["va"])[0].words == ["go"]
+    with pytest.raises(InputError, match="no derivation"):
+        without.translate(["va", "va"])
+    (found,) = with_glue.with_search(max_words=2).translate(["va", "va", "va"])
+    assert found.words == ["go", "go", "go"]
+    assert with_glue.explain(found.source, found).count("</s> |") == 2
+    search = GrammarSearch(pop_limit=2, max_words=10**6, nbest=2)
+    long = GrammarSystem(small(), {"f": 1.0, LANGUAGE: 0.5}, MODELS[3], search).translate(["ne", "va", "pas", "u"] * 80)
+    assert long[0].words == ["does", "go", "not", "u"] * 80
+    assert len(long) == 2
+
+
+def test_different_translations_come_soon_among_many_derivations() -> None:
+    """Of 30 equal words there are more derivations than could be looked through."""
+    one, two = Gap("X", 1), Gap("X", 2)
+    rules = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a",), ("v",)), ScfgRule("X", (one, two), (one, two))]
+    grammar = SynchronousGrammar(Scfg(rules, ("f",), np.array([[0.0], [-1.0], [0.0]])), [NO_LIMIT] * 3, "X")
+    found = GrammarSystem(grammar, {"f": 1.0}, search=GrammarSearch(pop_limit=50, nbest=5)).translate(["a"] * 30)
+    assert len({tuple(each.words) for each in found}) == 5
+    assert [each.words.count("v") for each in found] == [0, 1, 1, 1, 1]
+
+
+def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
+    x = Gap("X", 1)
+    base = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a", x, "b"), ("v", x))]
+    short = [ScfgRule("X", ("a", x), ("w", x)), ScfgRule("S", (x,), (x,)), ScfgRule("S", ("a", x), ("u", x))]
+    parts = [(Scfg(rules, (), np.zeros((len(rules), 0))), limit) for rules, limit in ((base, NO_LIMIT), (short, 2))]
+    known = {"X a a": 1, "X a a a": 0, "X a a a b": 1, "X a a a a b": 0, "S a a": 2, "S a a b": 0}
+    for (goal, *sentence), count in ((text.split(), count) for text, count in known.items()):
+        system = GrammarSystem(SynchronousGrammar(*joined(parts), goal), {}, search=EXACT)
+        if count:
+            assert len(system.translate(sentence)) == count, sentence
+        else:
+            with pytest.raises(InputError, match="no derivation"):
+                system.translate(sentence)

@@ -7,10 +7,11 @@ import numpy as np
 from xlate.array_types import Floats
 from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, Gap, Scfg, ScfgRule, Symbol, glue_grammar, joined
 from xlate.models.derivation import COPIED
-from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.parsing import SynchronousGrammar
+from xlate.models.grammar.system import GrammarSystem
 from xlate.models.hierarchical.model import COLUMNS, GLUE, LM, HierarchicalModel
 from xlate.phrases.table import GAP
+from xlate.search.settings import GrammarSearch
 
 LABEL, GOAL = "X", "S"
 
@@ -32,10 +33,11 @@ def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGra
     return SynchronousGrammar(*joined([(scfg, max_span), (glue, NO_LIMIT)]), GOAL, LABEL)
 
 
-def bottom_up_decoder(model: HierarchicalModel, weights_D: Floats, max_span: int) -> CkyDecoder:
-    """The CKY decoder of a model under float weights, those of backtracks 0, of which a grammar's rules do not know."""
+def bottom_up_decoder(model: HierarchicalModel, weights_D: Floats, max_span: int, nbest: int) -> GrammarSystem:
+    """The exact CKY decoder of a model under float weights, those of backtracks 0, of which a grammar's rules do not know."""
     copied = float(model.rule_features(np.array([COPIED]))[0] @ weights_D)
     weights = dict(zip(COLUMNS, weights_D.tolist(), strict=True))
     del weights[COLUMNS[LM]]
     grammar = bottom_up_grammar(model, max_span)
-    return CkyDecoder(grammar, weights | {LANGUAGE: float(weights_D[LM]), COPIES: copied}, model.lm)
+    search = GrammarSearch(pop_limit=10**9, nbest=nbest)
+    return GrammarSystem(grammar, weights | {LANGUAGE: float(weights_D[LM]), COPIES: copied}, model.lm, search)

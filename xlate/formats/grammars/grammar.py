@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,10 +19,11 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
+from xlate.formats.moses_table import LINKS, parse_links
 from xlate.phrases.table import MOST_GAPS
 from xlate.progress import track
 from xlate.text.lines import iterate_lines
-from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int, parse_row
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_row
 from xlate.text.vocabulary import BEGIN
 
 # The weights that are not those of features of rules: log probabilities, target words, copied words.
@@ -203,8 +205,9 @@ class RuleLines:
         self.values: array[float] = array("d")
         self.bare: list[bool] = []
         self.sparse: dict[int, dict[str, float]] = {}
-        # Many lines share words, sides and links.
+        # Many lines share words, sides, links and gaps.
         self.side, self.links, self._symbol = cache(self._side), cache(self._links), cache(symbol)
+        self.order = cache(self._order)
 
     def __iter__(self) -> Iterator[str]:
         """The lines."""
@@ -236,12 +239,10 @@ class RuleLines:
             raise self.error("a symbol that is no word and no non-terminal", text, str(error)) from None
 
     def _links(self, text: str) -> Links:
-        pairs = (link.partition("-") for link in text.split())
         try:
-            by_target = sorted({(parse_int(target), parse_int(source)) for source, _, target in pairs})
+            return tuple(sorted(parse_links(text), key=itemgetter(1)))
         except ValueError:
-            raise self.error("malformed link", text, "links like 0-1, source first, from 0") from None
-        return tuple((source, target) for target, source in by_target)
+            raise self.error("malformed link", text, LINKS) from None
 
     def add(self, lhs: str, source: Side, target: Side, links: Links) -> None:
         """Takes a rule whose gaps carry the numbers of its line; they are numbered again by the source side.
@@ -250,17 +251,8 @@ class RuleLines:
             InputError: a gap of the source side has no label, the two sides have different gaps, or a link lies outside
                 of them.
         """
-        gaps, others = gaps_of(source), gaps_of(target)
-        if any(not gap.label for gap in gaps):
-            seen = next(f"[{gap.number}]" for gap in gaps if not gap.label)
-            expected = "a label in each non-terminal of the source side, such as [X,1]"
-            raise self.error("a symbol that is no word and no non-terminal", seen, expected)
-        if (gaps or others) and not _in_order(gaps, others):
-            order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, 1)}
-            same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
-            if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
-                seen = " | ".join(" ".join(f"{gap.label},{gap.number}" for gap in each) for each in (gaps, others))
-                raise self.error("non-terminals that do not match", seen, "the same on both sides, each once")
+        gaps, others = tuple(gaps_of(source)), tuple(gaps_of(target))
+        if (gaps or others) and (order := self.order(gaps, others)):
             source, target = (
                 tuple(order[symbol.number] if isinstance(symbol, Gap) else symbol for symbol in side)
                 for side in (source, target)
@@ -269,6 +261,21 @@ class RuleLines:
             if s >= len(source) or t >= len(target):
                 raise self.error("a link outside its rule", f"{s}-{t}", "places in the two sides, from 0")
         self.rules.append(ScfgRule(lhs, source, target))
+
+    def _order(self, gaps: tuple[Gap, ...], others: tuple[Gap, ...]) -> dict[int, Gap]:
+        """The gaps of a source side by the numbers that they carry, counted from 1, empty where those of both sides
+        carry these already.
+        """
+        if any(not gap.label for gap in gaps):
+            seen = next(f"[{gap.number}]" for gap in gaps if not gap.label)
+            expected = "a label in each non-terminal of the source side, such as [X,1]"
+            raise self.error("a symbol that is no word and no non-terminal", seen, expected)
+        order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, 1)}
+        same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
+        if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
+            seen = " | ".join(" ".join(f"{gap.label},{gap.number}" for gap in each) for each in (gaps, others))
+            raise self.error("non-terminals that do not match", seen, "the same on both sides, each once")
+        return {} if gaps == tuple(order.values()) and set(gaps) == set(others) else order
 
     def add_values(
         self, text: str, named: Sequence[tuple[str, str]], *, optional: bool = False, sign: float = 1.0
@@ -302,7 +309,7 @@ class RuleLines:
             if len(values) != self.columns:
                 seen, expected = f"{len(values)} numbers", f"{self.columns}, as in the lines before"
                 raise self.error("another number of features", seen, expected)
-            self.values.extend(values if sign == 1.0 else [sign * value + 0.0 for value in values])
+            self.values.extend(sign * value + 0.0 for value in values)
 
     def error(self, message: str, seen: object, expected: str) -> InputError:
         """The error for the current line."""
@@ -322,12 +329,6 @@ class RuleLines:
             dense_BD[rows, column] = [self.sparse[b].pop(name) for b in rows]
         sparse = {b: named for b, named in self.sparse.items() if named}
         return Scfg(self.rules, (*names, *frequent), dense_BD, sparse, ((self.path, len(self.rules)),))
-
-
-def _in_order(gaps: Sequence[Gap], others: Sequence[Gap]) -> bool:
-    """Whether gaps of two sides belong together and the source side counts them from 1, as nearly all rules do."""
-    numbered = [gap.number for gap in gaps] == list(range(1, len(gaps) + 1))
-    return numbered and (gaps == others or (len(gaps) == 2 and gaps == others[::-1]))
 
 
 def normal_form(grammar: Scfg, label: str = "X") -> tuple[str, list[str]]:

@@ -12,7 +12,6 @@ and string-to-tree models.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,8 +114,9 @@ def _left_side(lines: RuleLines, source: Side, target: Side, sides: str) -> str:
 
 def _paired(lines: RuleLines, source: Side, target: Side, links: Links) -> tuple[Side, Side]:
     """The sides with numbered gaps; which belong together, links say."""
-    gaps = {place: symbol for place, symbol in enumerate(source) if isinstance(symbol, Gap)}
-    others = {place: symbol for place, symbol in enumerate(target) if isinstance(symbol, Gap)}
+    gaps, others = (
+        {place: symbol for place, symbol in enumerate(side) if isinstance(symbol, Gap)} for side in (source, target)
+    )
     if not gaps and not others:
         return source, target
     linked = {s: t for s, t in links if s in gaps and t in others}
@@ -125,13 +125,11 @@ def _paired(lines: RuleLines, source: Side, target: Side, links: Links) -> tuple
         raise lines.error("non-terminals that are not linked one to one", linked, expected)
     if any(gap.number < 0 for gap in (*gaps.values(), *others.values())):
         raise lines.error("a left side inside a rule", " ".join(map(str, source)), "[X] at the end of a side")
-    numbers = {s: count for count, s in enumerate(gaps, 1)}
-    of_target = {linked[s]: count for s, count in numbers.items()}
-    return _numbered(source, numbers), _numbered(target, of_target)
-
-
-def _numbered(side: Side, numbers: Mapping[int, int]) -> Side:
-    return tuple(s._replace(number=numbers[place]) if isinstance(s, Gap) else s for place, s in enumerate(side))
+    for number, (place, gap) in enumerate(gaps.items(), 1):
+        gaps[place] = gap._replace(number=number)
+        others[linked[place]] = others[linked[place]]._replace(number=number)
+    one = tuple(gaps.get(place, symbol) for place, symbol in enumerate(source))
+    return one, tuple(others.get(place, symbol) for place, symbol in enumerate(target))
 
 
 def is_hierarchical(ini: MosesIni) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, islice
 from typing import NamedTuple
 
@@ -53,17 +54,13 @@ class Languages:
     def __init__(self, model: NgramModel | None, weight: float) -> None:
         self.model = model
         self.weight = weight
-        self._known: dict[tuple[int, int], tuple[float, int]] = {}
+        self.query = cache(self._query)
 
-    def query(self, state: int, word: int) -> tuple[float, int]:
+    def _query(self, state: int, word: int) -> tuple[float, int]:
         """The weighted log probability of a word after a state, and the state behind it."""
-        key = (state, word)
-        found = self._known.get(key)
-        if found is None:
-            assert self.model is not None
-            logprob, after = self.model.score(state, word)
-            self._known[key] = found = (self.weight * logprob, after)
-        return found
+        assert self.model is not None
+        logprob, after = self.model.score(state, word)
+        return self.weight * logprob, after
 
     def word(self, text: str) -> int:
         """The number of a target word."""
@@ -105,22 +102,14 @@ class Languages:
 
     def finish(self, ends: Ends, marked: bool) -> float:
         """What is still to be added to a whole sentence; `marked` ones have `<s>` and `</s>` in them already."""
-        if self.model is None:
-            return 0.0
-        total, state = 0.0, 0 if marked else self.model.begin_state
-        for word in ends.left:
-            logprob, state = self.query(state, word)
-            total += logprob
-        if marked:
-            return total
-        return total + self.query(ends.right if ends.settled else state, END_ID)[0]
+        certain, estimate, _ = self.join((-1,) if marked else (BEGIN_ID, -1, END_ID), (ends,))
+        return certain + estimate
 
 
 class Edge(NamedTuple):
-    """One way to a hypothesis: a rule over other hypotheses, and what the rule adds to their scores."""
+    """One way to a hypothesis: a rule over other hypotheses."""
 
     score: float
-    added: float
     rule: int
     tails: tuple[Hypothesis, ...]
 
@@ -168,13 +157,11 @@ class Chart:
 
     Args:
         languages: scores target words.
-        pops: how many hypotheses are made for each cell; None makes all.
+        pops: how many hypotheses are made for each cell.
         options: the rules of a match over a cell, the most promising first.
     """
 
-    def __init__(
-        self, languages: Languages, pops: int | None, options: Callable[[Cell, Match], Sequence[Option]]
-    ) -> None:
+    def __init__(self, languages: Languages, pops: int, options: Callable[[Cell, Match], Sequence[Option]]) -> None:
         self.languages, self.pops, self.options = languages, pops, options
         self.cells: dict[Cell, list[Hypothesis]] = {}
 
@@ -190,16 +177,23 @@ class Chart:
         self.cells[cell] = sorted(found.values(), key=lambda each: -each.total)
         return bool(found)
 
-    def top(self, whole: Cell, *, marked: bool = False) -> Hypothesis | None:
-        """The hypothesis above all of the cell that is the whole sentence, its words finished; None for no cell.
+    def derivations(
+        self, whole: Cell, target_of: Callable[[Cell, int], Side] | None, *, marked: bool = False
+    ) -> Iterator[tuple[float, Tree]]:
+        """Yields the derivations of the cell that is the whole sentence with their scores, best first.
 
-        `marked` sentences have `<s>` and `</s>` in their words.
+        Args:
+            whole: the cell.
+            target_of: the target side of a rule over a cell; when given, of the derivations of a hypothesis with the
+                same words only the best is there. That is exact: whatever is made of a worse one, is better with the
+                best.
+            marked: whether `<s>` and `</s>` are among the words.
         """
         top = Hypothesis(whole, NO_ENDS, -float("inf"), 0.0)
         for hypothesis in self.cells.get(whole, ()):
-            added = self.languages.finish(hypothesis.ends, marked)
-            top.add(Edge(hypothesis.score + added, added, TOP, (hypothesis,)))
-        return top if top.edges else None
+            score = hypothesis.score + self.languages.finish(hypothesis.ends, marked)
+            top.add(Edge(score, TOP, (hypothesis,)))
+        return ((score, tree.below[0]) for score, tree in _BestDerivations(target_of).trees(top))
 
 
 # A combination of a rule with hypotheses, the estimate of its open words, and its ends.
@@ -252,9 +246,8 @@ class _Cube:
         option = self.options[index[0]]
         tails = tuple(tail[place] for tail, place in zip(self.tails, index[1:], strict=True))
         certain, estimate, ends = self.languages.join(option.side, tuple(tail.ends for tail in tails))
-        added = option.score + certain
-        score = added + sum(tail.score for tail in tails)
-        return Edge(score, added, option.rule, tails), estimate, ends
+        score = option.score + certain + sum(tail.score for tail in tails)
+        return Edge(score, option.rule, tails), estimate, ends
 
 
 class Tree(NamedTuple):
@@ -298,18 +291,12 @@ class _Ranked:
         return len(self.found) > rank or not self.queue
 
 
-class BestDerivations:
-    """The derivations of hypotheses, best first, found when they are asked for (Huang & Chiang 2005, Algorithm 3).
+class _BestDerivations:
+    """The derivations of hypotheses, found when they are asked for (Huang & Chiang 2005, Algorithm 3)."""
 
-    Args:
-        target_of: the target side of a rule over a cell; when given, of the derivations of a hypothesis with the same
-            words only the best is there. That is exact: whatever is made of a worse one, is better with the best.
-    """
-
-    def __init__(self, target_of: Callable[[Cell, int], Side] | None = None) -> None:
+    def __init__(self, target_of: Callable[[Cell, int], Side] | None) -> None:
         self._target_of = target_of
-        # By id; a hypothesis is held by what is kept of it, so no other one gets its id.
-        self._kept: dict[int, _Ranked] = {}
+        self._ranked = cache(_Ranked)
 
     def trees(self, hypothesis: Hypothesis) -> Iterator[tuple[float, Tree]]:
         """All derivations of a hypothesis with their scores, best first."""
@@ -336,12 +323,6 @@ class BestDerivations:
             else:
                 self._take(ranked)
 
-    def _ranked(self, hypothesis: Hypothesis) -> _Ranked:
-        found = self._kept.get(id(hypothesis))
-        if found is None:
-            self._kept[id(hypothesis)] = found = _Ranked(hypothesis)
-        return found
-
     def _take(self, ranked: _Ranked) -> None:
         """Takes the best derivation from the queue, and puts those into it that have one tail the next best."""
         cost, _, edge, ranks = heapq.heappop(ranked.queue)
@@ -353,7 +334,7 @@ class BestDerivations:
         cell = ranked.hypothesis.cell
         if self._target_of is not None:
             words: list[str] = []
-            for symbol in self._target_of(cell, edge.rule):
+            for symbol in (Gap(cell.label, 1),) if edge.rule == TOP else self._target_of(cell, edge.rule):
                 if isinstance(symbol, Gap):
                     words += tails[symbol.number - 1].words[ranks[symbol.number - 1]]
                 else:

@@ -15,7 +15,6 @@ from xlate.formats.grammars.grammar import normal_form
 from xlate.formats.grammars.joshua import read_joshua_system
 from xlate.formats.grammars.moses import read_moses_system
 from xlate.formats.moses_ini import is_moses_ini
-from xlate.models.grammar.decoder import CkyDecoder
 from xlate.models.grammar.store import load_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.kind import Asked, Kind
@@ -44,21 +43,21 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
         system = read_cdec_system(path)
     else:
         system = read_moses_system(path)
-    return _system(path, CkyDecoder.of_system(system, settings.pop_limit), settings, asked)
+    return _bottom_up(path, GrammarSystem.of_foreign(system, asked.of(settings)))
 
 
-def _system(path: Path, decoder: CkyDecoder, settings: GrammarSearch, asked: Asked) -> GrammarSystem:
-    if settings.algorithm != CKY:
-        share, faults = normal_form(decoder.grammar.scfg, decoder.grammar.copy_label)
+def _bottom_up(path: Path, system: GrammarSystem) -> GrammarSystem:
+    if system.search.algorithm != CKY:
+        share, faults = normal_form(system.grammar.scfg, system.grammar.copy_label)
         shown = "".join(f"\n              {one}" for one in faults)
         raise InputError(
             "a whole grammar is not decoded from left to right",
             file=path,
-            seen=f"decoder.algorithm={settings.algorithm}; {share}",
+            seen=f"decoder.algorithm={system.search.algorithm}; {share}",
             expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
             remedy=f"leave decoder.algorithm out, or say {CKY}",
         )
-    return GrammarSystem(decoder, asked.of(settings))
+    return system
 
 
 class Grammar(Kind):
@@ -81,7 +80,7 @@ class Grammar(Kind):
         grammar, model = load_grammar(run / MODEL)
         held = weights.sets[KIND]
         named = dict(zip(held.dense_names, held.dense_D.tolist(), strict=True))
-        system = _system(run, CkyDecoder(grammar, named, model, config.decoder.pop_limit), config.decoder, asked)
+        system = _bottom_up(run, GrammarSystem(grammar, named, model, asked.of(config.decoder)))
         if system.feature_names != held.dense_names:
             seen, expected = (" ".join(names[:20]) for names in (held.dense_names, system.feature_names))
             raise InputError("not the weights of this grammar", file=run, seen=seen, expected=expected)

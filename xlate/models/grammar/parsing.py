@@ -140,9 +140,7 @@ class SynchronousGrammar:
         return (node is None or not node.leaves) and not (self.marked and word in (BEGIN, END))
 
     def target(self, source: Sequence[str], cell: Cell, rule: int) -> Side:
-        """The target side of a rule over a cell of a sentence, as it is parsed: a word for a copy, a gap for `TOP`."""
-        if rule == TOP:
-            return (Gap(self.goal, 1),)
+        """The target side of a rule over a cell of a sentence, as it is parsed; a word for a copy."""
         return (source[cell.start],) if rule == COPY else self.scfg.rules[rule].target
 
     def _check_labels(self) -> None:

@@ -1,9 +1,10 @@
-"""A whole synchronous grammar as a system that translates bottom-up, whatever form its rules have."""
+"""Any synchronous grammar with an n-gram model as a system that translates bottom-up (CKY), readably."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby, islice
 from typing import Any, NoReturn
@@ -12,10 +13,21 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, words_of
+from xlate.formats.grammars.grammar import (
+    COPIES,
+    LANGUAGE,
+    NO_LIMIT,
+    WORDS,
+    ForeignSystem,
+    Gap,
+    gaps_of,
+    words_of,
+)
+from xlate.lm.arpa import read_arpa
+from xlate.lm.model import NgramModel
 from xlate.models.derivation import Derivation, Span, Step, explained, own_spans
-from xlate.models.grammar.chart import Tree
-from xlate.models.grammar.decoder import CkyDecoder
+from xlate.models.grammar.chart import Chart, Ends, Languages, Option, Tree
+from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, parse
 from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
 from xlate.search.settings import GrammarSearch
@@ -36,30 +48,73 @@ class GrammarStep(Step):
 class GrammarSystem(System[Any, GrammarSearch]):
     """Any grammar, its weights and its language model, decoded by CKY; there is only the readable search.
 
-    How hard a grammar is searched its `CkyDecoder` knows: of `search` the size of lists, `distinct` and `max_words`
-    count here.
+    It makes `search.pop_limit` hypotheses for each label over each span; where that is more than there are, the search
+    is exact.
+
+    Args:
+        grammar: what is parsed.
+        named: weights by the names of the grammar's features, and of `LanguageModel` (natural log probability),
+            `TargetWords` (words of target sides, `<s>` and `</s>` among them where rules have them) and `CopiedWords`;
+            features without a weight count 0.
+        model: None decodes without one.
+
+    Example:
+        >>> from xlate.formats.grammars.grammar import Scfg, ScfgRule
+        >>> scfg = Scfg([ScfgRule("X", ("haus",), ("house",))], ("score",), np.array([[-0.5]]))
+        >>> system = GrammarSystem(SynchronousGrammar(scfg, [NO_LIMIT], "X"), {"score": 2.0})
+        >>> system.translate(["haus"])[0].score
+        -1.0
     """
 
-    PARTS = ("decoder", "search", "fast")
+    PARTS = ("grammar", "named", "model", "search", "fast")
     LONGEST = 1 << 30
 
-    def __init__(self, decoder: CkyDecoder, search: GrammarSearch | None = None, fast: bool = True) -> None:
-        self.decoder = decoder
-        self.search = search or GrammarSearch()
-        self.fast = fast
+    def __init__(
+        self,
+        grammar: SynchronousGrammar,
+        named: Mapping[str, float],
+        model: NgramModel | None = None,
+        search: GrammarSearch | None = None,
+        fast: bool = True,
+    ) -> None:
+        self.grammar, self.named, self.model = grammar, named, model
+        self.search, self.fast = search or GrammarSearch(), fast
+        self.languages = Languages(model, named.get(LANGUAGE, 0.0))
+        scores = zip(grammar.scfg.scores(named).tolist(), grammar.scfg.rules, strict=True)
+        self.scores = [score + named.get(WORDS, 0.0) * len(words_of(rule.target)) for score, rule in scores]
+        self._ranked: dict[int, list[Option]] = {}
+
+    @classmethod
+    def of_foreign(cls, system: ForeignSystem, search: GrammarSearch) -> GrammarSystem:
+        """A system with the rules that each of its tables keeps of one source side: the best ones.
+
+        Raises:
+            InputError: the language model cannot be read, or the grammar cannot be parsed with.
+        """
+        grammar = SynchronousGrammar(system.scfg, system.limits, system.goal, system.label)
+        model = None if system.lm is None else NgramModel.from_arpa(read_arpa(system.lm))
+        made = cls(grammar, system.weights, model, search)
+        table_B = np.repeat(np.arange(len(system.tables)), [size for size, _ in system.tables]).tolist()
+        kept: list[int] = []
+        nodes = [grammar.root] if system.tables else []
+        for node in nodes:
+            nodes += [*node.words.values(), *node.gaps.values()]
+            for leaf in node.leaves:
+                best = sorted((option.rule for option in made._best_of(leaf.rules)), key=table_B.__getitem__)
+                for table, rules in groupby(best, key=table_B.__getitem__):
+                    kept += list(rules)[: system.tables[table][1] or None]
+        return made if len(kept) == len(table_B) else made.changed(grammar=grammar.select(sorted(kept)))
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """Language model, words and copied words, then the features of rules that have a weight or a column."""
-        own = (LANGUAGE, WORDS, COPIES)
-        weighted = (name for name, weight in self.decoder.weights.items() if weight and name not in own)
-        sparse = {name for values in self.decoder.grammar.scfg.sparse.values() for name in values}
-        columns = self.decoder.grammar.scfg.names
-        return (*own, *columns, *(name for name in weighted if name in sparse and name not in columns))
+        own, columns = (LANGUAGE, WORDS, COPIES), self.grammar.scfg.names
+        sparse = {name for values in self.grammar.scfg.sparse.values() for name in values}.difference(own, columns)
+        return (*own, *columns, *(name for name, weight in self.named.items() if weight and name in sparse))
 
     @property
     def weights_D(self) -> Floats:
-        return np.array([self.decoder.weights.get(name, 0.0) for name in self.feature_names])
+        return np.array([self.named.get(name, 0.0) for name in self.feature_names])
 
     @property
     def weights(self) -> Weights:
@@ -72,57 +127,114 @@ class GrammarSystem(System[Any, GrammarSearch]):
 
     @property
     def span_limit(self) -> SpanLimit | None:
-        most = max((limit for limit in self.decoder.grammar.limits if limit != NO_LIMIT), default=None)
+        most = max((limit for limit in self.grammar.limits if limit != NO_LIMIT), default=None)
         return None if most is None else SpanLimit(most, "the grammar's longest span")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary.build(words_of(rule.target) for rule in self.decoder.grammar.scfg.rules)
+        return Vocabulary.build(words_of(rule.target) for rule in self.grammar.scfg.rules)
 
     def with_weights(self, weights: Weights) -> GrammarSystem:
-        named = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
-        old = self.decoder
-        return self.changed(decoder=CkyDecoder(old.grammar, named, old.languages.model, old.pops))
+        return self.changed(named=dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True)))
 
     def _translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
         if not words:
             return super()._translate(words)
-        found = self.decoder.translations(words, distinct=self.search.distinct)
-        listed: list[Derivation[Any]] = []
-        for one in islice(found, self.search.nbest):
-            steps = list(self._steps(one.tree, words))
-            if steps:
-                steps[0] = replace(steps[0], drawn=tuple(self.decoder.drawn(one.tree, words)))
-            features = partial(self._features, one.tree, tuple(words))
-            listed.append(Derivation(tuple(words), tuple(steps), features, one.score))
+        grammar, source = self.grammar, self.grammar.source(words)
+        chart = Chart(self.languages, self.search.pop_limit, partial(self._options, source))
+        parse(grammar, source, chart.fill)
+        target_of = partial(grammar.target, source) if self.search.distinct else None
+        whole = Cell(grammar.goal, 0, len(source))
+        found = islice(chart.derivations(whole, target_of, marked=grammar.marked), self.search.nbest)
+        listed = [self._derivation(score, tree, words) for score, tree in found]
         if not listed:
             raise InputError(
                 "the grammar has no derivation of a sentence",
                 seen=" ".join(words),
-                expected=f"one that ends in {self.decoder.grammar.goal}",
+                expected=f"one that ends in {grammar.goal}",
                 remedy="give it glue rules that put any two pieces one behind the other",
             )
         return listed
 
-    def _features(self, tree: Tree, words: Sequence[str]) -> Floats:
-        values = self.decoder.features(tree, words)
-        return np.array([values.get(name, 0.0) for name in self.feature_names])
+    def _options(self, words: Sequence[str], cell: Cell, match: Match) -> Sequence[Option]:
+        """The rules of a match over a cell of a sentence as it is parsed, the most promising first."""
+        if match.rules[0] != COPY:
+            return self._best_of(match.rules)
+        score = self.named.get(WORDS, 0.0) + self.named.get(COPIES, 0.0)
+        return [Option(score, COPY, score, (self.languages.word(words[cell.start]),))]
 
-    def _steps(self, tree: Tree, words: Sequence[str]) -> Iterator[GrammarStep]:
+    def _best_of(self, rules: Sequence[int]) -> list[Option]:
+        """Rules of one source side by their scores and what the model says of their words alone, best first."""
+        found = self._ranked.get(id(rules))
+        if found is None:
+            targets = [self.grammar.scfg.rules[b].target for b in rules]
+            blank = (Ends((), 0, True),) * len(gaps_of(targets[0]))
+            found = []
+            for b, target in zip(rules, targets, strict=True):
+                side = tuple(-s.number if isinstance(s, Gap) else self.languages.word(s) for s in target)
+                certain, estimate, _ = self.languages.join(side, blank)
+                found.append(Option(self.scores[b] + certain + estimate, b, self.scores[b], side))
+            found.sort(key=lambda option: (-option.promise, option.rule))
+            self._ranked[id(rules)] = found
+        return found
+
+    def _derivation(self, score: float, tree: Tree, words: Sequence[str]) -> Derivation[GrammarStep]:
         """The runs of target words of a tree, from left to right."""
-        grammar = self.decoder.grammar
-        for _, run in groupby(self.decoder.said(tree, grammar.source(words)), lambda part: id(part[0])):
+        steps: list[GrammarStep] = []
+        for _, run in groupby(self._said(tree, words), lambda part: id(part[0])):
             parts = list(run)
-            spoken, node = grammar.spoken(word for _, word in parts), parts[0][0]
+            spoken, node = self.grammar.spoken(word for _, word in parts), parts[0][0]
             if spoken:
-                yield GrammarStep(node.rule, self._spans(node, len(words)), spoken)
+                drawn = () if steps else tuple(self._drawn(tree, words))
+                steps.append(GrammarStep(node.rule, self._spans(node, len(words)), spoken, drawn=drawn))
+        return Derivation(tuple(words), tuple(steps), partial(self._features, tree, tuple(words)), score)
+
+    def _said(self, tree: Tree, words: Sequence[str]) -> Iterator[tuple[Tree, str]]:
+        """The target words of a derivation of a sentence, each with the tree whose rule says it."""
+        source = self.grammar.source(words)
+        waiting: list[Tree | tuple[Tree, str]] = [tree]
+        while waiting:
+            part = waiting.pop()
+            if not isinstance(part, Tree):
+                yield part
+                continue
+            waiting += (
+                part.below[symbol.number - 1] if isinstance(symbol, Gap) else (part, symbol)
+                for symbol in reversed(self.grammar.target(source, part.cell, part.rule))
+            )
 
     def _spans(self, tree: Tree, size: int) -> tuple[Span, ...]:
         """The source words that a rule translates itself, or all that it covers."""
-        marked, span = int(self.decoder.grammar.marked), (tree.cell.start, tree.cell.end)
+        marked, span = int(self.grammar.marked), (tree.cell.start, tree.cell.end)
         cells = [(inner.cell.start, inner.cell.end) for inner in tree.below]
         own = [_within((a - marked, b - marked), size) for a, b in own_spans(span, cells) or (span,)]
         return tuple(each for each in own if each[0] < each[1]) or (_within(span, size),)
+
+    def _drawn(self, tree: Tree, words: Sequence[str]) -> Iterator[str]:
+        """Yields the lines of a derivation drawn as a tree, one rule per line, with the source words it covers.
+
+        Example:
+            X 0-3  ne [X,1] pas | not [X,1]
+              X 1-2  va | goes
+        """
+        source = self.grammar.source(words)
+        for depth, (cell, rule, _) in tree.nodes():
+            copied = f"{source[cell.start]} | {source[cell.start]} (copied)"
+            sides = copied if rule == COPY else self.grammar.scfg.rules[rule].sides()
+            yield f"{'  ' * depth}{cell.label} {cell.start}-{cell.end}  {sides}"
+
+    def _features(self, tree: Tree, words: Sequence[str]) -> Floats:
+        found: dict[str, float] = defaultdict(float)
+        rules = [node.rule for _, node in tree.nodes()]
+        for rule in rules:
+            if rule != COPY:
+                for name, value in self.grammar.scfg.features(rule).items():
+                    found[name] += value
+        said = [word for _, word in self._said(tree, words)]
+        found[WORDS], found[COPIES] = float(len(said)), float(rules.count(COPY))
+        if self.model is not None:
+            found[LANGUAGE] = self.model.sentence_logprob(self.model.vocabulary.ids(self.grammar.spoken(said)))
+        return np.array([found[name] for name in self.feature_names])
 
     def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:  # noqa: ARG002
         """The tree, one rule per line, then feature by feature; a sentence in pieces has a tree for each."""

@@ -12,8 +12,8 @@ from itertools import islice
 import numpy as np
 
 from xlate.formats.grammars.grammar import Gap, Side
-from xlate.models.grammar.chart import BestDerivations, Chart, Languages, Option, TargetSide, Tree
-from xlate.models.grammar.parsing import TOP, Cell, Match
+from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
+from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import GLUE, LM
 from xlate.models.hierarchical.moves import RuleMoves
 from xlate.search.graph import END_LABEL, SearchGraph
@@ -78,8 +78,6 @@ class BottomUpRules:
 
     def target(self, cell: Cell, rule: int) -> Side:  # noqa: ARG002
         """The target side of a rule in words."""
-        if rule == TOP:
-            return (Gap(GLUED, 1),)
         if rule in GLUE_SIDES:
             return tuple(Gap(LABEL, -number) for number in GLUE_SIDES[rule])
         gaps = [Gap(LABEL, place + 1) for place in self.order(rule)]
@@ -115,10 +113,9 @@ def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGra
         distinct: whether their words must differ.
     """
     rules = BottomUpRules(moves)
-    top = rules.chart().top(Cell(GLUED, 0, len(moves.options.words)))
-    assert top is not None, "every word has a rule or stands for itself"
-    best = BestDerivations(rules.target if distinct else None)
-    paths = [[*rules.labels(tree.below[0]), END_LABEL] for _, tree in islice(best.trees(top), most)]
+    found = rules.chart().derivations(Cell(GLUED, 0, len(moves.options.words)), rules.target if distinct else None)
+    # There are some, since every word has a rule or stands for itself.
+    paths = [[*rules.labels(tree), END_LABEL] for _, tree in islice(found, most)]
     ends = np.cumsum([len(labels) for labels in paths]) - 1
     scores = [np.array(moves.scores(labels)) for labels in paths]
     total_A = np.concatenate([np.cumsum(score_L) for score_L in scores])

@@ -40,12 +40,12 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
         InputError: a feature that this decoder has not, a missing or double one, or whatever reading the files raises.
     """
     lines = _lines_by_feature(ini)
-    table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), unescape=False, only=only)
+    table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), only)
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
     reordering, line = None, lines.get("LexicalReordering0")
     if line is not None:
         kind = _reordering_kind(ini, line)
-        reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target, unescape=False))
+        reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target))
     # What has no line weighs 0, but for the penalty of unknown words.
     weights_D = np.zeros(SIZE)
     weights_D[UNKNOWN] = 1.0
