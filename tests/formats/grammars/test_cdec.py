@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.formats.grammars.written_rules import scfg_of
 from xlate.errors import InputError
 from xlate.formats.grammars.cdec import Configuration, read_cdec_grammar, read_cdec_system, read_cdec_weights
-from xlate.formats.grammars.grammar import Gap, ScfgRule
 
 CDEC = """\
 [X] ||| ne [X,1] pas ||| not [1] ||| 0.5 -2e-1 Fresh=3 ||| 0-0 2-0
@@ -25,12 +25,8 @@ def write(path: Path, text: str) -> Path:
 
 def test_a_grammar_of_cdec(tmp_path: Path) -> None:
     grammar = read_cdec_grammar(write(tmp_path / "file", CDEC))
-    one, two = Gap("X", 1), Gap("X", 2)
-    assert grammar.rules == [
-        ScfgRule("X", ("ne", one, "pas"), ("not", one)),
-        ScfgRule("X", (one, "de", two), (two, "'s", one)),
-        ScfgRule("S", (Gap("S", 1), two), (Gap("S", 1), two)),
-    ]
+    written = scfg_of("X → ne X1 pas | not X1", "X → X1 de X2 | X2 's X1", "S → S1 X2 | S1 X2")
+    assert grammar.rules == written.rules
     first = {"PhraseModel_0": 0.5, "PhraseModel_1": -0.2, "Fresh": 3.0}
     assert [grammar.features(b) for b in range(3)] == [first, {"PhraseModel_0": 1, "PhraseModel_1": 2}, {"Glue": 1.0}]
     weights = {"PhraseModel_0": 2.0, "Fresh": 10.0, "Glue": -1.0}
@@ -45,7 +41,7 @@ def test_bare_features_of_joshua_change_their_sign(tmp_path: Path) -> None:
 
 def test_non_terminals_are_numbered_by_the_source_side(tmp_path: Path) -> None:
     grammar = read_cdec_grammar(write(tmp_path / "file", "[X] ||| [A,2] b [B,1] ||| [2] [B,1] c ||| 1\n"))
-    assert grammar.rules[0][1:3] == ((Gap("A", 1), "b", Gap("B", 2)), (Gap("A", 1), Gap("B", 2), "c"))
+    assert grammar.rules == scfg_of("X → A1 b B2 | A1 B2 c").rules
 
 
 def test_gzip_and_words_in_brackets(tmp_path: Path) -> None:

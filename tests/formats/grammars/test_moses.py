@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.formats.grammars.test_cdec import write
+from tests.formats.grammars.written_rules import scfg_of
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import Gap, ScfgRule
 from xlate.formats.grammars.moses import read_moses_grammar
 
 TABLE = """\
@@ -24,11 +24,7 @@ GLUE = """\
 
 def test_a_rule_table(tmp_path: Path) -> None:
     grammar = read_moses_grammar(write(tmp_path / "file", TABLE), "TranslationModel0")
-    one, two = Gap("X", 1), Gap("X", 2)
-    assert grammar.rules == [
-        ScfgRule("X", ("das", one), ("the", one)),
-        ScfgRule("X", (one, "von", two), (two, "'s", one)),
-    ]
+    assert grammar.rules == scfg_of("X → das X1 | the X1", "X → X1 von X2 | X2 's X1").rules
     assert grammar.names == ("TranslationModel0_0", "TranslationModel0_1")
     assert grammar.dense_BD.tolist() == [[0.5, 0.25], [0.5, 1]]
     assert grammar.sparse == {1: {"f": 2.0, "g": -1.0}}
@@ -39,12 +35,7 @@ def test_a_glue_grammar(tmp_path: Path, empty: str) -> None:
     """Moses writes an empty field with one blank."""
     text = GLUE.replace("|||  |||", empty)
     grammar = read_moses_grammar(write(tmp_path / "file", text), "TranslationModel1")
-    goal, x = Gap("S", 1), Gap("X", 2)
-    assert grammar.rules == [
-        ScfgRule("S", ("<s>",), ("<s>",)),
-        ScfgRule("S", (goal, "</s>"), (goal, "</s>")),
-        ScfgRule("S", (goal, x), (goal, x)),
-    ]
+    assert grammar.rules == scfg_of("S → <s> | <s>", "S → S1 </s> | S1 </s>", "S → S1 X2 | S1 X2").rules
     assert grammar.features(2) == {"TranslationModel1_0": 2.718}
 
 

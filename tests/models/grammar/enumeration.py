@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.formats.grammars.written_rules import scfg_of
 from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, gaps_of, joined
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
 
@@ -83,17 +84,10 @@ def matches(rule: ScfgRule, words: Sequence[str], start: int, end: int) -> Itera
 
 def glue(marked: bool) -> Scfg:
     """Glue rules, or those of Joshua, with `<s>` and `</s>`."""
-    if not marked:
-        one, pairs = (Gap("X", 1), Gap("Y", 1)), [(Gap("S", 1), Gap(label, 2)) for label in "XY"]
-        rules = [ScfgRule("S", side, side) for side in (*((gap,) for gap in one), *pairs)]
-        return Scfg(rules, ("Glue",), np.array([[0.0], [0.0], [1.0], [1.0]]))
-    goal, x = Gap("S", 1), Gap("X", 2)
-    rules = [
-        ScfgRule("S", (goal, x), (goal, x)),
-        ScfgRule("S", ("<s>",), ("<s>",)),
-        ScfgRule("S", (goal, "</s>"), (goal, "</s>")),
-    ]
-    return Scfg(rules, ("Glue",), np.array([[1.0], [0.0], [0.0]]))
+    if marked:
+        return scfg_of("S → S1 X2 | S1 X2", "S → <s> | <s>", "S → S1 </s> | S1 </s>", Glue=[1.0, 0.0, 0.0])
+    rules = ("S → X1 | X1", "S → Y1 | Y1", "S → S1 X2 | S1 X2", "S → S1 Y2 | S1 Y2")
+    return scfg_of(*rules, Glue=[0.0, 0.0, 1.0, 1.0])
 
 
 def random_rule(rng: np.random.Generator) -> ScfgRule:
@@ -117,7 +111,7 @@ def random_grammar(seed: int) -> SynchronousGrammar:
     """Rules for X and Y, some with a feature of their own, and glue rules; c has no rule of its own."""
     rng = np.random.default_rng(seed)
     drawn = dict.fromkeys(random_rule(rng) for _ in range(rng.integers(10)))
-    rules = list(drawn | dict.fromkeys([ScfgRule("X", ("a",), ("u",)), ScfgRule("Y", ("b",), ("v", "w"))]))
+    rules = list(drawn | dict.fromkeys(scfg_of("X → a | u", "Y → b | v w").rules))
     sparse = {b: {"Own": float(rng.normal())} for b in range(0, len(rules) - 2, 3)}
     scfg = Scfg(rules, ("PhraseModel_0", "PhraseModel_1"), rng.normal(size=(len(rules), 2)), sparse)
     grammar, limits = joined([(scfg, NO_LIMIT), (glue(bool(rng.integers(2))), NO_LIMIT)])

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.formats.grammars.written_rules import scfg_of
 from tests.models.grammar.enumeration import random_grammar
 from tests.models.small_models import random_arpa
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, glue_grammar, joined
+from xlate.formats.grammars.grammar import NO_LIMIT, glue_grammar, joined
 from xlate.lm.model import NgramModel
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.store import load_grammar, save_grammar
@@ -31,22 +32,12 @@ def test_there_and_back(tmp_path: Path, seed: int) -> None:
 
 
 def test_rules_of_which_a_phrase_or_a_label_is_missing_are_left_out() -> None:
-    rules = [
-        ScfgRule("X", ("a", Gap("X", 1), "b"), ("u", Gap("X", 1))),
-        ScfgRule("X", ("a", "b"), ("v",)),
-        ScfgRule("X", ("a", Gap("Y", 1)), ("w", Gap("Y", 1))),
-        ScfgRule("Y", ("c",), ("w",)),
-        ScfgRule("X", ("a",), ("u",)),
-    ]
-    parts = [(Scfg(rules, (), np.zeros((5, 0))), 4), (glue_grammar(), NO_LIMIT)]
+    scfg = scfg_of("X → a X1 b | u X1", "X → a b | v", "X → a Y1 | w Y1", "Y → c | w", "X → a | u")
+    parts = [(scfg, 4), (glue_grammar(), NO_LIMIT)]
     grammar = SynchronousGrammar(*joined(parts), "S")
     needed = grammar.needed_for([["b", "a"], ["b"]])
-    assert needed.scfg.rules == [rules[0], rules[4], *glue_grammar().rules]
+    assert needed.scfg.rules == [scfg.rules[0], scfg.rules[4], *glue_grammar().rules]
     assert needed.limits[:2] == [4, 4]
     assert needed.limits[2] > 4
-
-
-def test_a_label_without_rules_is_said() -> None:
-    grammar = SynchronousGrammar(Scfg([ScfgRule("S", ("a",), ("u",))], (), np.zeros((1, 0))), [NO_LIMIT], "S")
     with pytest.raises(InputError, match="unknown label"):
-        grammar.needed_for([["b"]])
+        SynchronousGrammar(scfg_of("S → a | u"), [NO_LIMIT], "S").needed_for([["b"]])

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.formats.grammars.written_rules import scfg_of
 from tests.models.grammar.enumeration import Enumeration, TooMany, Way, glue, random_grammar
 from tests.models.grammar.forced import count_derivations
 from tests.models.small_models import random_arpa
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, Scfg, ScfgRule, joined
+from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, WORDS, joined
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import Derivation
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
@@ -83,13 +84,7 @@ def test_derivations_are_those_of_an_enumeration(
 
 
 def small(marked: bool = True) -> SynchronousGrammar:
-    one, two = Gap("X", 1), Gap("X", 2)
-    rules = [
-        ScfgRule("X", ("ne", one, "pas"), ("does", one, "not")),
-        ScfgRule("X", ("va",), ("go",)),
-        ScfgRule("X", (one, "de", two), (two, "'s", one)),
-    ]
-    scfg = Scfg(rules, ("f",), np.array([[1.0], [2.0], [3.0]]))
+    scfg = scfg_of("X → ne X1 pas | does X1 not", "X → va | go", "X → X1 de X2 | X2 's X1", f=[1.0, 2.0, 3.0])
     parts = [(scfg, 10), (glue(marked), NO_LIMIT)] if marked else [(scfg, 10)]
     return SynchronousGrammar(*joined(parts), "S" if marked else "X")
 
@@ -140,19 +135,16 @@ def test_sentences_without_words_without_derivations_and_of_many_words() -> None
 
 def test_different_translations_come_soon_among_many_derivations() -> None:
     """Of 30 equal words there are more derivations than could be looked through."""
-    one, two = Gap("X", 1), Gap("X", 2)
-    rules = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a",), ("v",)), ScfgRule("X", (one, two), (one, two))]
-    grammar = SynchronousGrammar(Scfg(rules, ("f",), np.array([[0.0], [-1.0], [0.0]])), [NO_LIMIT] * 3, "X")
+    scfg = scfg_of("X → a | u", "X → a | v", "X → X1 X2 | X1 X2", f=[0.0, -1.0, 0.0])
+    grammar = SynchronousGrammar(scfg, [NO_LIMIT] * 3, "X")
     found = GrammarSystem(grammar, {"f": 1.0}, search=GrammarSearch(pop_limit=50, nbest=5)).translate(["a"] * 30)
     assert len({tuple(each.words) for each in found}) == 5
     assert [each.words.count("v") for each in found] == [0, 1, 1, 1, 1]
 
 
 def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
-    x = Gap("X", 1)
-    base = [ScfgRule("X", ("a",), ("u",)), ScfgRule("X", ("a", x, "b"), ("v", x))]
-    short = [ScfgRule("X", ("a", x), ("w", x)), ScfgRule("S", (x,), (x,)), ScfgRule("S", ("a", x), ("u", x))]
-    parts = [(Scfg(rules, (), np.zeros((len(rules), 0))), limit) for rules, limit in ((base, NO_LIMIT), (short, 2))]
+    short = scfg_of("X → a X1 | w X1", "S → X1 | X1", "S → a X1 | u X1")
+    parts = [(scfg_of("X → a | u", "X → a X1 b | v X1"), NO_LIMIT), (short, 2)]
     known = {"X a a": 1, "X a a a": 0, "X a a a b": 1, "X a a a a b": 0, "S a a": 2, "S a a b": 0}
     for (goal, *sentence), count in ((text.split(), count) for text, count in known.items()):
         system = GrammarSystem(SynchronousGrammar(*joined(parts), goal), {}, search=EXACT)
