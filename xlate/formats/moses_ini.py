@@ -18,6 +18,8 @@ from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
 from xlate.text.opening import packed_beside
 
 FEATURE, WEIGHT = "feature", "weight"
+# Feature functions that are a language model.
+MODELS = ("KENLM", "SRILM", "IRSTLM")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,17 @@ class MosesIni:
             seen = ", ".join(feature.name for feature in found)
             raise InputError("two features of one kind", seen, "one", file=self.path, line=found[1].line)
         return found[0] if found else None
+
+    def check_kinds(self, known: Sequence[str]) -> None:
+        """Looks whether all feature functions are of some kinds.
+
+        Raises:
+            InputError: one is of another kind.
+        """
+        for line in self.features:
+            if line.kind not in known:
+                message, expected = "a feature this decoder has not", ", ".join(known)
+                raise InputError(message, line.kind, expected, file=self.path, line=line.line)
 
     def file(self, feature: FeatureLine) -> Path:
         """The file that a feature function names, relative to the folder of the configuration; as in Moses, `.gz` may

@@ -123,7 +123,8 @@ class MosesTable(NamedTuple):
 
 
 class Columns:
-    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`.
+    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`. Messages
+    name line `number`, that of the line being read.
 
     `more` says how many scores may stand behind the four; they are not kept (see `split_scores`), and all lines must
     have as many as the first. `order_B` are the rows in the order of the table, once that is made.
@@ -132,14 +133,14 @@ class Columns:
     order_B: Ints
 
     def __init__(self, path: Path, more: tuple[int, ...] = (0,)) -> None:
-        self.path, self.more = path, more
+        self.path, self.more, self.number = path, more, 0
         self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
         self.scores, self.counts = array("d"), array("d")
         self.shapes: dict[str, int] = {}
         self.links: list[list[tuple[int, int]]] = []
 
-    def add(self, line: str, number: int) -> None:
+    def add(self, line: str) -> None:
         """Takes one line apart.
 
         Raises:
@@ -147,62 +148,62 @@ class Columns:
         """
         parts = line.rstrip(" ").removesuffix(" |||").removesuffix(" |||").split(BAR)
         if not 3 <= len(parts) <= 7:
-            raise self.error("wrong number of fields", number, line, FORM)
-        if number == 1 and _LABEL.fullmatch(parts[0]) and len(parts) > 3:
-            raise self.error("rules of a grammar, not phrase pairs", number, line, "a table without nonterminals")
-        source, target = self.sources.row(parts[0], number), self.targets.row(parts[1], number)
+            raise self.error("wrong number of fields", line, FORM)
+        if self.number == 1 and _LABEL.fullmatch(parts[0]) and len(parts) > 3:
+            raise self.error("rules of a grammar, not phrase pairs", line, "a table without nonterminals")
+        source, target = self.sources.row(parts[0], self.number), self.targets.row(parts[1], self.number)
         if source < 0 or target < 0:
-            raise self.error("an empty phrase, or one with two blanks in a row", number, line, FORM)
-        self.lines.append(number)
+            raise self.error("an empty phrase, or one with two blanks in a row", line, FORM)
+        self.lines.append(self.number)
         self.source.append(source)
         self.target.append(target)
-        self.scores.extend(self.split_scores(parts[2], number)[0])
+        self.scores.extend(self.split_scores(parts[2])[0])
         links = parts[3] if len(parts) > 3 else ""
         shape = self.shapes.get(links)
-        self.shape.append(self.add_shape(links, number) if shape is None else shape)
-        counts = self.numbers(parts[4] if len(parts) > 4 else "", number)
+        self.shape.append(self.add_shape(links) if shape is None else shape)
+        counts = self.numbers(parts[4] if len(parts) > 4 else "")
         if len(counts) not in (0, 2, 3):
-            raise self.error("wrong number of counts", number, parts[4], "none, or N(e) N(f), or N(e) N(f) N(f,e)")
+            raise self.error("wrong number of counts", parts[4], "none, or N(e) N(f), or N(e) N(f) N(f,e)")
         # Missing counts become NaN.
         self.counts.extend(counts + [np.nan] * (3 - len(counts)))
 
-    def numbers(self, text: str, number: int) -> list[float]:
+    def numbers(self, text: str) -> list[float]:
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
-            raise self.error("not numbers", number, text, "finite numbers with blanks between")
+            raise self.error("not numbers", text, "finite numbers with blanks between")
         if min(values, default=0.0) < 0:
-            raise self.error("a score or count out of range", number, text, "finite numbers of 0 or above")
+            raise self.error("a score or count out of range", text, "finite numbers of 0 or above")
         return values
 
-    def split_scores(self, text: str, number: int) -> tuple[list[float], list[float]]:
+    def split_scores(self, text: str) -> tuple[list[float], list[float]]:
         """The four scores of a line, and those behind them; a fifth of 2.718, which old tables have, is dropped.
 
         Raises:
             InputError: something else than numbers, or another number of them.
         """
-        values = self.numbers(text, number)
+        values = self.numbers(text)
         if self.more == (0,) and len(values) == 5 and values[4] == OLD_PENALTY:
             values.pop()
         if len(values) - 4 not in self.more:
             expected = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
             if self.more != (0,):
                 expected = f"{expected}, and {' or '.join(map(str, self.more))} behind them"
-            raise self.error("wrong number of scores", number, text, expected)
+            raise self.error("wrong number of scores", text, expected)
         self.more = (len(values) - 4,)
         return values[:4], values[4:]
 
-    def add_shape(self, text: str, number: int) -> int:
+    def add_shape(self, text: str) -> int:
         try:
             links = [(min(source, LAST), min(target, LAST)) for source, target in parse_links(text)]
         except ValueError:
-            raise self.error("malformed link", number, text, LINKS) from None
+            raise self.error("malformed link", text, LINKS) from None
         self.shapes[text] = len(self.links)
         self.links.append(links)
         return len(self.links) - 1
 
-    def error(self, message: str, number: int, seen: object, expected: str) -> InputError:
+    def error(self, message: str, seen: object, expected: str) -> InputError:
         remedy = "check that this is a Moses phrase table with all its fields"
-        return InputError(message, seen, expected, remedy, file=self.path, line=number)
+        return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def table(self, unescape: bool) -> MosesTable:
         """The table of all lines.
@@ -220,9 +221,9 @@ class Columns:
         source_B, target_B = source_B[order], target_B[order]
         twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
         if len(twice):
-            line, earlier = (self.lines[int(order[place])] for place in (twice[0] + 1, twice[0]))
+            earlier, self.number = (self.lines[int(order[place])] for place in (twice[0], twice[0] + 1))
             seen = f"the pair of line {earlier}"
-            raise self.error("a phrase pair for the second time", line, seen, "each phrase pair once")
+            raise self.error("a phrase pair for the second time", seen, "each phrase pair once")
         offsets_X1 = offsets_of(list(map(len, self.links)))
         links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
         shape_B = _array(self.shape)[order]
@@ -255,7 +256,8 @@ class Columns:
         if bad.any():
             b = int(np.argmax(bad))
             words = f"links within {source_length[b]} source and {target_length[b]} target words"
-            raise self.error("a link outside its phrases", self.lines[b], self.links[self.shape[b]], words)
+            self.number = self.lines[b]
+            raise self.error("a link outside its phrases", self.links[self.shape[b]], words)
 
 
 def _array(values: array[Any]) -> AnyArray:
@@ -330,9 +332,9 @@ def read_phrase_table(path: str | Path, only: Container[str] | None = None) -> M
             phrase pair that came before, or a reserved word; the line is named.
     """
     columns = Columns(Path(path))
-    for number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
+    for columns.number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
         if only is None or line.partition(BAR)[0] in only:
-            columns.add(line, number)
+            columns.add(line)
     return columns.table(unescape=False)
 
 

@@ -43,6 +43,8 @@ SAY_FORM = (
 _RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
 _NAME = re.compile(r"[^\s=:|]+")
 log = logging.getLogger(__name__)
+# A job may read a list several times.
+_say_once = cache(log.info)
 
 
 class _OtherStyle(Style):
@@ -155,18 +157,13 @@ class JsonStyle(_OtherStyle):
         named = {name: _number(name, value) for name, value in (scores or {}).items()}
         for name, value in held.items():
             if isinstance(value, bool) or not isinstance(value, int | float):
-                _say_passed_over(name)
+                _say_once("the field %.40r of JSON lines is no number: it is passed over", name)
             elif name in named:
                 raise ValueError(f"a feature stands twice, beside scores and among them: {shown(name)}")
             else:
                 named[name] = _number(name, value)
         given = None if total is None else _number("score", total)
         return _made(number, parse_int(str(sentence)), words, named, given, source)
-
-
-@cache
-def _say_passed_over(name: str) -> None:
-    log.info("the field %s of JSON lines is no number: it is passed over", shown(repr(name)))
 
 
 def _number(name: str, value: Any) -> float:
@@ -281,8 +278,6 @@ def _columns(hypothesis: Hypothesis) -> _Named:
 
 
 KEEP, DROP = "keep", "drop"
-# What was said of dropped hypotheses: a job that reads a list several times says it once.
-_DROPPED: set[tuple[str, int]] = set()
 
 
 @dataclass(frozen=True)
@@ -387,9 +382,8 @@ class NbestFile:
                     first.setdefault(hypothesis.text, hypothesis)
                 dropped += len(group) - len(first)
             yield list(first.values()) or group
-        if dropped and (told := (str(self.path), dropped)) not in _DROPPED:
-            _DROPPED.add(told)
-            log.info("%s: %d hypotheses of the same words dropped", *told)
+        if dropped:
+            _say_once("%s: %d hypotheses of the same words dropped", self.path, dropped)
 
     def _with_column(self, hypothesis: Hypothesis, name: str, text: str | None, file: str, number: int) -> Hypothesis:
         if text is None:

@@ -139,7 +139,7 @@ class TableFolder:
         path = self.file(number)
         columns, rows = Columns(path, more), dict[tuple[str, str], int]()
         found: dict[tuple[str, int], Sequence[float]] = {}
-        for at, line in enumerate(iterate_lines(path), 1):
+        for columns.number, line in enumerate(iterate_lines(path), 1):
             name, _, rest = line.partition(BAR)
             target, _, scores = rest.partition(BAR)
             source = name if self.lines is None else " ".join(_MARKED.sub("", word) for word in name.split(" "))
@@ -147,8 +147,8 @@ class TableFolder:
             row = rows.setdefault((source, target), len(rows))
             # A pair is one row, however many places of the line it stands at; the same line twice is refused below.
             if not known or (name, row) in found:
-                columns.add(f"{source}{BAR}{rest}", at)
-            found[name, row] = columns.split_scores(scores.partition(BAR)[0], at)[1]
+                columns.add(f"{source}{BAR}{rest}")
+            found[name, row] = columns.split_scores(scores.partition(BAR)[0])[1]
         table = columns.table(self.unescape)
         rank = np.argsort(columns.order_B)
         placed = {(name, int(rank[row])): values for (name, row), values in found.items()}

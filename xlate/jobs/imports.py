@@ -21,7 +21,7 @@ from xlate.config.typed import build, with_settings
 from xlate.errors import InputError
 from xlate.formats.grammars.grammar import normal_form, words_of
 from xlate.formats.grammars.moses import is_hierarchical
-from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
 from xlate.models.grammar.kind import KIND, open_grammar
@@ -165,7 +165,7 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
 
     def save(run: Path) -> None:
         save_phrase_model(run / MODEL, model)
-        copy_packed(ini.file(ini.find("KENLM", "SRILM", "IRSTLM")), run / LM_FILE)  # type: ignore[arg-type]
+        copy_packed(ini.file(ini.find(*MODELS)), run / LM_FILE)  # type: ignore[arg-type]
 
     figures = {
         "pairs": len(model.table),

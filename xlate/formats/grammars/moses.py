@@ -32,7 +32,7 @@ from xlate.formats.grammars.grammar import (
     Symbol,
     joined,
 )
-from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
 from xlate.text.numbers import parse_int, parse_row
 from xlate.text.tokens import between_blanks
 from xlate.text.vocabulary import END
@@ -45,7 +45,7 @@ _PAIR = re.compile(r"\[([^\s\[\],]+)\]\[([^\s\[\],]+)\]")
 FLOOR = -100.0
 # Moses's number of the search of hierarchical systems.
 CHART = 3
-TABLE, MODELS = "PhraseDictionaryMemory", ("KENLM", "SRILM", "IRSTLM")
+TABLE = "PhraseDictionaryMemory"
 WORD_PENALTY, RULE_PENALTY, UNKNOWN = "WordPenalty", "PhrasePenalty", "UnknownWordPenalty"
 # Moses's own limits: of spans, of rules of one source side; and its label.
 SPAN, RULES, COPIED_LABEL = 10, 20, "X"
@@ -186,11 +186,7 @@ def _tables(ini: MosesIni) -> list[FeatureLine]:
             "xlate import moses=FILE out=RUN makes a run of it",
             file=ini.path,
         )
-    known = (TABLE, *MODELS, WORD_PENALTY, RULE_PENALTY, UNKNOWN)
-    for line in ini.features:
-        if line.kind not in known:
-            message, expected = "a feature this decoder has not", ", ".join(known)
-            raise InputError(message, line.kind, expected, file=ini.path, line=line.line)
+    ini.check_kinds((TABLE, *MODELS, WORD_PENALTY, RULE_PENALTY, UNKNOWN))
     for name in REFUSED:
         if name in ini.settings:
             raise InputError("a setting that is not known here", f"[{name}]", "none", file=ini.path)

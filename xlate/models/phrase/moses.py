@@ -9,7 +9,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.formats.moses_ini import FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.lm.arpa import read_arpa
@@ -57,7 +57,7 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
 _KINDS = {
     "LexicalReordering0": ("LexicalReordering",),
     "Distortion0": ("Distortion",),
-    "LM0": ("KENLM", "SRILM", "IRSTLM"),
+    "LM0": MODELS,
     "WordPenalty0": ("WordPenalty",),
     "PhrasePenalty0": ("PhrasePenalty",),
     "TranslationModel0": ("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk"),
@@ -67,16 +67,7 @@ _KINDS = {
 
 def _lines_by_feature(ini: MosesIni) -> dict[str, FeatureLine]:
     """The feature line of each of `PHRASE_FEATURES` that the configuration has."""
-    known = {kind for kinds in _KINDS.values() for kind in kinds}
-    for line in ini.features:
-        if line.kind not in known:
-            raise InputError(
-                "a feature this decoder has not",
-                file=ini.path,
-                line=line.line,
-                seen=line.kind,
-                expected=", ".join(sorted(known)),
-            )
+    ini.check_kinds(sorted(kind for kinds in _KINDS.values() for kind in kinds))
     found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
     for name in ("TranslationModel0", "LM0"):
         if found[name] is None:
