@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,8 +73,8 @@ class FairseqStyle(_OtherStyle):
 
     def __init__(self) -> None:
         super().__init__()
-        self._open: tuple[int, int, float, str] | None = None
-        self._values: list[float] = []
+        # What `_made` is given of the hypothesis that is read; empty before the first one.
+        self._open: dict[str, Any] = {}
 
     def line(self, text: str, number: int) -> Hypothesis | None:
         record = _RECORD.fullmatch(text)
@@ -83,32 +84,30 @@ class FairseqStyle(_OtherStyle):
         score, tab, words = held.partition("\t")
         # A source or another hypothesis completes the hypothesis before.
         done = self.end() if kind in "SH" else None
-        if kind in "DP" and (self._open is None or self._open[1] != sentence):
+        if kind in "DP" and self._open.get("sentence") != sentence:
             raise ValueError(f"{kind}-{sentence} without its H-{sentence}")
         if kind in "HD" and not tab:
             raise ValueError("no tab between score and words")
         if kind == "S":
             self._say_source(sentence, held)
         elif kind == "H":
-            self._open = (number, sentence, parse_float(score, LARGEST), words)
-        elif kind == "D" and self._open is not None:
-            self._open = (*self._open[:3], words)
+            total = parse_float(score, LARGEST)
+            named = {"score": total}
+            self._open = {"line": number, "sentence": sentence, "text": words, "named": named, "total": total}
+        elif kind == "D":
+            self._open["text"] = words
         elif kind == "P":
             values = parse_floats(held.split(), LARGEST)
             if values is None:
                 raise ValueError(f"scores that are no finite numbers: {shown(held)}")
-            self._values = values
+            if values:
+                pieces = {"log_prob": sum(values), "least_log_prob": min(values), "pieces": float(len(values))}
+                self._open["named"] |= pieces
         return done
 
     def end(self) -> Hypothesis | None:
-        if self._open is None:
-            return None
-        line, sentence, score, words = self._open
-        named, values = {"score": score}, self._values
-        if values:
-            named |= {"log_prob": sum(values), "least_log_prob": min(values), "pieces": float(len(values))}
-        self._open, self._values = None, []
-        return _made(line, sentence, words, named, score, self._source.get(sentence))
+        found, self._open = self._open, {}
+        return _made(**found, source=self._source.get(found["sentence"])) if found else None
 
 
 class PlainStyle(Style):
@@ -352,15 +351,23 @@ class NbestFile:
             streams = {name: iterate_lines(file) for name, file in columns.items()}
             for stream in streams.values():
                 opened.enter_context(closing(cast(Any, stream)))
-            number = 0
-            for number, given in enumerate(iterate_hypotheses(self.path, self.style, faults), 1):
-                hypothesis = given
+            given = chain(iterate_hypotheses(self.path, self.style, faults), (None,))
+            for number, hypothesis in enumerate(given, 1):
                 for name, stream in streams.items():
-                    hypothesis = self._with_column(hypothesis, name, next(stream, None), columns[name], number)
-                yield hypothesis
-            for name, stream in streams.items():
-                if next(stream, None) is not None:
-                    raise self._miscounted(columns[name], number + 1, f"more than {number} lines")
+                    text = next(stream, None)
+                    if (text is None) != (hypothesis is None):
+                        raise InputError(
+                            "not as many numbers as hypotheses",
+                            f"{number - 1} lines" if text is None else f"more than {number - 1} lines",
+                            f"one for each hypothesis of {self.path}, in its order",
+                            "compute them from this very list",
+                            file=columns[name],
+                            line=number,
+                        )
+                    if text is not None and hypothesis is not None:
+                        hypothesis = self._with_column(hypothesis, name, text, columns[name], number)
+                if hypothesis is not None:
+                    yield hypothesis
 
     def lists(self) -> Iterator[list[Hypothesis]]:
         """The hypotheses of each sentence in turn, merged with those of other lists, without what is dropped.
@@ -385,9 +392,7 @@ class NbestFile:
         if dropped:
             _say_once("%s: %d hypotheses of the same words dropped", self.path, dropped)
 
-    def _with_column(self, hypothesis: Hypothesis, name: str, text: str | None, file: str, number: int) -> Hypothesis:
-        if text is None:
-            raise self._miscounted(file, number, f"{number - 1} lines")
+    def _with_column(self, hypothesis: Hypothesis, name: str, text: str, file: str, number: int) -> Hypothesis:
         if any(name == known for known, _ in hypothesis.layout):
             message = "a feature that the list has already"
             raise InputError(message, name, "another name", file=self.path, line=hypothesis.line)
@@ -396,16 +401,6 @@ class NbestFile:
         except ValueError as error:
             expected = "one number per line, of the hypothesis of that place in the list"
             raise InputError(str(error), text, expected, file=file, line=number) from error
-
-    def _miscounted(self, file: str, line: int, seen: str) -> InputError:
-        return InputError(
-            "not as many numbers as hypotheses",
-            seen,
-            f"one for each hypothesis of {self.path}, in its order",
-            "compute them from this very list",
-            file=file,
-            line=line,
-        )
 
 
 def _named(pairs: Sequence[str], key: str) -> Mapping[str, str]:

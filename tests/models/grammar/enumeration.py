@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count, islice, product
+from functools import cache
+from itertools import count, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,43 +27,33 @@ class TooMany(Exception):
     """There are more derivations than a test should look at."""
 
 
-@dataclass
-class Enumeration:
-    """The derivations of a sentence, given as it is parsed; each label over each span is looked at once."""
+def enumerate_ways(grammar: SynchronousGrammar, words: Sequence[str]) -> list[Way]:
+    """Every derivation of a sentence as it is parsed; each label over each span is looked at once.
 
-    grammar: SynchronousGrammar
-    words: Sequence[str]
-    known: dict[tuple[str, int, int], list[Way]] = field(default_factory=dict)
+    Raises:
+        TooMany: there are too many.
+    """
 
-    def of(self, label: str, start: int, end: int) -> list[Way]:
-        """Every derivation of a span from a label.
-
-        Raises:
-            TooMany: there are too many.
-        """
-        if (label, start, end) not in self.known:
-            self.known[label, start, end] = list(islice(self._ways(label, start, end), MOST + 1))
-        if len(self.known[label, start, end]) > MOST:
-            raise TooMany
-        return self.known[label, start, end]
-
-    def _ways(self, label: str, start: int, end: int) -> Iterator[Way]:
-        grammar = self.grammar
+    @cache
+    def of(label: str, start: int, end: int) -> list[Way]:
+        ways: list[Way] = []
         for b, (rule, limit) in enumerate(zip(grammar.scfg.rules, grammar.limits, strict=True)):
-            if rule.lhs == label and end - start <= limit:
-                for spans in matches(rule, self.words, start, end):
-                    yield from self._inserted(b, rule, spans)
-        if label == grammar.copy_label and end - start == 1 and grammar.copies(self.words[start]):
-            yield Way((self.words[start],), (COPY,))
+            if rule.lhs != label or end - start > limit:
+                continue
+            for spans in matches(rule, words, start, end):
+                gaps = zip(gaps_of(rule.source), spans, strict=True)
+                for inner in product(*(of(gap.label, *span) for gap, span in gaps)):
+                    target: list[str] = []
+                    for symbol in rule.target:
+                        target += inner[symbol.number - 1].words if isinstance(symbol, Gap) else [symbol]
+                    ways.append(Way(tuple(target), (b, *(number for way in inner for number in way.rules))))
+                    if len(ways) > MOST:
+                        raise TooMany
+        if label == grammar.copy_label and end - start == 1 and grammar.copies(words[start]):
+            ways.append(Way((words[start],), (COPY,)))
+        return ways
 
-    def _inserted(self, b: int, rule: ScfgRule, spans: list[tuple[int, int]]) -> Iterator[Way]:
-        """The derivations that begin with a rule over given spans."""
-        labels = [symbol.label for symbol in rule.source if isinstance(symbol, Gap)]
-        for ways in product(*(self.of(label, *span) for label, span in zip(labels, spans, strict=True))):
-            target: list[str] = []
-            for symbol in rule.target:
-                target += ways[symbol.number - 1].words if isinstance(symbol, Gap) else [symbol]
-            yield Way(tuple(target), (b, *(number for way in ways for number in way.rules)))
+    return of(grammar.goal, 0, len(words))
 
 
 def matches(rule: ScfgRule, words: Sequence[str], start: int, end: int) -> Iterator[list[tuple[int, int]]]:
@@ -110,7 +100,7 @@ def random_rule(rng: np.random.Generator) -> ScfgRule:
 def random_grammar(seed: int) -> SynchronousGrammar:
     """Rules for X and Y, some with a feature of their own, and glue rules; c has no rule of its own."""
     rng = np.random.default_rng(seed)
-    drawn = dict.fromkeys(random_rule(rng) for _ in range(rng.integers(10)))
+    drawn = dict.fromkeys(random_rule(rng) for _ in range(rng.integers(3, 13)))
     rules = list(drawn | dict.fromkeys(scfg_of("X → a | u", "Y → b | v w").rules))
     sparse = {b: {"Own": float(rng.normal())} for b in range(0, len(rules) - 2, 3)}
     scfg = Scfg(rules, ("PhraseModel_0", "PhraseModel_1"), rng.normal(size=(len(rules), 2)), sparse)

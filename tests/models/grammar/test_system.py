@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.formats.grammars.written_rules import scfg_of
-from tests.models.grammar.enumeration import Enumeration, TooMany, Way, glue, random_grammar
+from tests.models.grammar.enumeration import TooMany, Way, enumerate_ways, glue, random_grammar
 from tests.models.grammar.forced import count_derivations
 from tests.models.small_models import random_arpa
 from xlate.errors import InputError
@@ -56,10 +56,9 @@ def test_derivations_are_those_of_an_enumeration(
     seed: int, sentence: list[str], order: int | None, pops: int, other: list[str]
 ) -> None:
     grammar, model = random_grammar(seed), None if order is None else MODELS[order]
-    source = grammar.source(sentence)
     system = GrammarSystem(grammar, WEIGHTS, model, EXACT)
     try:
-        expected = [value(grammar, way, model) for way in Enumeration(grammar, source).of("S", 0, len(source))]
+        expected = [value(grammar, way, model) for way in enumerate_ways(grammar, grammar.source(sentence))]
     except TooMany:
         assume(False)
     counts = Counter(words for words, _ in expected)

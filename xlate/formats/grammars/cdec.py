@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from math import log
 from pathlib import Path
@@ -121,20 +122,20 @@ class Configuration:
 
     def __init__(self, path: str | Path, remedy: str, *, loose: bool = False) -> None:
         self.path, self.remedy = Path(path), remedy
-        self.settings: dict[str, list[tuple[int, str]]] = {}
+        self.settings: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self.others: list[tuple[int, str]] = []
         for number, line in lines_of(path):
             name, equals, value = (part.strip(" \t") for part in line.partition("="))
             if loose:
                 name = name.lower().replace("_", "").replace("-", "")
             if equals:
-                self.settings.setdefault(name, []).append((number, value))
+                self.settings[name].append((number, value))
             else:
                 self.others.append((number, line))
 
     def value(self, name: str, default: str) -> str:
         """What a setting says, the last time if it stands there several times."""
-        return self.settings[name][-1][1] if name in self.settings else default
+        return self.settings[name][-1][1] if self.settings[name] else default
 
     def number(self, line: int, text: str, expected: str) -> int:
         """A whole number.
@@ -216,16 +217,16 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
             are not known here.
     """
     config = Configuration(path, REMEDY)
-    for number, line in config.others + config.settings.get("", []):
+    for number, line in config.others + config.settings[""]:
         raise config.error("no setting", number, line, "name=value")
-    grammars, formalism = config.settings.get("grammar", []), config.value("formalism", "scfg")
+    grammars, formalism = config.settings["grammar"], config.value("formalism", "scfg")
     if not grammars or formalism != "scfg":
         seen = f"formalism={formalism}, {len(grammars)} grammars"
         raise config.error("no system with a grammar", None, seen, "formalism=scfg and grammar=FILE")
-    for number, value in config.settings.get("aligner", []):
+    for number, value in config.settings["aligner"]:
         raise config.error("a system that aligns", number, f"aligner={value}", "one that translates, without aligner=")
     counted, model = False, None
-    for number, function in config.settings.get("feature_function", []):
+    for number, function in config.settings["feature_function"]:
         kind, *options = function.split() or [""]
         if kind not in (MODEL, WORD_PENALTY, SOURCE_PENALTY):
             expected = f"{MODEL} FILE, {WORD_PENALTY}, {SOURCE_PENALTY}"
@@ -234,7 +235,7 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
         if kind == MODEL and model is None:
             model = config.file(number, options[-1] if options else "")
     limit = SPAN
-    for number, text in config.settings.get("scfg_max_span_limit", [])[-1:]:
+    for number, text in config.settings["scfg_max_span_limit"][-1:]:
         limit = config.number(number, text, "scfg_max_span_limit= and a whole number")
     parts = []
     for number, named in grammars:
@@ -246,7 +247,7 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     goal, label = config.value("goal", "") or GOAL, config.value("scfg_default_nt", "") or COPIED_LABEL
     parts.append((glue_grammar(label, goal), NO_LIMIT))
     weights: dict[str, float] = {}
-    for number, named in config.settings.get("weights", []):
+    for number, named in config.settings["weights"]:
         weights |= read_cdec_weights(config.file(number, named))
     # cdec's log probabilities are of base 10.
     weights[LANGUAGE] = weights.get(LANGUAGE, 0.0) / LN10

@@ -90,7 +90,7 @@ def _functions(config: Configuration) -> list[_Line]:
 def _lines(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list[_Line]:
     """The lines of a setting with options; `unnamed` are those that may stand there without names, all of them."""
     found = []
-    for number, text in config.settings.get(name, []):
+    for number, text in config.settings[name]:
         kind, *words = text.split() or [""]
         names, values = [word.removeprefix("-") for word in words[::2]], words[1::2]
         if unnamed and len(words) == len(unnamed) and not words[0].startswith("-"):
@@ -105,7 +105,7 @@ def _lines(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list[_
 def _weights(config: Configuration, kinds: set[str]) -> dict[str, float]:
     """The weights of the configuration and of the file that it names; `kinds` of feature functions are there."""
     weights: dict[str, float] = {}
-    for number, named in config.settings.get("weightsfile", [])[-1:]:
+    for number, named in config.settings["weightsfile"][-1:]:
         weights = read_cdec_weights(config.file(number, named.strip('"')))
     for number, line in config.others:
         try:
