@@ -34,7 +34,7 @@ def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGra
 
 
 def bottom_up_decoder(model: HierarchicalModel, weights_D: Floats, max_span: int, nbest: int) -> GrammarSystem:
-    """The exact CKY decoder of a model under float weights, those of backtracks 0, of which a grammar's rules do not know."""
+    """The exact CKY decoder of a model under float weights; those of backtracks, which a grammar has not, are 0."""
     copied = float(model.rule_features(np.array([COPIED]))[0] @ weights_D)
     weights = dict(zip(COLUMNS, weights_D.tolist(), strict=True))
     del weights[COLUMNS[LM]]
