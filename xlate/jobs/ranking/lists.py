@@ -63,92 +63,58 @@ def float_features(
 
 def begin(names: tuple[str, ...], size: float) -> Floats:
     """Weights to begin with, (D,): the order of the list, by its totals or else by position, and nothing more."""
-    first = next((name for name in (TOTAL, POSITION) if name in names), None)
+    first = TOTAL if TOTAL in names else POSITION
     return np.array([size if name == first else 0.0 for name in names])
 
 
-@dataclass(frozen=True)
-class SparseLists:
-    """The sparse features of every hypothesis.
+def sparse_features(
+    texts: Iterable[list[list[str]]], listed: NbestCandidates, kept: Container[str], min_lists: int, train_I: Bools
+) -> tuple[NamedFeatures, Floats, Ints, Ints32, Floats32 | None]:
+    """The features of words, `texts` list by list, and those columns of the list itself whose names are among the kept
+    ones, of which `min_lists` training lists each have hypotheses that differ.
 
-    Attributes:
-        features: those that tell the hypotheses of enough lists apart.
-        offsets_C1, ids_N: those of each hypothesis.
-        values_N: their values, divided by `scale_F`; None where all are 1.
-        scale_F: how large the values of a feature of the list are, their root mean square; 1 of words.
+    Returns:
+        The features; how large the values of each are in the list, their root mean square (1 of words), by which they
+        are divided, (F,); and of the hypotheses their offsets, the ids in order, and the values, None where all are 1.
     """
-
-    features: NamedFeatures
-    offsets_C1: Ints
-    ids_N: Ints32
-    values_N: Floats32 | None
-    scale_F: Floats
-
-    @classmethod
-    def made(
-        cls,
-        texts: Iterable[list[list[str]]],
-        listed: NbestCandidates,
-        kept: Container[str],
-        min_lists: int,
-        train_I: Bools,
-    ) -> SparseLists:
-        """The features of words, `texts` list by list, and those columns of the list itself whose names are among the
-        kept ones, of which `min_lists` training lists each have hypotheses that differ.
-        """
-        met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
-        for rows in texts:
-            sizes.append(len(rows))
-            for names in rows:
-                found.extend(map(met.add, names))
-                lengths.append(len(names))
-        list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
-        hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
-        # The features of the list itself, N values that are not 0.
-        own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
-        own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
-        values_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N
-        hypothesis_N, values_N = hypothesis_N[own_N >= 0], values_N[own_N >= 0].astype(np.float64)
-        own_N, many = own_N[own_N >= 0], max(1, len(met))
-        # A number for each pair of a hypothesis and a feature, in the order of both.
-        lists_F = _telling(np.sort(hypothesis_T * many + id_T), np.array(sizes), train_I, many)
-        lists_F += _differing(list_C[hypothesis_N] * many + own_N, values_N, np.array(sizes), train_I, many)
-        features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
-        hypothesis_T = np.concatenate([hypothesis_T, hypothesis_N])
-        id_T = id_F[np.concatenate([id_T, own_N])]
-        return cls._sorted(features, len(lengths), hypothesis_T, id_T, values_N)
-
-    @classmethod
-    def _sorted(
-        cls, features: NamedFeatures, hypotheses: int, hypothesis_T: Ints, id_T: Ints, given_N: Floats
-    ) -> SparseLists:
-        """The features of each hypothesis in the order of their ids, -1 for none; the last have the given values."""
-        scale_F, words = np.ones(len(features)), len(id_T) - len(given_N)
-        own_N = id_T[words:]
-        learned_N = own_N >= 0
-        count_F = np.bincount(own_N[learned_N], minlength=len(features))
-        square_F = np.bincount(own_N[learned_N], given_N[learned_N] ** 2, minlength=len(features))
-        scale_F[count_F > 0] = np.sqrt(square_F[count_F > 0] / count_F[count_F > 0])
-        value_T = np.concatenate([np.ones(words), given_N])
-        kept_T = np.flatnonzero(id_T >= 0)
-        order_N = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
-        ids_N = id_T[order_N].astype(np.int32)
-        values_N = (value_T[order_N] / scale_F[ids_N]).astype(np.float32) if learned_N.any() else None
-        offsets_C1 = offsets_of(np.bincount(hypothesis_T[kept_T], minlength=hypotheses))
-        return cls(features, offsets_C1, ids_N, values_N, scale_F)
-
-
-def _telling(key_T: Ints, size_I: Ints, train_I: Bools, features: int) -> Ints:
-    """In how many training lists some hypotheses have a feature and others have not, (F,)."""
-    key_U = key_T[np.flatnonzero(np.diff(key_T, prepend=-1))]
-    list_U = np.repeat(np.arange(len(size_I)), size_I)[key_U // features]
-    pair_P, held_by_P = np.unique(list_U * features + key_U % features, return_counts=True)
-    told_P = train_I[pair_P // features] & (held_by_P < size_I[pair_P // features])
-    return np.bincount(pair_P[told_P] % features, minlength=features)
+    met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
+    for rows in texts:
+        sizes.append(len(rows))
+        for names in rows:
+            found.extend(map(met.add, names))
+            lengths.append(len(names))
+    list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
+    hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
+    # The features of the list itself, N values that are not 0.
+    own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
+    own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
+    value_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N.astype(np.float64)
+    own_N, hypothesis_N, value_N = own_N[own_N >= 0], hypothesis_N[own_N >= 0], value_N[own_N >= 0]
+    many = max(1, len(met))
+    lists_F = np.zeros(len(met), dtype=np.int64)
+    word_U = np.unique(hypothesis_T * many + id_T)
+    words = word_U // many, word_U % many, np.ones(len(word_U))
+    for hypothesis_P, id_P, value_P in (words, (hypothesis_N, own_N, value_N)):
+        lists_F += _differing(list_C[hypothesis_P] * many + id_P, value_P, np.array(sizes), train_I, many)[: len(met)]
+    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
+    own_N, hypothesis_T = id_F[own_N], np.concatenate([hypothesis_T, hypothesis_N])
+    count_F, square_F = (
+        np.bincount(own_N[own_N >= 0], weights, len(features)) for weights in (None, value_N[own_N >= 0] ** 2)
+    )
+    scale_F = np.where(count_F > 0, np.sqrt(square_F / np.maximum(count_F, 1)), 1.0)
+    id_T, value_T = np.concatenate([id_F[id_T], own_N]), np.concatenate([np.ones(len(id_T)), value_N])
+    kept_T = np.flatnonzero(id_T >= 0)
+    order_N = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
+    ids_N = id_T[order_N].astype(np.int32)
+    values_N = (value_T[order_N] / scale_F[ids_N]).astype(np.float32) if (own_N >= 0).any() else None
+    return features, scale_F, offsets_of(np.bincount(hypothesis_T[kept_T], minlength=len(lengths))), ids_N, values_N
 
 
 def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
-    """In how many training lists the values of a feature differ, (F,); `pair_N` numbers list and feature of each."""
+    """In how many training lists the hypotheses differ in a feature, (F,).
+
+    `pair_N` numbers list and feature of each hypothesis that has the feature.
+    """
     if not len(pair_N):
         return np.zeros(features, dtype=np.int64)
     order_N = np.argsort(pair_N, kind="stable")
@@ -215,14 +181,15 @@ class RankedLists:
         nearly = tuple(name for name in gaps.nearly if name not in listed.dense_names)
         kept = gaps.seldom if rerank.given_sparse else ()
         texts = text.features(text_templates(rerank, classes, lexicon))
-        sparse = SparseLists.made(texts, listed, kept, rerank.min_lists, ~heldout_I)
+        sparse = sparse_features(texts, listed, kept, rerank.min_lists, ~heldout_I)
+        features, scale_F, offsets, ids_N, values_N = sparse
         dense_names, dense_CD = float_features(arrays, listed, rerank, nearly)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
-        gain_CK, ids = statistics_CK.astype(np.float32), (sparse.offsets_C1, sparse.ids_N)
-        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, *ids, part_values_N=sparse.values_N)
+        gain_CK = statistics_CK.astype(np.float32)
+        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, offsets, ids_N, part_values_N=values_N)
         references = reference_lines(arrays.sentence_I, streams, config.first_id)
-        learned = batch, objective, sparse.features, sparse.scale_F, dense_names, spread_D, heldout_I
+        learned = batch, objective, features, scale_F, dense_names, spread_D, heldout_I
         return cls(arrays, references, text.lines, *learned, lexicon, classes, nearly)
 
 

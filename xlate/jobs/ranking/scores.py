@@ -217,12 +217,10 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
     }
     choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
     rows = {name: _figures(stats, choices[name]) for name in ORDER if name in choices}
-    first = {measure: given[chosen[FIRST]] for measure, given in stats.items()}
-    tests = {
-        name: paired_runs([{measure: given[chosen[name]] for measure, given in stats.items()}], [first])
-        for name in (RERANKED, MBR)
-        if name in chosen
+    outputs = {
+        name: [{measure: given[chosen_I] for measure, given in stats.items()}] for name, chosen_I in chosen.items()
     }
+    tests = {name: paired_runs(outputs[name], outputs[FIRST]) for name in (RERANKED, MBR) if name in chosen}
     return Reported(rows, tests, chosen, len(offsets_I1) - 1)
 
 
