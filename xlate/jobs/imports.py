@@ -74,8 +74,8 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     tokenize = config.tokenize and config.pair is not None
     files = dict(zip(SIDES, config.truecase, strict=True)) if case == "true" else {}
     casers = {side: Truecaser.of_moses(file) for side, file in files.items()}
-    languages, marks = (source_language, target_language), (escape and tokenize, dashes and tokenize)
-    return PreparedText(*languages, tokenize, case, *marks, casers)
+    marks = escape and tokenize, dashes and tokenize
+    return PreparedText(source_language, target_language, tokenize, case, *marks, casers)
 
 
 def say_text(text: TextSides, config: ImportConfig) -> None:
@@ -89,7 +89,7 @@ def say_text(text: TextSides, config: ImportConfig) -> None:
         "lower": " (the system's words have no capitals; else case=keep)",
         "keep": " (the system's words have capitals; truecase=[SOURCE,TARGET] names the models of a truecased one)",
     }
-    assumed = "" if config.case is not None else found.get(text.case, "")
+    assumed = found.get(text.case, "") if config.case is None else ""
     gives = f"plain {text.target_language} text" if text.tokenize else "tokens"
     log.info("the run takes %s%s, and gives %s", text, assumed, gives)
 
@@ -100,9 +100,9 @@ def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
     """
     capitals = escape = dashes = False
     for source in islice(sources, LOOKED_AT):
-        capitals = capitals or source != source.lower()
-        escape = escape or ("&" in source and any(mark in source for mark in ESCAPED))
-        dashes = dashes or DASH in source
+        capitals |= source != source.lower()
+        escape |= "&" in source and any(mark in source for mark in ESCAPED)
+        dashes |= DASH in source
         if capitals and escape and dashes:
             break
     return capitals, escape, dashes
@@ -122,8 +122,7 @@ def _write_run(
 
     `file` is the system's configuration as it came, and `save` writes what else it consists of into the run's folder.
     """
-    trained = load(TrainConfig, "train", ["model=phrase", "work=''"])
-    trained = replace(trained, model=model, decoder=decoder)
+    trained = replace(load(TrainConfig, "train", ["model=phrase", "work=''"]), model=model, decoder=decoder)
     identity: dict[str, Any] = {"imported": file, "ini": file_hash(file)}
     if config.filter is not None:
         identity["filter"] = file_hash(config.filter)
@@ -141,8 +140,18 @@ def _write_run(
 
 
 LM_FILE = "lm.arpa.gz"
-# Moses's numbers of search algorithms.
-ALGORITHMS = {0: "stack", 1: "cube"}
+# In the order of Moses's numbers of them.
+ALGORITHMS = ("stack", "cube")
+# What Moses calls settings of the decoder.
+SEARCH = {
+    "distortion-limit": "distortion_limit",
+    "search-algorithm": "algorithm",
+    "stack": "stack",
+    "cube-pruning-pop-limit": "pop_limit",
+    "beam-threshold": "threshold",
+    "early-discarding-threshold": "early_threshold",
+    "max-phrase-length": "max_phrase",
+}
 
 
 def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
@@ -194,27 +203,22 @@ def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
     Raises:
         InputError: one that is no number, out of range, or a search that there is not.
     """
-    table = _table_line(ini)
-    limit = ini.argument(table, "table-limit", given.options) if table else given.options
-    number = ini.whole("search-algorithm", -1)
-    if "search-algorithm" in ini.settings and number not in ALGORITHMS:
-        raise InputError(
-            "a search algorithm this decoder has not",
-            file=ini.path,
-            seen=f"[search-algorithm] {number}",
-            expected=", ".join(f"{number} ({name})" for number, name in ALGORITHMS.items()),
-        )
-    held = dict(
-        plain(given),
-        options=limit,
-        algorithm=ALGORITHMS.get(number, given.algorithm),
-        stack=ini.whole("stack", given.stack),
-        threshold=ini.number("beam-threshold", given.threshold),
-        early_threshold=ini.number("early-discarding-threshold", given.early_threshold),
-        max_phrase=ini.whole("max-phrase-length", given.max_phrase),
-        pop_limit=ini.whole("cube-pruning-pop-limit", given.pop_limit),
-        distortion_limit=ini.whole("distortion-limit", given.distortion_limit),
-    )
+    held, table = plain(given), _table_line(ini)
+    if table is not None:
+        held["options"] = ini.argument(table, "table-limit", given.options)
+    for name, key in SEARCH.items():
+        if key != "algorithm":
+            held[key] = (ini.number if name.endswith("threshold") else ini.whole)(name, held[key])
+    if "search-algorithm" in ini.settings:
+        number = ini.whole("search-algorithm", -1)
+        if not 0 <= number < len(ALGORITHMS):
+            raise InputError(
+                "a search algorithm this decoder has not",
+                file=ini.path,
+                seen=f"[search-algorithm] {number}",
+                expected=", ".join(f"{number} ({name})" for number, name in enumerate(ALGORITHMS)),
+            )
+        held["algorithm"] = ALGORITHMS[number]
     return build(PhraseSearch, held, "decoder.", ini.path)
 
 

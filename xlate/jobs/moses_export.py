@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from xlate.formats.moses_table import (
 )
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, marked
-from xlate.jobs.imports import copy_packed
+from xlate.jobs.imports import ALGORITHMS, LM_FILE, SEARCH, copy_packed
 from xlate.jobs.run_text import text_of
 from xlate.jobs.translate import line_tokens
 from xlate.models.kind import Asked
@@ -79,25 +78,26 @@ done <input.txt
 Scores = dict[tuple[str, int], Floats]
 
 
-@dataclass
 class ExportedTables:
     """The tables of lines.
 
-    Attributes:
+    Args:
         decoder: whose options are written: its limit of options has been kept to, so Moses needs none.
         lines: the words of each line.
         escape: whether bars are escaped.
         inside: whether reordering scores stand in the tables themselves.
-        floats: the names of the scores behind the four, without those of places and of reordering.
-        places: the names of the scores of places, which stand behind these.
     """
 
-    decoder: PhraseDecoder
-    lines: list[list[str]]
-    escape: bool
-    inside: bool
-    floats: tuple[str, ...] = field(init=False)
-    places: tuple[str, ...] = field(init=False, default=())
+    def __init__(self, decoder: PhraseDecoder, lines: list[list[str]], escape: bool, inside: bool) -> None:
+        self.decoder, self.lines, self.escape, self.inside = decoder, lines, escape, inside
+        self.model, self.places = decoder.model, list[str]()
+        # The names of the scores behind the four, and behind these of the scores of places.
+        self.floats = () if self.model.in_sentence is None else self.model.in_sentence.names
+        if self.model.placed is not None:
+            name, reach = self.model.placed.name, self.model.placed.reach
+            self.places = [f"{name}_{distance:+d}" for distance in range(-reach, reach + 1)]
+        # How many scores mean nothing to Moses.
+        self._unweighted = len(self.places) + 6 * inside
 
     @classmethod
     def open(cls, config: ExportConfig, text: Path) -> ExportedTables:
@@ -110,8 +110,8 @@ class ExportedTables:
         system, work = open_system(run, config_of_run(run), Asked(), config.work)
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or text_of(run)
-        seen = "sparse features" if model.sparse is not None else f"{model.orientations} orientations"
         if model.sparse is not None or model.orientations != 3:
+            seen = f"{model.orientations} orientations" if model.sparse is None else "sparse features"
             raise InputError("tables of sentences have no place for this", file=run, seen=seen, expected="neither")
         lines = [line_tokens(side, line, number) for number, line in enumerate(read_lines(text))]
         for number, words in enumerate(lines, start=1):
@@ -128,15 +128,6 @@ class ExportedTables:
         escape = any(map(needs_escape, (*vocabularies, *lines)))
         return cls(decoder, lines, escape, config.reordering == "scores" and model.reordering is not None)
 
-    def __post_init__(self) -> None:
-        self.model = self.decoder.model
-        self.floats = () if self.model.in_sentence is None else self.model.in_sentence.names
-        if self.model.placed is not None:
-            name, reach = self.model.placed.name, self.model.placed.reach
-            self.places = tuple(f"{name}_{distance:+d}" for distance in range(-reach, reach + 1))
-        # How many scores mean nothing to Moses.
-        self._unweighted = len(self.places) + 6 * self.inside
-
     @property
     def features(self) -> list[str]:
         """The lines of moses.ini."""
@@ -145,14 +136,12 @@ class ExportedTables:
             lines.append(reordering_feature(self.model.reordering.kind, "reordering.0.gz"))
         return lines
 
-    def weights(self, given: Mapping[str, list[float]]) -> dict[str, list[float]]:
-        """The weights of Moses's features, those of further scores of the tables among them."""
-        weights = dict(given)
-        more = self.decoder.weights_D[self.model.sentence_slots].tolist()
-        weights["TranslationModel0"] = [*weights["TranslationModel0"], *more, *[0.0] * self._unweighted]
+    def change(self, weights: dict[str, list[float]]) -> None:
+        """Adds the weights of further scores of the tables to those of Moses's features."""
+        weights["TranslationModel0"] += self.decoder.weights_D[self.model.sentence_slots].tolist()
+        weights["TranslationModel0"] += [0.0] * self._unweighted
         if self.inside:
             del weights["LexicalReordering0"]
-        return weights
 
     def write(self, folder: Path) -> int:
         """Writes all tables, the text, and how Moses is run on them; returns the number of phrase pairs."""
@@ -205,17 +194,17 @@ class ExportedTables:
         columns = [table.scores_B4[rows], more]
         if self.model.reordering is not None:
             reordering_R6 = self.model.reordering.probability_BK2[rows]
+            known_R = ~np.isnan(reordering_R6[:, 0])
             if self.inside:
-                columns.append(np.where(np.isnan(reordering_R6), 1.0, reordering_R6))
+                columns.append(np.where(known_R[:, None], reordering_R6, 1.0))
             else:
-                lines = zip(spelled, reordering_R6.tolist(), strict=True)
-                held = [(*pair, values) for pair, values in lines if values[0] == values[0]]
-                texts = (f"{source}{BAR}{target}{BAR}{numbers_text(values, True)}" for source, target, values in held)
+                held = zip(spelled, reordering_R6.tolist(), known_R, strict=True)
+                texts = (BAR.join([*pair, numbers_text(values, True)]) for pair, values, known in held if known)
                 write_lines(folder / f"reordering.{number}.gz", texts)
         write_lines(path, pair_lines(table, rows, spelled, np.concatenate(columns, axis=1), exact=True))
 
 
-TABLE, LM, INI = "phrase-table.gz", "lm.arpa.gz", "moses.ini"
+TABLE, INI = "phrase-table.gz", "moses.ini"
 # Models of Moses's truecaser; `source` or `target` stands behind.
 TRUECASING = "truecase-model"
 # The mark says that a folder is an exported system, which a later export may replace.
@@ -224,7 +213,6 @@ FILES = (
     r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json|truecase-model\.(source|target)"
     r"|(reordering\.)?\d+\.gz|input\.txt|README\.txt|translate\.sh"
 )
-ALGORITHMS = {"stack": 0, "cube": 1}
 
 
 def export_moses(config: ExportConfig) -> dict[str, Any]:
@@ -286,14 +274,14 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     with WholeFolder(*asked) as aside:
         if tables is not None:
             pairs, features, escape = tables.write(aside), tables.features, tables.escape
-            weights = tables.weights(weights)
+            tables.change(weights)
         else:
             escape, features = _write_tables(aside, model, trained.decoder.options)
         lm = language_model_file(run, trained)
         if escape:
-            write_lines(aside / LM, map(escape_bars, iterate_lines(lm)))
+            write_lines(aside / LM_FILE, map(escape_bars, iterate_lines(lm)))
         else:
-            copy_packed(lm, aside / LM)
+            copy_packed(lm, aside / LM_FILE)
         _write_ini(aside, trained, model.lm.order, features, weights)
         # A model of Moses's truecaser for each side that is truecased, of the words that the system knows.
         text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
@@ -326,26 +314,18 @@ def _write_ini(
     out: Path, trained: TrainConfig, order: int, tables: list[str], weights: Mapping[str, Sequence[float]]
 ) -> None:
     """Writes moses.ini; `tables` are the feature lines of tables, `order` is that of the language model."""
-    lm = f"KENLM name=LM0 factor=0 path={LM} order={order}"
+    lm = f"KENLM name=LM0 factor=0 path={LM_FILE} order={order}"
     features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
-    search = trained.decoder
-    settings = {
-        "distortion-limit": search.distortion_limit,
-        "search-algorithm": ALGORITHMS[search.algorithm],
-        "stack": search.stack,
-        "cube-pruning-pop-limit": search.pop_limit,
-        "beam-threshold": search.threshold,
-        "early-discarding-threshold": search.early_threshold,
-        "max-phrase-length": search.max_phrase,
-    }
+    settings = {name: getattr(trained.decoder, key) for name, key in SEARCH.items()}
+    settings["search-algorithm"] = ALGORITHMS.index(trained.decoder.algorithm)
     write_moses_ini(out / INI, features, weights, settings)
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:
     """The packed ARPA file behind a run: its own, that of the run it is based on, or its work directory's."""
-    if (run / LM).exists():
-        return run / LM
+    if (run / LM_FILE).exists():
+        return run / LM_FILE
     if trained.base is not None:
         base = Path(trained.base)
         return language_model_file(base, located_config(base, near=trained.work))
-    return Path(trained.work) / "lm" / LM
+    return Path(trained.work) / "lm" / LM_FILE
