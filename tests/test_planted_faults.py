@@ -1,4 +1,4 @@
-"""Two hundred planted faults: wrong settings, lists, packs and requests, each refused in words and with nothing left.
+"""Planted faults: wrong settings, lists, packs and requests, each refused in words and with nothing left.
 
 A row names the fault, plants it, and says what the message must contain. Every row ends with exit status 2 (or an HTTP
 status from 400) and no traceback, and leaves no weights, list or translation behind. The folder of a run that is
@@ -33,42 +33,17 @@ WEIGHTS = "weights.safetensors"
 # What stands behind `xlate train model=context`, and a part of the message.
 CONTEXT = [
     ("model.predicts=word", "translation, distortion"),
-    ("model.unit=sentence", "phrase, word"),
-    ("model.longest=0", "model.longest"),
-    ("model.longest=256", "at most 255"),
-    ("model.longest=two", "model.longest"),
-    ("model.alternatives=1", "2 or more"),
-    ("model.alternatives=-3", "model.alternatives"),
-    ("model.alternatives=2.5", "model.alternatives"),
-    ("model.folds=1", "model.folds"),
-    ("model.folds=-1", "model.folds"),
     ("model.words=[most]", "most"),
-    ("model.words=[top]", "top"),
-    ("model.words=[top0]", "top0"),
-    ("model.words=[class1]", "classes"),
     ("model.words=[suffix0]", "suffix0"),
-    ("model.words=[prefix-2]", "prefix-2"),
     ("model.words=all,3", "3"),
     ("model.factors=[pos]", "pos"),
-    ("model.factors=[lemma,pos]", "lemma"),
-    ("model.window=-1", "model.window"),
-    ("model.marks=place", "distance, bag"),
     ("model.target=[letters]", "letters"),
     ("model.target=[]", "target"),
-    ("model.reach=0", "model.reach"),
-    ("model.bits=0", "model.bits"),
-    ("model.bits=40", "model.bits"),
-    ("model.bits=abc", "model.bits"),
-    ("model.left_out=-1", "left_out"),
     ("model.left_out=10", "left_out"),
     ("model.left_out_of=1", "left_out_of"),
-    ("model.class_seed=-1", "class_seed"),
     ("model.bit=20", "model.bits"),
     ("model.floats=[direct]", "model.floats"),
-    ("loss.epochs=-1", "loss.epochs"),
     ("loss.rate=nan", "loss.rate"),
-    ("loss.rate=-1", "loss.rate"),
-    ("loss.name=likelihood", "likelihood"),
     ("loss=mira", "mira"),
     ("loss=xbleu", "base"),
     ("source=online", "online"),
@@ -77,43 +52,14 @@ CONTEXT = [
 ]
 # What stands behind `xlate train model=phrase source=online`.
 ONLINE = [
-    ("source.iterations=0", "1 or more"),
-    ("source.iterations=many", "source.iterations"),
-    ("source.nbest=0", "source.nbest"),
-    ("source.k=0", "source.k"),
-    ("source.m=0", "source.m"),
     ("source.k=200 source.nbest=100", "source.k"),
-    ("source.hope=-1", "source.hope"),
-    ("source.hope=nan", "source.hope"),
-    ("source.hope=1e308", "source.hope"),
-    ("source.update=adam", "adam"),
-    ("source.C=0", "source.C"),
-    ("source.C=inf", "source.C"),
-    ("source.eta=0", "source.eta"),
-    ("source.gamma=0", "source.gamma"),
-    ("source.margin=-1", "source.margin"),
-    ("source.rate=-0.1", "source.rate"),
-    ("source.dense_rate=1e308", "source.dense_rate"),
-    ("source.dense_rate=-1", "source.dense_rate"),
-    ("source.spread=-0.2", "source.spread"),
-    ("source.gain=rouge", "rouge"),
     ("source.metric=rouge", "rouge"),
     ("source.metric='bleu:0'", "bleu"),
-    ("source.batch=0", "source.batch"),
-    ("source.processes=0", "source.processes"),
-    ("source.shards=0", "source.shards"),
-    ("source.shards=1.5", "source.shards"),
-    ("source.select=worst", "average"),
-    ("source.heldout_every=1", "heldout_every"),
-    ("source.heldout_every=-4", "heldout_every"),
     ("source.start=zero", "base"),
     ("source.start=base", "base"),
-    ("source.split=training", "split"),
     ("source.text=none.txt", "none.txt"),
     ("source.references=[none.txt]", "text"),
-    ("source.folds=1", "folds"),
     ("source.folds=5", "source.folds"),
-    ("source.sentences=0", "source.sentences"),
     ("source.iteration=3", "source.iterations"),
     ("loss=xbleu", "loss"),
     ("base=nowhere", "nowhere"),
@@ -122,59 +68,35 @@ ONLINE = [
 GOOD = '{"id": 0, "hyp": "the cat sleeps"}\n'
 LISTS = [
     ("", "empty"),
-    ("\n", ""),
     ("{\n", "JSON"),
     ("{}\n", "id"),
     ('{"id": 0}\n', "hyp"),
     ('{"id": 0, "hyp": null}\n', "hyp"),
-    ('{"id": 0, "hyp": 3}\n', "hyp"),
-    ('{"id": 0, "hyp": ["a"]}\n', "hyp"),
-    ('{"id": 0, "hyp": {"text": "a"}}\n', "hyp"),
     ('{"id": -1, "hyp": "a"}\n', "-1"),
     ('{"id": 1.5, "hyp": "a"}\n', "id"),
-    ('{"id": true, "hyp": "a"}\n', "id"),
-    ('{"id": null, "hyp": "a"}\n', "id"),
-    ('{"id": [0], "hyp": "a"}\n', "id"),
     ('{"id": 99999999999999999999, "hyp": "a"}\n', "99999999999999999999"),
     ('{"id": 0, "hyp": "a", "score": "high"}\n', "score"),
     ('{"id": 0, "hyp": "a", "score": NaN}\n', "score"),
-    ('{"id": 0, "hyp": "a", "score": -Infinity}\n', "score"),
     ('{"id": 0, "hyp": "a", "score": 1e999}\n', "score"),
-    ('{"id": 0, "hyp": "a", "score": true}\n', "score"),
-    ('{"id": 0, "hyp": "a", "score": [1]}\n', "score"),
     ('{"id": 0, "hyp": "a", "scores": 0}\n', "scores"),
-    ('{"id": 0, "hyp": "a", "scores": false}\n', "scores"),
-    ('{"id": 0, "hyp": "a", "scores": []}\n', "scores"),
-    ('{"id": 0, "hyp": "a", "scores": "lm"}\n', "scores"),
     ('{"id": 0, "hyp": "a", "scores": {"lm": "x"}}\n', "lm"),
-    ('{"id": 0, "hyp": "a", "scores": {"lm": true}}\n', "lm"),
-    ('{"id": 0, "hyp": "a", "scores": {"lm": null}}\n', "lm"),
-    ('{"id": 0, "hyp": "a", "scores": {"lm": {"x": 1}}}\n', "lm"),
     ('{"id": 0, "hyp": "a", "scores": {"lm": 1e300}}\n', "lm"),
     ('{"id": 0, "hyp": "a", "scores": {"l m": 1}}\n', "l m"),
-    ('{"id": 0, "hyp": "a", "scores": {"": 1}}\n', "name"),
     ('{"id": 0, "hyp": "a", "scores": {"a=b": 1}}\n', "a=b"),
     ('{"id": 0, "hyp": "a", "src": 3}\n', "src"),
-    ('{"id": 0, "hyp": "a", "src": ["x"]}\n', "src"),
     ('{"id": 0, "hyp": "a\\nb"}\n', "line end"),
     ('{"id": 0, "hyp": "a ||| b"}\n', r"\|\|\|"),
     ('{"id": 0, "hyp": "\\ud800"}\n', ""),
     ('{"id": 0, "hyp": "a"} {"id": 1, "hyp": "b"}\n', "Extra data|JSON"),
     ('{"id": 0, "hyp": "a"}\x00\n', "Extra data|JSON"),
-    ('{"id": 0 "hyp": "a"}\n', "delimiter|JSON"),
-    ("{'id': 0}\n", "quotes|JSON"),
     ('{"id": 0, "hyp": ' + "[" * 5000 + "\n", "JSON"),
     (GOOD + "[]\n", "object"),
-    (GOOD + "3\n", "object"),
-    (GOOD + '"text"\n', "object"),
-    (GOOD + "null\n", "object"),
     (
         GOOD + '{"id": 0, "hyp": "b", "src": "x"}\n{"id": 0, "hyp": "c", "src": "y"}\n',
         "source|src",
     ),
     (GOOD + '{"id": 7, "hyp": "b"}\n', "7|sentence|references"),
     (b'{"id": 0, "hyp": "\xe9"}\n', "UTF-8"),
-    (b"\xff\xfe{\x00}\x00\n", "UTF-8|bars|fields"),
 ]
 
 
@@ -232,9 +154,6 @@ def as_fifo(path: Path) -> None:
 PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "mark of another program": (mark("{}"), "packed run"),
     "mark is no JSON": (mark("{"), "packed run"),
-    "mark is empty": (mark(""), "packed run"),
-    "mark is a list": (mark("[]"), "packed run"),
-    "mark is deep": (mark("[" * 5000), "packed run"),
     "mark without its checksum": (mark('{"format": "xlate-pack-1"}'), "SHA-256"),
     "another format": (
         lambda folder: sealed(folder, lambda body: body.update(format="xlate-pack-9")),
@@ -244,49 +163,20 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: mark((folder / MARK).read_text().replace("0.1.0", "9"))(folder),
         "SHA-256",
     ),
-    "files are a list": (
-        lambda folder: sealed(folder, lambda body: body.update(files=[])),
-        "files",
-    ),
-    "sentences are a number": (
-        lambda folder: sealed(folder, lambda body: body.update(sentences=3)),
-        "sentences",
-    ),
     "a sentence without its score": (
         lambda folder: sealed(folder, lambda body: body["sentences"][0].pop("score")),
         "score|damaged",
     ),
-    "a score in words": (
-        lambda folder: sealed(folder, lambda body: body["sentences"][0].update(score="high")),
-        "damaged",
-    ),
     "a file outside": (
         lambda folder: sealed(folder, lambda body: body["files"].update({"../x": [1, "0"]})),
-        "damaged",
-    ),
-    "an absolute file": (
-        lambda folder: sealed(folder, lambda body: body["files"].update({"/etc/passwd": [1, "0"]})),
-        "damaged",
-    ),
-    "a file with a NUL": (
-        lambda folder: sealed(folder, lambda body: body["files"].update({"a\0": [1, "0"]})),
-        "damaged",
-    ),
-    "a size in words": (
-        lambda folder: sealed(folder, lambda body: body["files"].update({"config.yaml": ["big", "0"]})),
         "damaged",
     ),
     "a file that is not there": (
         lambda folder: sealed(folder, lambda body: body["files"].update({"more.npy": [1, "0"]})),
         "more.npy",
     ),
-    "weights are missing": (lambda folder: (folder / WEIGHTS).unlink(), WEIGHTS),
     "weights are cut": (lambda folder: os.truncate(folder / WEIGHTS, 100), WEIGHTS),
     "a bit of the weights": (lambda folder: flipped(folder / WEIGHTS), "SHA-256"),
-    "a bit of the vocabulary": (
-        lambda folder: flipped(folder / "work/corpus/vocabulary.target"),
-        "SHA-256",
-    ),
     "the configuration is a folder": (
         lambda folder: as_folder(folder / "config.yaml"),
         "config.yaml",
@@ -297,10 +187,6 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: (folder / "places.json").unlink(),
         "places.json",
     ),
-    "places are no JSON": (
-        with_file("places.json", lambda path: path.write_text("{")),
-        "places.json",
-    ),
     "places are a list": (
         with_file("places.json", lambda path: path.write_text("[]")),
         "places.json",
@@ -309,9 +195,6 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         places(work="../../x/work", words={}),
         "places.json",
     ),
-    "the work directory is absolute": (places(work="/tmp", words={}), "places.json"),
-    "the work directory is a number": (places(work=3, words={}), "places.json"),
-    "the words are a list": (places(work="work", words=[]), "places.json"),
     "no work directory": (places(work="elsewhere", words={}), "elsewhere"),
     "weights of another program": (
         with_file(WEIGHTS, lambda path: path.write_bytes(b"\0" * 64)),
@@ -340,60 +223,29 @@ COMMANDS = [
     ("pack run={ph} out={new} work=nowhere", "nowhere"),
     ("pack run={ph}", "out"),
     ("pack out={new}", "run"),
-    ("pack run={ph} out={new} inputs=x", "input"),
     ("serve run=nowhere port=0", "nowhere"),
     ("serve run={ph} host= port=0", "host"),
     ("serve run={ph} other={ph} port=0", "other"),
-    ("serve run={ph} other={ph}/. port=0", "other"),
     ("serve run={ph} other=nowhere port=0", "nowhere"),
     ("serve run={cx} port=0", "decoder"),
     ("serve run={ph} work=nowhere port=0", "nowhere"),
-    ("serve run={ph} port=70000", "port"),
-    ("serve run={ph} port=-1", "port"),
-    ("serve run={ph} port=http", "port"),
-    ("serve run={ph} port=0 host=203.0.113.7", "address"),
     ("serve run={ph} port=0 host=no.such.host.invalid", "address"),
-    ("serve run={ph} port=0 max_bytes=0", "max_bytes"),
-    ("serve run={ph} port=0 max_words=0", "max_words"),
-    ("serve run={ph} port=0 max_nbest=0", "max_nbest"),
     ("serve run={ph} port=0 allow=[http://x]", "allow"),
     ("serve run={ph} port=0 allow=['']", "allow"),
-    ("serve run={ph} prot=0", "port"),
 ]
 # Requests: method, path, headers beside the usual ones, body, the status of the answer.
 JSON = '{"text": "Ken"}'
 REQUESTS: list[tuple[str, str, dict[str, str], str, int]] = [
     ("GET", "/translate", {}, "", 405),
-    ("PUT", "/translate", {}, JSON, 405),
     ("POST", "/", {}, JSON, 405),
-    ("POST", "/health", {}, JSON, 405),
     ("GET", "/translations", {}, "", 404),
-    ("GET", "/../etc/passwd", {}, "", 404),
     ("POST", "/translate", {}, "", 400),
     ("POST", "/translate", {}, "{", 400),
-    ("POST", "/translate", {}, "[]", 400),
-    ("POST", "/translate", {}, "null", 400),
-    ("POST", "/translate", {}, "{}", 400),
-    ("POST", "/translate", {}, '{"text": 3}', 400),
-    ("POST", "/translate", {}, '{"text": null}', 400),
-    ("POST", "/translate", {}, '{"text": ["Ken"]}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "best": 3}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "nbest": 0}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "nbest": 101}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "nbest": 1.5}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "nbest": true}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "nbest": "3"}', 400),
-    ("POST", "/translate", {}, '{"text": "Ken", "explain": 1}', 400),
-    ("POST", "/translate", {}, '{"text": "a\\nb"}', 400),
-    ("POST", "/translate", {}, '{"text": "a\\u0000b"}', 400),
-    ("POST", "/translate", {}, '{"text": "\\ud800"}', 400),
     ("POST", "/translate", {}, '{"text": "' + "a " * 300 + '"}', 400),
-    ("POST", "/translate", {}, "[" * 5000, 400),
     ("POST", "/translate", {"Host": "evil.example"}, JSON, 403),
     ("POST", "/translate", {"Origin": "http://evil.example"}, JSON, 403),
     ("GET", "/", {"Host": "evil.example:8000"}, "", 403),
     ("GET", "/health", {"Host": ""}, "", 403),
-    ("GET", "/health", {"Host": "127.0.0.1.evil.example"}, "", 403),
 ]
 
 
@@ -421,11 +273,7 @@ def test_of_contexts(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    refused(
-        ["train", "model=context", f"work={work}", f"run={tmp_path / 'run'}", setting],
-        part,
-        capsys,
-    )
+    refused(["train", "model=context", f"work={work}", f"run={tmp_path / 'run'}", setting], part, capsys)
     assert not (tmp_path / "run" / WEIGHTS).exists()
 
 
@@ -439,15 +287,7 @@ def test_of_online_training(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = [
-        "train",
-        "model=phrase",
-        "source=online",
-        f"work={work}",
-        "run=run",
-        *settings.split(" "),
-    ]
-    refused(arguments, part, capsys)
+    refused(["train", "model=phrase", "source=online", f"work={work}", "run=run", *settings.split(" ")], part, capsys)
     assert not (tmp_path / "run" / WEIGHTS).exists()
 
 
@@ -456,17 +296,7 @@ def test_of_lists(text: str | bytes, part: str, tmp_path: Path, capsys: pytest.C
     (tmp_path / "list.jsonl").write_bytes(text if isinstance(text, bytes) else text.encode())
     (tmp_path / "references").write_text("the cat sleeps\n")
     references = f"ref=[{tmp_path / 'references'}]"
-    refused(
-        [
-            "nbest",
-            "check",
-            str(tmp_path / "list.jsonl"),
-            references,
-            "nbest_format=jsonl",
-        ],
-        part,
-        capsys,
-    )
+    refused(["nbest", "check", str(tmp_path / "list.jsonl"), references, "nbest_format=jsonl"], part, capsys)
 
 
 @pytest.mark.parametrize("fault", PACKS)
@@ -516,17 +346,9 @@ def test_of_requests(
     application: Application,
 ) -> None:
     answers: list[str] = []
-    environ: dict[str, Any] = {
-        "REQUEST_METHOD": method,
-        "PATH_INFO": path,
-        "HTTP_HOST": "127.0.0.1:8000",
-    }
+    environ: dict[str, Any] = {"REQUEST_METHOD": method, "PATH_INFO": path, "HTTP_HOST": "127.0.0.1:8000"}
     environ |= {f"HTTP_{name.upper()}": value for name, value in headers.items()}
     environ |= {"wsgi.input": BytesIO(body.encode()), "CONTENT_LENGTH": str(len(body))}
     answer = b"".join(application(environ, lambda line, _: answers.append(line)))
     assert answers[0].startswith(str(status)), answer
     assert set(json.loads(answer)) >= {"error"}
-
-
-def test_they_are_two_hundred() -> None:
-    assert sum(map(len, (CONTEXT, ONLINE, LISTS, PACKS, COMMANDS, REQUESTS))) >= 200

@@ -137,33 +137,30 @@ CLAUSES = [
 ]
 
 
-def say(sentence: Sentence) -> tuple[str, str]:
-    source, target = SourceWriter(Usual()).sentence(sentence), TargetWriter(Usual()).sentence(sentence)
-    return " ".join(token.text for token in source), " ".join(token.text for token in target)
+SEES, SAW = Clause(SAILOR, verb("see"), object=WOMAN), Clause(SAILOR, verb("see"), "past", object=WOMAN)
+TWO_CLAUSES = (Clause(SAILOR, verb("sleep")), Clause(phrase("woman", plural=True), verb("wait"), "present", True))
+SENTENCES = [
+    (Sentence((SEES,), "?"), "ka desa va nirka ri nufet ? | does the sailor see the woman ?"),
+    (
+        Sentence((SAW,), "!", TIMES["past"][1]),
+        "rembo desa va nirka ri nufem ! | last week the sailor saw the woman !",
+    ),
+    (
+        Sentence((SEES,), place=Setting("ner", phrase("house"))),
+        "lunla ner desa va nirka ri nufet . | behind the house , the sailor sees the woman .",
+    ),
+    (
+        Sentence(TWO_CLAUSES),
+        "desa va nirvut , oda nirkan va megis nu . | the sailor sleeps , but the women do not wait .",
+    ),
+    *((Sentence((clause,)), " | ".join(f"{text} ." for text in said.split(" | "))) for clause, said in CLAUSES),
+]
 
 
-@pytest.mark.parametrize(("clause", "said"), CLAUSES)
-def test_a_clause_says_what_was_written_by_hand(clause, said):
-    assert say(Sentence((clause,))) == tuple(f"{text} ." for text in said.split(" | "))
-
-
-def test_sentences_around_clauses() -> None:
-    sees = Clause(SAILOR, verb("see"), object=WOMAN)
-    saw = Clause(SAILOR, verb("see"), "past", object=WOMAN)
-    assert say(Sentence((sees,), "?")) == ("ka desa va nirka ri nufet ?", "does the sailor see the woman ?")
-    assert say(Sentence((saw,), "!", TIMES["past"][1])) == (
-        "rembo desa va nirka ri nufem !",
-        "last week the sailor saw the woman !",
-    )
-    assert say(Sentence((sees,), place=Setting("ner", phrase("house")))) == (
-        "lunla ner desa va nirka ri nufet .",
-        "behind the house , the sailor sees the woman .",
-    )
-    two = (Clause(SAILOR, verb("sleep")), Clause(phrase("woman", plural=True), verb("wait"), "present", True))
-    assert say(Sentence(two)) == (
-        "desa va nirvut , oda nirkan va megis nu .",
-        "the sailor sleeps , but the women do not wait .",
-    )
+@pytest.mark.parametrize(("sentence", "said"), SENTENCES)
+def test_a_sentence_says_what_was_written_by_hand(sentence: Sentence, said: str) -> None:
+    writers = SourceWriter(Usual()), TargetWriter(Usual())
+    assert " | ".join(" ".join(token.text for token in writer.sentence(sentence)) for writer in writers) == said
 
 
 def test_every_word_of_a_clause_may_be_another_that_means_the_same() -> None:
@@ -185,9 +182,9 @@ def test_the_same_seed_gives_the_same_sentences_everywhere():
     ]
     digest = hashlib.sha256()
     for split in SPLITS:
-        for sentence in DemoCorpus(1).sentences(1000, split):
+        for sentence in DemoCorpus(1).sentences(300, split):
             digest.update(repr(sentence).encode())
-    assert digest.hexdigest() == "7faf5813338d09f36915b242e37af22fc175bf1fe172a27ea6622267640a2c75"
+    assert digest.hexdigest() == "26465e620e9a329b6288e8b83076e7cbdcf77d91fafdc0134fd3f296d8f4afd6"
 
 
 @settings(max_examples=10, deadline=None)
@@ -197,9 +194,9 @@ def test_asking_for_more_continues_the_same_list(seed, split, few, more):
 
 
 def test_seeds_and_splits_share_no_source_sentence_of_other_lengths_than_promised():
-    drawn = {split: [s for seed in (1, 2) for s in DemoCorpus(seed).sentences(150, split)] for split in SPLITS}
+    drawn = {split: [s for seed in (1, 2) for s in DemoCorpus(seed).sentences(70, split)] for split in SPLITS}
     lines = {split: {tuple(s.source) for s in sentences} for split, sentences in drawn.items()}
-    assert len(set.union(*lines.values())) == sum(map(len, lines.values())) > 800, "another seed gives other sentences"
+    assert len(set.union(*lines.values())) == sum(map(len, lines.values())) > 350, "another seed gives other sentences"
     sides = [side for sentences in drawn.values() for s in sentences for side in (s.source, *s.references)]
     assert {len(side) for side in sides} == set(range(SHORTEST, LONGEST + 1))
 
@@ -212,14 +209,14 @@ def test_a_word_by_word_gloss_is_a_bad_translation_and_freedom_has_bounds(held_o
 
 
 def test_the_test_set_has_words_that_training_has_not(held_out):
-    known = {word.lower() for s in DemoCorpus(1).sentences(4000, "train") for word in s.source}
+    known = {word.lower() for s in DemoCorpus(1).sentences(2000, "train") for word in s.source}
     unseen = [word for s in held_out for word in s.source if word.lower() not in known]
-    assert 0.005 < len(unseen) / sum(len(s.source) for s in held_out) < 0.03
+    assert 0.005 < len(unseen) / sum(len(s.source) for s in held_out) < 0.05
 
 
 def test_lines_are_tokenised_into_what_they_were_made_of(held_out):
     source, target = Preprocessor("src"), Preprocessor("tgt")
-    for s in held_out:
+    for s in held_out[:100]:
         assert source.tokens(text_of(s.source)) == s.source
         assert target.tokens(text_of(s.references[0])) == s.references[0]
         assert target.text(s.references[0]) == text_of(s.references[0])
@@ -230,20 +227,6 @@ def test_english_forms():
     assert plurals == ["boxes", "boys", "churches", "diaries", "men"]
     assert list(map(with_s, ("see", "carry", "fix", "toss"))) == ["sees", "carries", "fixes", "tosses"]
     assert list(map(past_of, ("carry", "play", "hide", "wait"))) == ["carried", "played", "hid", "waited"]
-
-
-def test_files_hold_what_pairs_gives(tmp_path: Path) -> None:
-    corpus = DemoCorpus(5)
-    corpus.write(tmp_path / "new", train=30, dev=20, test=10)
-    folder = tmp_path / "new"
-    names = {"train.src", "train.tgt"}
-    names |= {f"{split}.{end}" for split in ("dev", "test") for end in ("src", "tgt", "tgt.0", "tgt.1")}
-    assert {path.name for path in folder.iterdir()} == names
-    for split, count in (("train", 30), ("dev", 20), ("test", 10)):
-        lines = list(zip(read_lines(folder / f"{split}.src"), read_lines(folder / f"{split}.tgt"), strict=True))
-        assert lines == corpus.pairs(count, split)  # type: ignore[arg-type]
-    assert read_lines(folder / "dev.tgt.0") == read_lines(folder / "dev.tgt")
-    assert read_lines(folder / "dev.tgt.1") == [text_of(s.references[1]) for s in corpus.sentences(20, "dev")]
 
 
 def test_factored_files_hold_the_same_words(tmp_path: Path) -> None:
@@ -257,7 +240,11 @@ def test_factored_files_hold_the_same_words(tmp_path: Path) -> None:
     assert second == [(s.references[1], {"pos": s.reference_classes[1]}) for s in dev]
     names = ["train-0"] * 10 + ["train-1"] * 10 + ["train-2"] * 5
     assert read_lines(tmp_path / "train.documents") == names
-    assert read_lines(tmp_path / "train.src") == [text_of(s.source) for s in rows]
+    for split, count in (("train", 25), ("dev", 4), ("test", 4)):
+        lines = list(zip(read_lines(tmp_path / f"{split}.src"), read_lines(tmp_path / f"{split}.tgt"), strict=True))
+        assert lines == corpus.pairs(count, split)  # type: ignore[arg-type]
+    assert read_lines(tmp_path / "dev.tgt.0") == read_lines(tmp_path / "dev.tgt")
+    assert read_lines(tmp_path / "dev.tgt.1") == [text_of(s.references[1]) for s in dev]
 
 
 def test_what_cannot_be_asked_for(tmp_path: Path) -> None:

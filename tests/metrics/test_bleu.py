@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
@@ -26,16 +26,15 @@ def statistics(draw: st.DrawFn) -> list[int]:
 
 @pytest.mark.parametrize("smooth", SACREBLEU)
 @pytest.mark.parametrize("effective_order", [False, True])
+@settings(max_examples=20)
 @given(rows=st.lists(statistics(), min_size=1, max_size=8))
 def test_equals_sacrebleu(smooth: str, effective_order: bool, rows: list[list[int]]) -> None:
-    method, value = SACREBLEU[smooth]
-    expected = [
-        BLEU.compute_bleu(
-            row[2:6], row[6:], row[0], row[1], method, smooth_value=value, effective_order=effective_order
-        ).score
-        for row in [list(r) for r in rows]
-    ]
-    scores = bleu_scores(np.array(rows), smooth=smooth, effective_order=effective_order)
+    scores, (method, value) = (
+        bleu_scores(np.array(rows), smooth=smooth, effective_order=effective_order),
+        SACREBLEU[smooth],
+    )
+    settings = {"smooth_method": method, "smooth_value": value, "effective_order": effective_order}
+    expected = [BLEU.compute_bleu(row[2:6], row[6:], *row[:2], **settings).score for row in rows]
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -50,6 +49,7 @@ def joined(words: list[int]) -> str:
     return " ".join(map(str, words))
 
 
+@settings(max_examples=50)
 @given(
     streams=st.integers(1, 4).flatmap(
         lambda sentences: st.lists(st.lists(WORDS, min_size=sentences, max_size=sentences), min_size=1, max_size=3)
@@ -107,5 +107,3 @@ def test_long_ngrams_are_drawn_to_what_shorter_ones_make_likely() -> None:
     rows = np.array([[4, 5, 4, 2, 0, 0, 4, 3, 2, 1], [4, 5, 3, 0, 0, 0, 4, 3, 2, 1], [0, 5, 0, 0, 0, 0, 0, 0, 0, 0]])
     assert prior_bleu(rows).tolist() == pytest.approx([expected, 0.0, 0.0])
     assert sentence_bleu(rows, "gao").tolist() == prior_bleu(rows).tolist()
-    longer = np.array([[6, 5, 5, 4, 3, 2, 6, 5, 4, 3]])
-    assert prior_bleu(longer)[0] > bleu_scores(longer, smooth="none")[0]

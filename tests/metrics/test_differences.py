@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.metrics.differences import frequency_buckets, length_buckets, ngram_changes
@@ -46,6 +46,7 @@ def test_ngrams_by_hand() -> None:
     assert [" ".join(c.ngram) for c in lost] == ["the boat"]
 
 
+@settings(max_examples=30)
 @given(LINES, LINES, LINES)
 def test_differences_of_single_words_are_those_of_clipped_counts(
     ours: list[list[str]], theirs: list[list[str]], references: list[list[str]]

@@ -36,14 +36,12 @@ def test_figures_are_sacrebleus() -> None:
 
 def test_case_and_tokeniser_count() -> None:
     shouted = [line.upper() for line in HYPOTHESES]
-    assert evaluate(shouted, STREAMS, bootstrap=0, lowercase=True)["bleu"] == pytest.approx(
-        evaluate(HYPOTHESES, STREAMS, bootstrap=0, lowercase=True)["bleu"]
-    )
-    mixed = evaluate(shouted, STREAMS, bootstrap=0)
-    for measure in ("bleu", "chrf", "nist", "lexacc"):
-        assert mixed[measure] < evaluate(HYPOTHESES, STREAMS, bootstrap=0)[measure]
+    low = [evaluate(lines, STREAMS, bootstrap=0, lowercase=True)["bleu"] for lines in (shouted, HYPOTHESES)]
+    assert low[0] == pytest.approx(low[1])
+    mixed, usual = (evaluate(lines, STREAMS, bootstrap=0) for lines in (shouted, HYPOTHESES))
+    assert all(mixed[measure] < usual[measure] for measure in ("bleu", "chrf", "nist", "lexacc"))
     bare = evaluate(HYPOTHESES, STREAMS, bootstrap=0, tokenize="none")
-    assert bare["lexacc"] != evaluate(HYPOTHESES, STREAMS, bootstrap=0)["lexacc"]
+    assert bare["lexacc"] != usual["lexacc"]
     assert "tok:none" in bare.figures["nist"].signature
 
 
@@ -53,16 +51,10 @@ def test_a_missing_reference_is_left_out() -> None:
     none = [STREAMS[0], [STREAMS[1][0], None, None]]
     for name, metric in {"bleu": BLEU(), "chrf": CHRF(), "ter": TER()}.items():
         assert found[name] == metric.corpus_score(HYPOTHESES, none).score  # type: ignore[arg-type]
-    assert "nrefs:var" in found.figures["bleu"].signature
-    assert "nrefs:var" in found.figures["ter"].signature
-    assert "nrefs:var" in found.figures["lexacc"].signature
-
-
-def test_words_without_any_reference_are_wrong() -> None:
+    assert all("nrefs:var" in found.figures[name].signature for name in ("bleu", "ter", "lexacc"))
+    # Words without any reference are wrong.
     found = evaluate(["a b", "c d"], [["a b", ""], ["", ""]], bootstrap=0)
-    assert found["ter"] == 100.0
-    assert found["lexacc"] == pytest.approx(100 * 4 / 6)
-    assert found.stats["bleu"].values_SK[1, :2].tolist() == [2, 0]
+    assert (found["ter"], found["lexacc"]) == pytest.approx((100, 100 * 4 / 6))
 
 
 @pytest.mark.parametrize(

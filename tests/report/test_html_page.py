@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report.pages import Page
@@ -21,6 +21,7 @@ def test_what_differs_is_marked() -> None:
     assert marked("a b", None) == "a b"
 
 
+@settings(max_examples=50)
 @given(WORDS, WORDS)
 def test_what_is_not_marked_is_in_both_in_order(one: list[str], other: list[str]) -> None:
     marks, back = differing(one, other), differing(other, one)

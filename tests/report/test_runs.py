@@ -93,12 +93,6 @@ def test_jobs_of_one_name_are_told_apart_by_as_many_folders_as_needed(tmp_path: 
     ]  # fmt: skip
 
 
-def test_runs_that_no_folder_tells_apart_are_named_by_their_first(tmp_path: Path) -> None:
-    for number in range(1, 5):
-        make_run(tmp_path / f"r{number}", {"seed": number % 2})
-    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == ["r2", "r4"]
-
-
 BLEU = {("mira", 1): 40.5, ("mira", 2): 40.7, ("mira", 3): 40.8, ("mert", 1): 40.0, ("mert", 2): 41.0}
 
 
