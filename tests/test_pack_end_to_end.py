@@ -28,7 +28,7 @@ from xlate.models.pack_format import MARK, Pack, extract, read_pack, write_archi
 from xlate.models.run_places import RUNS
 
 BOTH = ["model.context.run=translations", "model.context.distortion=distances"]
-SYSTEMS = ["run", "distortion_run", "phrase_run", "sparse_run", "rules_run", "predicting_run", "lcs_run"]
+SYSTEMS = ["run", "distortion_run", "sparse_run", "rules_run", "predicting_run", "lcs_run"]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_packed_run_translates_alone(
     assert names[0] == MARK
     monkeypatch.chdir(tmp_path / "there")
     with opened_files([packed, Path(config_of_run(packed).work)]) as strays:
-        for run_there in (tmp_path / "run.tar", tmp_path / "there", Path(packed.resolve().name)):
+        for run_there in (tmp_path / "run.tar", Path(packed.resolve().name)):
             assert translated(run_there, tmp_path, "trace=true") == expected
     assert strays == set()
 

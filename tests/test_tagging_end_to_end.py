@@ -86,12 +86,11 @@ def test_tagged_text_goes_the_whole_way(text: Path, tmp_path: Path) -> None:
     assert all(out)
 
 
-def test_prepare_tags_raw_text_and_alters_nothing_else(text: Path, tmp_path: Path) -> None:
-    tagger = ["data.tagger=classes", f"data.tagger_classes={text / 'classes'}"]
-    for name, more in (("plain", []), ("tagged", tagger)):
-        assert main(["prepare", f"work={tmp_path / name}", *RAW, *more]) == 0
-        assert main(["train", f"work={tmp_path / name}", f"run={tmp_path / 'run' / name}", *QUICK]) == 0
-    plain, work = WorkDirectory(tmp_path / "plain"), WorkDirectory(tmp_path / "tagged")
+def test_prepare_tags_raw_text_and_alters_nothing_else(text: Path, tagged: Path, tmp_path: Path) -> None:
+    assert main(["prepare", f"work={tmp_path / 'plain'}", *RAW]) == 0
+    plain, work = WorkDirectory(tmp_path / "plain"), WorkDirectory(tagged)
+    for one in (plain, work):
+        assert main(["train", f"work={one.path}", f"run={tmp_path / 'run' / one.path.name}", *QUICK]) == 0
     for stage in ("align/links.gz", "lm/lm.arpa.gz", "corpus/vocabulary.source", "corpus/dev.source.gz"):
         assert (work.path / stage).read_bytes() == (plain.path / stage).read_bytes()
     pos = work.factor_vocabulary("source", "pos")
@@ -105,13 +104,24 @@ def test_prepare_tags_raw_text_and_alters_nothing_else(text: Path, tmp_path: Pat
     source = work.path / "generated" / "dev.src"
     assert translated(runs / "tagged", source, tmp_path / "out") == read_lines(runs / "plain" / "dev.out")
     before = {path: path.stat().st_mtime_ns for path in work.path.rglob("stage.json")}
+    tagger = ["data.tagger=classes", f"data.tagger_classes={text / 'classes'}"]
     assert main(["prepare", f"work={work.path}", *RAW, *tagger]) == 0
     assert {path: path.stat().st_mtime_ns for path in work.path.rglob("stage.json")} == before
 
 
-def test_tags_are_contexts_of_classifiers(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    work, run = tmp_path / "work", tmp_path / "run"
-    assert main(["prepare", f"work={work}", *RAW, "data.tagger=classes", f"data.tagger_classes={text}/classes"]) == 0
+@pytest.fixture(scope="module")
+def tagged(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work directory whose source text was tagged as it was prepared."""
+    path = tmp_path_factory.mktemp("prepared") / "tagged"
+    tagger = ["data.tagger=classes", f"data.tagger_classes={text / 'classes'}"]
+    assert main(["prepare", f"work={path}", *RAW, *tagger]) == 0
+    return path
+
+
+def test_tags_are_contexts_of_classifiers(
+    text: Path, tagged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work, run = tagged, tmp_path / "run"
     small = ["model.bits=12", "model.folds=2", "model.words=[all]", "model.factors=[pos]", "loss.epochs=2"]
     assert main(["train", "model=context", f"work={work}", f"run={run}", *small]) == 0
     prepared = WorkDirectory(work)
@@ -131,22 +141,21 @@ def test_tags_are_contexts_of_classifiers(text: Path, tmp_path: Path, capsys: py
 
 
 def test_tags_are_kinds_of_words_in_structure_features(
-    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: Path, tagged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    work, base, run = tmp_path / "work", tmp_path / "base", tmp_path / "run"
-    assert main(["prepare", f"work={work}", *RAW, "data.tagger=classes", f"data.tagger_classes={text}/classes"]) == 0
+    work, base, run = tagged, tmp_path / "base", tmp_path / "run"
     rules = ["model=hierarchical", "decoder.pop_limit=20", "decoder.stack=20", f"work={work}"]
     assert main(["train", *rules, f"run={base}", "loss.tune.rounds=1", "loss.tune.nbest=10"]) == 0
     online = ["source=online", "source.iterations=1", "source.nbest=10", f"base={base}", "source.start=base"]
-    tagged = [*online, "structure=surface", "model.structure.words=[all,pos]"]
-    assert main(["train", *rules, f"run={run}", *tagged]) == 0
+    words = [*online, "structure=surface", "model.structure.words=[all,pos]"]
+    assert main(["train", *rules, f"run={run}", *words]) == 0
     names = [feature.name for feature in load_weights(run / "weights.safetensors").learned("hierarchical")]
     prepared = WorkDirectory(work)
     tags = set(prepared.factor_vocabulary("source", "pos").words[3:])
-    words = set(prepared.target_vocabulary.words)
+    known = set(prepared.target_vocabulary.words)
     seen = [re.fullmatch(r"word_pair:pos,all\((.*?),(.*)\)", name) for name in names]
     assert {match[1] for match in seen if match} <= tags
-    assert {match[2] for match in seen if match} <= words
+    assert {match[2] for match in seen if match} <= known
     assert any(seen)
     assert any(name.startswith("parent_child:pos,pos(") for name in names)
     assert not any(",pos(" in name for name in names if not name.startswith("parent_child"))

@@ -99,7 +99,9 @@ def test_the_run_translates_as_the_system_does(
 ) -> None:
     text, run = shutil.copy(system.parent / "in", tmp_path / "system" / "text"), tmp_path / "run"
     expected = translated(system, text)
-    assert main(["import", f"grammar={system}", f"out={run}"]) == 0
+    # A hierarchical system of Moses is known by its search, whatever its name is.
+    key = "moses" if system.name == "moses.ini" else "grammar"
+    assert main(["import", f"{key}={system}", f"out={run}"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["rules"] == 6
     assert figures["decoder"] == "cky"
@@ -180,31 +182,17 @@ def test_its_weights_and_its_trees_are_shown(joshua: Path, tmp_path: Path, capsy
     assert "LanguageModel\t" in (tmp_path / "weights").read_text()
 
 
-def test_only_what_a_text_needs(system: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_a_text_needs(joshua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "system" / "filter"
     text.write_text("pas va\nva pas\n")
-    assert main(["import", f"grammar={system}", f"filter={text}", f"out={tmp_path / 'run'}"]) == 0
+    assert main(["import", f"grammar={joshua}", f"filter={text}", f"out={tmp_path / 'run'}"]) == 0
     assert json.loads(capsys.readouterr().out)["rules"] < 6
     # No line has "ne": the rule of it is gone, and with it the only feature of its own; glue rules are not.
-    (words, lists), (expected, others) = translated(tmp_path / "run", text), translated(system, text)
+    (words, lists), (expected, others) = translated(tmp_path / "run", text), translated(joshua, text)
     assert words == expected
     assert lists == others.replace(" Own= 0", "")
     text.write_text("ne va pas\n")
     assert translated(tmp_path / "run", text)[0].split()[:1] == ["ne"]
-
-
-def test_a_hierarchical_system_of_moses_is_known_by_its_search(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ini = write_moses_system(tmp_path)
-    assert main(["import", f"grammar={ini}", f"out={tmp_path / 'one'}"]) == 0
-    assert main(["import", f"moses={ini.rename(tmp_path / 'moses.ini.tuned')}", f"out={tmp_path / 'two'}"]) == 0
-    for name in ("model/header.json", "config.yaml"):
-        assert (tmp_path / "one" / name).read_text() == (tmp_path / "two" / name).read_text()
-    phrases = tmp_path / "phrases.ini"
-    phrases.write_text("[search-algorithm]\n1\n")
-    assert main(["import", f"grammar={phrases}", f"out={tmp_path / 'x'}"]) == 2
-    assert "xlate import moses=FILE" in capsys.readouterr().err
 
 
 def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,6 +212,7 @@ def test_what_it_cannot_do_is_said(joshua: Path, tmp_path: Path, capsys: pytest.
         (["import", f"grammar={joshua}", "decoder.options=7", f"out={tmp_path / 'x'}"], "decoder.options"),
         (["import", f"grammar={joshua.with_name('no.ini')}", f"out={tmp_path / 'x'}"], "no.ini"),
         (["import", f"moses={phrases}", f"out={tmp_path / 'x'}"], "[search-algorithm] 7"),
+        (["import", f"grammar={phrases}", f"out={tmp_path / 'x'}"], "xlate import moses=FILE"),
     ):
         assert main(asked) == 2
         assert message in capsys.readouterr().err
@@ -253,14 +242,11 @@ def test_settings_are_taken(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (TABLE.format(" table-limit=2.7"), "table-limit=2.7"),
-        (TABLE.format(" table-limit=x20"), "table-limit=x20"),
         (TABLE.format(" table-limit=0"), "decoder.options is out of range"),
         ("[search-algorithm]\n7\n", "0 \\(stack\\), 1 \\(cube\\)"),
         ("[search-algorithm]\n-1\n", "a search algorithm this decoder has not"),
         ("[search-algorithm]\ncube\n", "search-algorithm"),
-        ("[stack]\n0\n", "decoder.stack is out of range"),
         ("[stack]\n2.7\n", "stack"),
-        ("[cube-pruning-pop-limit]\n0\n", "decoder.pop_limit is out of range"),
         ("[beam-threshold]\n-1\n", "decoder.threshold is out of range"),
         ("[distortion-limit]\n2.5\n", "distortion-limit"),
     ],

@@ -24,7 +24,8 @@ def test_all_ways_to_open_a_file(tmp_path: Path) -> None:
         with gzip.open(folder / "packed.gz", "wb") as stream:
             stream.write(b"x")
     (tmp_path / "link").symlink_to(top / "plain")
-    with opened_files([top]) as found:
+    # One may be inside another, and a single file may stand for a folder.
+    with opened_files([other / "number", tmp_path / "link"]) as outer, opened_files([top]) as found:
         assert not found
         for folder in (top, other):
             (folder / "path").read_bytes()
@@ -35,20 +36,9 @@ def test_all_ways_to_open_a_file(tmp_path: Path) -> None:
             stream.read()
         assert not (top / "missing").exists()
     assert found == {top / name for name in ("plain", "path", "memory", "packed.gz", "number")}
+    assert outer == {other / "number", top / "plain"}
     (top / "untouched").read_bytes()
     assert top / "untouched" not in found
-
-
-def test_one_inside_another(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(b"")
-    # A single file may stand for a folder.
-    with opened_files([tmp_path / "a", tmp_path / "b"]) as outer:
-        (tmp_path / "a").read_bytes()
-        with opened_files([tmp_path]) as inner:
-            (tmp_path / "b").read_bytes()
-    assert inner == {tmp_path / "b"}
-    assert outer == {tmp_path / "a", tmp_path / "b"}
 
 
 @pytest.mark.parametrize("name", ["block.tar.gz", "block.tgz", "block.gz"])

@@ -69,12 +69,10 @@ def test_a_line_that_ter_would_take_hours_for_is_refused(folder: Path, capsys: p
 
 def test_one_output_has_the_keys_of_an_evaluation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figures, _ = scored(folder, capsys, f"hyp={folder / 'a0'}", f"against={folder / 'b0'}", "measures=[bleu]")
-    assert set(figures) == {
-        "sentences", "references", "bleu", "bleu_interval", "bleu_mean", "bleu_signature", "against", "paired"
-    }  # fmt: skip
-    assert set(figures["paired"]["bleu"]) == {
-        "score", "against", "difference", "interval", "p_bootstrap", "p_randomisation"
-    }  # fmt: skip
+    of_bleu = {"bleu", "bleu_interval", "bleu_mean", "bleu_signature"}
+    assert set(figures) == {"sentences", "references", *of_bleu, "against", "paired"}
+    tested = {"score", "against", "difference", "interval", "p_bootstrap", "p_randomisation"}
+    assert set(figures["paired"]["bleu"]) == tested
 
 
 def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,6 +116,7 @@ def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFi
         (["hyp={a}0", "against_columns=[comet={f}/short]"], "against_columns without against"),
         (["hyp=[{a}0,{f}/short]"], "outputs of different length"),
         (["hyp={f}"], "a folder that is no run"),
+        (["hyp={f}/nowhere"], "no such run or file"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -140,11 +139,3 @@ def test_a_set_that_a_run_has_not_translated(split: str, remedy: str, tmp_path: 
         read_output(tmp_path, split)
     assert caught.value.file == str(tmp_path / f"{split}.out")
     assert (split == "dev") == ("split=dev" not in str(caught.value))
-
-
-def test_a_name_that_is_not_there_says_what_could_stand_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such run or file") as caught:
-        read_output(tmp_path / "nowhere", "dev")
-    assert caught.value.file == str(tmp_path / "nowhere")
-    assert caught.value.expected == "the folder of a run, or a text file with a translation a line"
-    assert "xlate translate" in str(caught.value.remedy)

@@ -35,8 +35,7 @@ class Negative(RandomScores):
         return np.where(np.asarray(phrases.pair_O)[:, None] < 0, 0.0, super().of(phrases) - 1.5)
 
 
-@pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("seed", [0, 3, 5])
+@pytest.mark.parametrize(("seed", "inside"), [(0, False), (3, True), (5, False)])
 def test_read_back_they_translate_as_the_model_does(tmp_path: Path, seed: int, inside: bool) -> None:
     rng = np.random.default_rng(seed)
     model = random_phrase_model(rng, "hier", 5)
