@@ -9,7 +9,7 @@ import pytest
 
 from tests.report.examples import make_run
 from xlate.errors import InputError
-from xlate.report.runs import by_setting, collect_runs, differing_settings, of_common_seeds
+from xlate.report.runs import by_setting, collect_runs, of_common_seeds, settings_besides_seed
 from xlate.report.tables import sweep_table
 
 
@@ -34,8 +34,8 @@ def test_settings_that_differ(tmp_path: Path) -> None:
         tmp_path / "b",
         {"loss": {"eta": 0.2, "decay": 0.5, "average": None}, "seed": 1, "work": "w", "work_identity": "2"},
     )
-    assert differing_settings(collect_runs([tmp_path])) == ["loss.eta", "loss.decay"]
-    assert differing_settings(collect_runs([tmp_path / "a"])) == []
+    assert settings_besides_seed(collect_runs([tmp_path])) == ["loss.eta", "loss.decay"]
+    assert settings_besides_seed(collect_runs([tmp_path / "a"])) == []
 
 
 def test_figures_and_last_values(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_everything_reported_is_there(tmp_path: Path) -> None:
     reporter.text("samples", "| a | b |", 10)
     reporter.image("picture", np.zeros((4, 6, 3), dtype=np.uint8), 10)
     reporter.event({"message": "stopped"})
-    with pytest.raises(ValueError, match="no tag"):
+    with pytest.raises(ValueError, match="a tag is a scalar"):
         reporter.event({"tag": "x"})
     reporter.close()
     events = read_back(tmp_path)

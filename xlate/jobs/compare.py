@@ -20,7 +20,7 @@ from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, le
 from xlate.metrics.score import digits_of, tokenizer
 from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
 from xlate.report.html_page import bracketed, lines_html, marked, page, said, table_html
-from xlate.report.tables import Column, Table
+from xlate.report.tables import Cell, Table
 from xlate.text.lines import iterate_lines, read_lines
 from xlate.work.directory import WorkDirectory
 
@@ -71,7 +71,7 @@ def compare(config: CompareConfig) -> Comparison:
     )
     cut = tokenizer(config.tokenize, config.lowercase)
     references_S = [[cut(line) for line in lines] for lines in zip(*references, strict=True)]
-    gained, lost = ngram_changes([cut(line) for line in ours], [cut(line) for line in theirs], references_S, config.top)
+    gained, lost = ngram_changes([*map(cut, ours)], [*map(cut, theirs)], references_S, config.top)
     by_length = length_buckets(stats["bleu"], their_stats["bleu"], [lines[0] for lines in references_S])
     tables = [
         ("Paired test", _tests(paired_runs([stats], [their_stats]))),
@@ -85,7 +85,7 @@ def compare(config: CompareConfig) -> Comparison:
         ("N-grams that B has right more often", _ngrams(lost)),
     ]
     scores = [held[OF_SENTENCES].scores(held[OF_SENTENCES].values_SK) for held in (stats, their_stats)]
-    better, worse = _examples(scores, config.top, source, references, [ours, theirs])
+    better, worse = _examples(scores, config.top, source, references, ours, theirs)
     same = sum(one == other for one, other in zip(ours, theirs, strict=True))
     head = (
         f"A: {a}\nB: {b}\n{len(ours):,} sentences, {same:,} of them the same in both. "
@@ -125,11 +125,11 @@ def _examples(
     top: int,
     source: list[str] | None,
     references: list[list[str]],
-    outputs: list[list[str]],
+    ours: list[str],
+    theirs: list[str],
 ) -> tuple[list[Example], list[Example]]:
     """The sentences in which A is better by most, and worse by most."""
     first_S, second_S = scores
-    ours, theirs = outputs
     order = np.argsort(-(first_S - second_S), kind="stable").tolist()
 
     def example(n: int) -> Example:
@@ -179,43 +179,23 @@ def _by_frequency(
 
 def _tests(found: PairedTests) -> Table:
     """Digits differ from measure to measure, so figures are texts."""
-    tests = found.tests.values()
-    digits = [digits_of(measure) for measure in found.tests]
-    return Table(
-        [
-            Column("measure", list(found.tests)),
-            Column("A", [f"{test.score:.{places}f}" for test, places in zip(tests, digits, strict=True)]),
-            Column("B", [f"{test.against:.{places}f}" for test, places in zip(tests, digits, strict=True)]),
-            Column("difference", [f"{test.difference:+.2f}" for test in tests]),
-            Column("± (95 %)", [f"{test.interval.half_width:.2f}" for test in tests]),
-            Column("p (bootstrap)", [test.p_bootstrap for test in tests], 4),
-            Column("p (randomisation)", [test.p_randomisation for test in tests], 4),
-        ]
-    )
+    rows: list[Sequence[Cell]] = []
+    for measure, test in found.tests.items():
+        digits, difference = digits_of(measure), (f"{test.difference:+.2f}", f"{test.interval.half_width:.2f}")
+        scores = [f"{score:.{digits}f}" for score in (test.score, test.against)]
+        rows.append((measure, *scores, *difference, test.p_bootstrap, test.p_randomisation))
+    p = {"p (bootstrap)": 4, "p (randomisation)": 4}
+    return Table.of({**dict.fromkeys(("measure", "A", "B", "difference", "± (95 %)")), **p}, rows)
 
 
 def _buckets(buckets: Sequence[Bucket], unit: str) -> Table:
-    return Table(
-        [
-            Column("length" if unit == "sentences" else "times", [bucket.name for bucket in buckets]),
-            Column(unit, [bucket.size for bucket in buckets], 0),
-            Column("A", [bucket.ours for bucket in buckets], 2),
-            Column("B", [bucket.theirs for bucket in buckets], 2),
-            Column("difference", [f"{bucket.ours - bucket.theirs:+.2f}" for bucket in buckets]),
-        ]
-    )
+    titles = {"length" if unit == "sentences" else "times": None, unit: 0, "A": 2, "B": 2, "difference": None}
+    return Table.of(titles, [(b.name, b.size, b.ours, b.theirs, f"{b.ours - b.theirs:+.2f}") for b in buckets])
 
 
 def _ngrams(changes: Sequence[NgramChange]) -> Table:
-    return Table(
-        [
-            Column("n-gram", [" ".join(change.ngram) for change in changes]),
-            Column("A", [change.ours for change in changes], 0),
-            Column("B", [change.theirs for change in changes], 0),
-            Column("references", [change.wanted for change in changes], 0),
-            Column("difference", [f"{change.difference:+d}" for change in changes]),
-        ]
-    )
+    titles = {"n-gram": None, "A": 0, "B": 0, "references": 0, "difference": None}
+    return Table.of(titles, [(" ".join(c.ngram), c.ours, c.theirs, c.wanted, f"{c.difference:+d}") for c in changes])
 
 
 def _example_text(example: Example) -> str:

@@ -54,8 +54,8 @@ def measure(
         _show(config, translations, lines, references, reporter, step)
     if not references:
         return {}
-    texts, lowercase, measures = [t.text for t in translations], work.lowercased, config.measures
-    evaluation = evaluate(texts, references, lowercase=lowercase, bootstrap=1000, measures=measures)
+    texts = [t.text for t in translations]
+    evaluation = evaluate(texts, references, lowercase=work.lowercased, measures=config.measures)
     words = sum(len(t.source) for t in translations)
     log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
     blocks = sum(len(t.derivations[0].blocks) for t in translations)
@@ -106,6 +106,5 @@ def most_reordered(translations: Iterable[Translation]) -> list[tuple[Translatio
         rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
         # A word that is left out has no place among the target words.
         blocks = [(*step.source_span, *target, side) for step, target, side in rows if step.target_words]
-        swapped = sum(block[4] == LEFT for block in blocks)
-        found.append((-swapped, -len(translation.source), translation.number, translation, blocks))
-    return [(translation, blocks) for *_, translation, blocks in sorted(found, key=lambda row: row[:3])]
+        found.append((translation, blocks))
+    return sorted(found, key=lambda row: (-sum(block[4] == LEFT for block in row[1]), -len(row[0].source)))

@@ -8,8 +8,8 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 _listening: list[set[str]] = []
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened_files(folders: Sequence[Path]) -> Iterator[set[Path]]:
     """Fills a set, at the end, with the files below some folders, links followed, that were opened meanwhile."""
     _begin_to_listen()
@@ -62,11 +62,10 @@ def opened_files(folders: Sequence[Path]) -> Iterator[set[Path]]:
     finally:
         # Not by `remove`, which would take an equal set of somebody else.
         _listening[:] = [other for other in _listening if other is not names]
-    tops = [os.path.realpath(folder) for folder in folders]
-    for name in names:
-        path = os.path.realpath(name)
-        if any(path == top or path.startswith(f"{top.rstrip('/')}/") for top in tops) and os.path.isfile(path):
-            found.add(Path(path))
+    tops = [Path(folder).resolve() for folder in folders]
+    for path in map(Path, map(os.path.realpath, names)):
+        if any(path.is_relative_to(top) for top in tops) and path.is_file():
+            found.add(path)
 
 
 @cache
@@ -133,11 +132,9 @@ class Parts:
             return self.names[folder]
         stored, config = config_of_run(run), located_config(run, work=work)
         self.names[folder] = name
-        places: dict[str, Any] = {}
-        self.places[folder] = places
+        places = self.places.setdefault(folder, {WORDS: {}})
         if config.work:
             places[WORK] = self.names.setdefault(Path(config.work).resolve(), self._free(WORK))
-        places[WORDS] = {}
         for called, path in zip(_class_files(stored.model), _class_files(config.model), strict=True):
             file = Path(path).resolve()
             number = 1 + sum(name.parts[:1] == ("classes",) for name in self.names.values())
@@ -148,9 +145,8 @@ class Parts:
         return name
 
     def _free(self, kind: str) -> PurePosixPath:
-        taken = set(self.names.values())
-        names = [kind, *(f"{kind}{number}" for number in range(2, len(taken) + 3))]
-        return next(PurePosixPath(name) for name in names if PurePosixPath(name) not in taken)
+        names = (PurePosixPath(kind if number == 1 else f"{kind}{number}") for number in count(1))
+        return next(name for name in names if name not in self.names.values())
 
 
 def _whole(opened: Sequence[Path]) -> Iterator[Path]:
@@ -227,8 +223,7 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
         _use_all(alone, sentences)
     # It opens no file of those it was packed from, and nothing of any other run.
     outside = [path for path in opened if aside not in path.parents]
-    ours = {path for path in outside if any(top in (path, *path.parents) for top in parts.names)}
-    strays = ours.union(path for path in outside if path.name in MARKS)
+    strays = [path for path in outside if path.name in MARKS or any(map(path.is_relative_to, parts.names))]
     if strays:
         names = ", ".join(map(str, sorted(strays)[:3]))
         raise RuntimeError(f"the packed run looks at files outside of itself: {names}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -50,7 +51,7 @@ def write_pages(folder: Path) -> list[Path]:
         if run.finished and run.settings.get("row.table"):
             key = run.settings["row.page"], run.settings["row.table"], run.settings["work"]
             tables[key][int(run.settings["row.number"])].append(run)
-    for runs in (runs for rows in tables.values() for runs in rows.values()):
+    for runs in chain(*(rows.values() for rows in tables.values())):
         keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
         if keys:
             raise InputError(
@@ -73,10 +74,9 @@ def table_text(work: WorkDirectory, rows: Rows) -> str:
     measures = _shown_measures(rows)
     seeds = {number: list(by_seed(runs).values()) for number, runs in sorted(rows.items())}
     table = [_cells(work, rows, measures, number, runs) for number, runs in seeds.items()]
-    several = any(len(by_seed(runs)) > 1 for runs in rows.values())
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
     columns = [Column(name, [cells[name].replace("|", "&#124;") for cells in table]) for name in shown]
-    return Table(columns).markdown() + (f"\n{OVER_SEEDS}" if several else "")
+    return Table(columns).markdown() + (f"\n{OVER_SEEDS}" if max(map(len, seeds.values())) > 1 else "")
 
 
 def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
@@ -104,12 +104,14 @@ def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: 
 def _shown_measures(rows: Rows) -> set[str]:
     """The measures with columns beside BLEU: those that rows name, and LexAcc where the paper has it in the table."""
     named: set[str] = set()
-    for run in (run for some in rows.values() for run in some):
+    for run in chain(*rows.values()):
         # What a run was asked to measure does not belong to its identity.
         held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
         asked = set(held.get("measures") or [])
-        named |= asked if asked != ALL_MEASURES else set()
-        named |= {"lexacc"} if run.settings.get("row.paper_lexacc") else set()
+        if asked != ALL_MEASURES:
+            named |= asked
+        if run.settings.get("row.paper_lexacc"):
+            named.add("lexacc")
     return named
 
 
@@ -160,7 +162,7 @@ def _put(page: Path, table: str, work: str, text: str) -> None:
     begin, end = f"<!-- {table}, {work} -->", f"<!-- end of {table}, {work} -->"
     part = f"{begin}\n### {table}, {work}\n\n{text.rstrip()}\n{end}"
     old = page.read_text(encoding="utf-8") if page.exists() else f"# {page.stem}\n"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    new = pattern.sub(lambda _: part, old) if pattern.search(old) else f"{old.rstrip()}\n\n{part}\n"
+    new, found = re.subn(f"(?s){re.escape(begin)}.*?{re.escape(end)}", lambda _: part, old)
+    new = new if found else f"{old.rstrip()}\n\n{part}\n"
     with atomic_write(page) as stream:
         stream.write(new.encode("utf-8"))

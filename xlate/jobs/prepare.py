@@ -12,7 +12,6 @@ import numpy as np
 from xlate.align.aligner import align
 from xlate.align.lexical import lexical_table
 from xlate.align.links import read_links, write_links
-from xlate.array_types import Bools
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
@@ -27,8 +26,8 @@ from xlate.text.folders import awaited, check_is_folder
 from xlate.work.corpus_files import check_dev_set, corpus_identity, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import build_corpus, cores
 from xlate.work.directory import STAGES, WorkDirectory
-from xlate.work.settings import LmConfig, PhrasesConfig
-from xlate.work.stages import Stage, check_stage, file_hash, run_stage
+from xlate.work.settings import AlignConfig, LmConfig, PhrasesConfig
+from xlate.work.stages import check_stage, file_hash, run_stage
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +41,12 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
         InputError: any of the corpus files cannot be used, or a folder in the place of a stage is not ours.
     """
     with awaited(Path(config.work)):
-        return _prepare(config, Path(config.work))
+        check_dev_set(config.data)
+        return _prepared(config, WorkDirectory(Path(config.work)))
 
 
-def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
-    check_dev_set(config.data)
-    work = WorkDirectory(path)
+def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
+    path = work.path
     if os.path.lexists(path):
         check_is_folder(path, "a work directory")
     for name in STAGES:
@@ -55,37 +54,27 @@ def _prepare(config: PrepareConfig, path: Path) -> WorkDirectory:
     path.mkdir(parents=True, exist_ok=True)
     write_demo_corpus(config.data, path)
     files = resolve_files(config.data, path)
-    corpus = run_stage(
-        path,
-        "corpus",
-        corpus_identity(files),
-        lambda folder: build_corpus(files, folder),
-    )
+    corpus = run_stage(path, "corpus", corpus_identity(files), lambda folder: build_corpus(files, folder))
     for split in ("dev", "test"):
         if not work.has_split(split):
             log.info("no %s set given", split)
     # Nothing is forked from here on: the aligner's threads, once begun, are not there in forked processes, which would
     # wait for them.
-    links = run_stage(path, "align", _align_identity(config, corpus), lambda folder: _align(config, work, folder))
-    run_stage(path, "lm", _of(config.lm, corpus), lambda folder: _lm(config.lm, work, folder))
-    phrases = run_stage(
-        path,
-        "phrases",
-        {"max_length": config.phrases.max_length, "min_count": config.phrases.min_count, "on": [links.identity]},
-        lambda folder: _phrases(config.phrases, work, folder),
-    )
-    run_stage(path, "blocks", _of(config.phrases, phrases), lambda folder: _blocks(config.phrases, work, folder))
+    given = file_hash(config.align.links) if config.align.links else None
+    aligned = {**_kinds(config.align), "links": given, "seed": config.seed, "on": [corpus.identity]}
+    links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder))
+    modelled = {"settings": dict(vars(config.lm)), "on": [corpus.identity], "version": 2}
+    run_stage(path, "lm", modelled, lambda folder: _lm(config.lm, work, folder))
+    settings = config.phrases
+    extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity]}
+    phrases = run_stage(path, "phrases", extracted, lambda folder: _phrases(settings, work, folder))
+    matched = {"settings": dict(vars(settings)), "on": [phrases.identity], "version": 2}
+    run_stage(path, "blocks", matched, lambda folder: _blocks(settings, work, folder))
     return WorkDirectory(path).check()
 
 
-def _of(settings: LmConfig | PhrasesConfig, *parents: Stage) -> dict[str, Any]:
-    return {"settings": dict(vars(settings)), "on": [parent.identity for parent in parents], "version": 2}
-
-
-def _align_identity(config: PrepareConfig, corpus: Stage) -> dict[str, Any]:
-    kinds = {"method": config.align.method, "symmetrization": config.align.symmetrization}
-    links = file_hash(config.align.links) if config.align.links else None
-    return {**kinds, "links": links, "seed": config.seed, "on": [corpus.identity]}
+def _kinds(settings: AlignConfig) -> dict[str, str]:
+    return {"method": settings.method, "symmetrization": settings.symmetrization}
 
 
 def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
@@ -95,8 +84,7 @@ def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str
     if settings.links is not None:
         links = read_links(settings.links, [len(s) for s in source], [len(t) for t in target])
     if not links:
-        kinds = {"method": settings.method, "symmetrization": settings.symmetrization}
-        links = align(source, target, **kinds, seed=config.seed, side_by_side=cores() > 1)
+        links = align(source, target, **_kinds(settings), seed=config.seed, side_by_side=cores() > 1)
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
 
@@ -142,13 +130,12 @@ def _for_test(
     """Keeps the blocks and sentence pairs that have to do with the test source (A9); other pairs become empty."""
     if not work.has_split("test"):
         raise InputError("nothing to filter by", seen="phrases.test_filter=true", expected="a test source in data")
-    tokens = [work.source_tokens(line) for line in work.source_lines("test")]
-    test = EncodedText.encode(tokens, work.source_vocabulary)
+    test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
     kept_S = shared_substrings_filter(source, test, min_words=config.test_filter_min_words)
     table = table.select(occurring_blocks(table, test))
     log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
-    return table, _emptied(source, kept_S), _emptied(target, kept_S)
-
-
-def _emptied(text: EncodedText, kept_S: Bools) -> EncodedText:
-    return EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
+    source, target = (
+        EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
+        for text in (source, target)
+    )
+    return table, source, target

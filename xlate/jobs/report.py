@@ -17,11 +17,11 @@ from xlate.config.schema import ReportConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.evaluate import most_reordered
-from xlate.jobs.inspect.features import full_explanation, learned_features
+from xlate.jobs.inspect.features import Learned, full_explanation, learned_features
 from xlate.jobs.inspect.job import InspectedRun
 from xlate.jobs.score import read_output, references_for, work_of_run
 from xlate.jobs.translate import Translator
-from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
+from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
 from xlate.report.html_page import lines_html, marked, page, picture_html, said, table_html
 from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reordering_picture
@@ -140,43 +140,35 @@ def _significance(settings: Sequence[Setting], split: str) -> str:
     if len(held) < 2:
         return said(f"No two settings have an output of {split} and their work directory; split= names another set.")
     (first, best), *others = held
-    rows: list[tuple[str, PairedTests]] = []
-    known: dict[Path, dict[str, Stats]] = {}
-
-    def statistics(run: Run) -> dict[str, Stats]:
-        if run.path not in known:
-            output = read_output(run.path, split)
-            assert output.work is not None
-            references, lowercase = references_for([output], [], split), output.work.lowercased
-            known[run.path] = sentence_statistics(output.lines, references, lowercase=lowercase, measures=["bleu"])
-        return known[run.path]
-
+    rows: list[tuple[str | float, ...]] = []
     try:
-        for run in best:
-            statistics(run)
+        known = {run.path: _statistics(run, split) for run in best}
         for setting, runs in others:
             ours, theirs = of_common_seeds(runs, best)
             if ours and theirs and runs[0].settings.get("work") == best[0].settings.get("work"):
-                rows.append((setting.name, paired_runs([*map(statistics, ours)], [*map(statistics, theirs)])))
+                statistics = [_statistics(run, split) for run in ours]
+                found = paired_runs(statistics, [known[run.path] for run in theirs])
+                test = found["bleu"]
+                difference = f"{test.difference:+.2f} ± {test.interval.half_width:.2f}"
+                p = test.p_randomisation, test.p_by_sentence
+                rows.append((setting.name, found.runs, test.score, difference, *p))
     except InputError as error:
         log.warning("no tests in the page: %s", error)
         return said(str(error))
-    tests = [found["bleu"] for _, found in rows]
-    table = Table(
-        [
-            Column("run", [name for name, _ in rows]),
-            Column("pairs", [found.runs for _, found in rows], 0),
-            Column("BLEU", [test.score for test in tests], 2),
-            Column("difference", [f"{test.difference:+.2f} ± {test.interval.half_width:.2f}" for test in tests]),
-            Column("p (randomisation)", [test.p_randomisation for test in tests], 4),
-            Column("p (by sentence)", [test.p_by_sentence for test in tests], 4),
-        ]
-    )
+    titles = {"run": None, "pairs": 0, "BLEU": 2, "difference": None, "p (randomisation)": 4, "p (by sentence)": 4}
+    table = Table.of(titles, rows)
     words = (
         f"Each against {first.name}, in pairs of runs. The interval of a difference is from the paired bootstrap; p is "
         "by approximate randomisation over the sentences of each pair, and by sentence if all seeds swap at once."
     )
     return table_html(table) + said(words)
+
+
+def _statistics(run: Run, split: str) -> dict[str, Stats]:
+    output = read_output(run.path, split)
+    assert output.work is not None
+    references = references_for([output], [], split)
+    return sentence_statistics(output.lines, references, lowercase=output.work.lowercased, measures=["bleu"])
 
 
 def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
@@ -233,12 +225,13 @@ def _strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
     columns = [Column("float", next(iter(sets.values())).dense_names)]
     columns += [Column(name, held.dense_D.tolist(), 4) for name, held in sets.items()]
     yield "float weights", Table(columns)
-    learned = sorted(learned_features(inspected.weights), key=lambda feature: -abs(feature.weight))
-    for family in dict.fromkeys(feature.family for feature in learned):
-        of_family = [feature for feature in learned if feature.family == family]
-        top = of_family[:TOP]
+    families: dict[str, list[Learned]] = {}
+    for feature in sorted(learned_features(inspected.weights), key=lambda feature: -abs(feature.weight)):
+        families.setdefault(feature.family, []).append(feature)
+    for family, features in families.items():
+        top = features[:TOP]
         shown = [Column("feature", inspected.names(top)), Column("weight", [feature.weight for feature in top], 3)]
-        yield f"{family}: the largest of {len(of_family):,} weights", Table(shown)
+        yield f"{family}: the largest of {len(features):,} weights", Table(shown)
 
 
 def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[str]:

@@ -84,13 +84,12 @@ class PreparedText:
         """Keeps it in the folder of a run."""
         for side, caser in self.casers.items():
             caser.save(run / f"truecase.{side}")
-        write_json(run / SETTINGS, {name: getattr(self, name) for name in KEPT})
+        write_json(run / SETTINGS, self._kept)
 
     @property
     def identity(self) -> dict[str, Any]:
         """What makes it this one and no other."""
-        casers = {side: caser.words for side, caser in self.casers.items()}
-        return {**{name: getattr(self, name) for name in KEPT}, "casers": casers}
+        return self._kept | {"casers": {side: caser.words for side, caser in self.casers.items()}}
 
     @classmethod
     def load(cls, run: Path) -> PreparedText:
@@ -103,6 +102,10 @@ class PreparedText:
         sides = SIDES if held["case"] == "true" else ()
         casers = {side: Truecaser.load(run / f"truecase.{side}") for side in sides}
         return cls(**{name: held[name] for name in KEPT}, casers=casers)
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in KEPT}
 
     @cached_property
     def _sides(self) -> dict[str, PreparedSide]:

@@ -68,12 +68,11 @@ def read_output(path: str | Path, split: str) -> Output:
 def work_of_run(run: Path) -> WorkDirectory | None:
     """The work directory of a run; None when it is no longer there."""
     name = RunDirectory.open(run).identity.get("work")
-    if name and Path(name).is_dir():
-        return WorkDirectory(Path(name))
-    try:
-        name = located_config(run).work
-    except InputError:
-        return None
+    if not name or not Path(name).is_dir():
+        try:
+            name = located_config(run).work
+        except InputError:
+            return None
     return WorkDirectory(Path(name)) if name and Path(name).is_dir() else None
 
 
@@ -178,17 +177,10 @@ def _evaluated(
         if len(files) != len(outputs):
             seen = f"{name}: {len(files)} files for {len(outputs)} outputs"
             raise InputError(f"{key} has a file for each output", seen=seen, expected="as many files as outputs")
+    settings = {key: getattr(config, key) for key in ("lowercase", "tokenize", "bootstrap", "seed", "measures")}
     runs = []
     for number, output in enumerate(outputs):
-        run = evaluate(
-            output.lines,
-            references,
-            lowercase=config.lowercase,
-            tokenize=config.tokenize,
-            bootstrap=config.bootstrap,
-            seed=config.seed,
-            measures=config.measures,
-        )
+        run = evaluate(output.lines, references, **settings)
         for name, files in named.items():
             run = with_column(run, name, files[number], config.bootstrap, config.seed)
         runs.append(run)

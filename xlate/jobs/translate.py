@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from xlate.config.schema import TrainConfig, TranslateConfig
@@ -56,15 +57,12 @@ class _ArrivingTokens(Batches[list[str]]):
     """The tokens of lines as they come; each sentence also waits for its translation."""
 
     def __init__(self, text: TextSides, batches: Batches[str]) -> None:
-        self.text = text
-        self.batches = batches
-        self.waiting: deque[list[str]] = deque()
+        self.text, self.batches, self.waiting = text, batches, deque[list[str]]()
 
     def __iter__(self) -> Iterator[list[list[str]]]:
-        number = 0
+        numbers = count()
         for batch in self.batches:
-            tokens = [line_tokens(self.text, line, at) for at, line in enumerate(batch, start=number)]
-            number += len(batch)
+            tokens = [line_tokens(self.text, line, next(numbers)) for line in batch]
             self.waiting.extend(tokens)
             yield tokens
 
@@ -76,12 +74,8 @@ class Translator:
     """A run's system, and how lines become what it translates."""
 
     def __init__(self, text: TextSides, system: AnySystem, *, detokenize: bool = True, trace: bool = False) -> None:
-        self.text = text
-        self.system = system
-        self.detokenize = detokenize
-        self.trace = trace
-        self.words = self.unknown_words = 0
-        self.sentences = self.limited = 0
+        self.text, self.system, self.detokenize, self.trace = text, system, detokenize, trace
+        self.words = self.unknown_words = self.sentences = self.limited = 0
 
     @classmethod
     def open(cls, config: TranslateConfig) -> Translator:
@@ -99,14 +93,13 @@ class Translator:
             system = open_grammar(Path(config.run), config.decoder, Asked(config.nbest, config.distinct))
             return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
         run = unpacked(Path(config.run))
-        trained = config_of_run(run)
-        trained = replace(trained, decoder=with_settings(trained.decoder, config.decoder, "decoder"))
+        packed = config_of_run(run)
+        trained = replace(packed, decoder=with_settings(packed.decoder, config.decoder, "decoder"))
         asked = Asked(config.nbest, config.distinct, config.fast)
         made = cls.of_run(trained, run, asked, config.work)
         if is_pack(run):
             # It is checked as it was packed, whatever is asked of this decoder.
-            as_packed = asked == Asked() and trained == config_of_run(run)
-            plain = made if as_packed else cls.of_run(config_of_run(run), run)
+            plain = made if asked == Asked() and trained == packed else cls.of_run(packed, run)
             check_sentences(run, read_pack(run), plain.scored)
         return made.with_output(config.detokenize, config.trace)
 
@@ -174,10 +167,8 @@ class Translator:
         if len(lines) != len(targets):
             seen = f"{len(lines)} lines, {len(targets)} targets"
             raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
-        return [
-            (line_tokens(self.text, line, number), self.text.target_tokens(target))
-            for number, (line, target) in enumerate(zip(lines, targets, strict=True))
-        ]
+        tokens = [line_tokens(self.text, line, number) for number, line in enumerate(lines)]
+        return list(zip(tokens, map(self.text.target_tokens, targets), strict=True))
 
     def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
         unreached, most = 0, self.system.search.max_words
@@ -228,11 +219,10 @@ class Translator:
 
     def _say_if_cut(self, number: int, source: list[str]) -> None:
         search = self.system.search
-        if len(source) <= search.max_words:
-            return
-        lists = "" if search.nbest == 1 else "; its n-best list has the best sums of those of the pieces"
-        seen = number + 1, len(source), search.max_words, len(cut(source, search.max_words)), lists
-        log.warning("line %d: %d words, more than decoder.max_words=%d: translated in %d pieces%s", *seen)
+        if len(source) > search.max_words:
+            lists = "" if search.nbest == 1 else "; its n-best list has the best sums of those of the pieces"
+            seen = number + 1, len(source), search.max_words, len(cut(source, search.max_words)), lists
+            log.warning("line %d: %d words, more than decoder.max_words=%d: translated in %d pieces%s", *seen)
 
     def _counted(self, translation: Translation) -> Translation:
         """The same; its words, those that were copied because nothing translates them, and the sentences that are
@@ -251,14 +241,12 @@ class Translator:
         if not self.words:
             return
         share = self.unknown_words / self.words
-        counts = self.unknown_words, self.words, 100 * share
+        said = f"{self.unknown_words} of {self.words} words unknown ({100 * share:.1f} %), copied as they stand"
         if share <= MOST_UNKNOWN:
-            log.info("%d of %d words unknown (%.1f %%), copied as they stand", *counts)
+            log.info("%s", said)
             return
-        log.warning(
-            "warning: %d of %d words unknown (%.1f %%), copied as they stand: is this text in the language, script, "
-            "casing and tokens that the run was trained on?", *counts,
-        )  # fmt: skip
+        question = "is this text in the language, script, casing and tokens that the run was trained on?"
+        log.warning("warning: %s: %s", said, question)
 
     def say_limited(self) -> None:
         """How many sentences were longer than a rule may span, in a line; nothing when none was."""

@@ -8,7 +8,6 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 from xlate.array_types import Bytes, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.orientation import LEFT, LETTERS, NEUTRAL, RIGHT
-from xlate.report.runs import Run, Setting, Spread, settings_besides_seed
+from xlate.report.runs import Setting, Spread, settings_besides_seed
 from xlate.report.tables import LABEL, shown_setting
 from xlate.text.lines import atomic_write
 
@@ -56,8 +55,9 @@ CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 @contextlib.contextmanager
 def quiet_style() -> Iterator[None]:
     """Settings for drawing and saving: plain axes, and a box without a warning for letters that no font has."""
+    installed = {entry.name for entry in font_manager.fontManager.ttflist}
     style: dict[Any, Any] = {
-        "font.family": list(_installed_fonts()),
+        "font.family": [name for name in FONTS if name in installed],
         "font.size": 10,
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -74,29 +74,12 @@ def quiet_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Any:
-    """An empty figure of some inches, without a window."""
-    figure = Figure(figsize=(width, height))
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def pixels(figure: Any, dpi: float = 100) -> Bytes:
     """The figure as an image, (height, width, 3)."""
     figure.set_dpi(dpi)
-    figure.canvas.draw()
-    return np.ascontiguousarray(np.asarray(figure.canvas.buffer_rgba())[:, :, :3])
-
-
-def save(figure: Any, stem: Path) -> list[Path]:
-    """Writes a figure as PNG and SVG and returns the names of the files."""
-    written = []
-    for ending in METADATA:
-        path = stem.with_name(f"{stem.name}.{ending}")
-        with atomic_write(path) as stream:
-            stream.write(encoded(figure, ending))
-        written.append(path)
-    return written
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[:, :, :3])
 
 
 def encoded(figure: Any, ending: str) -> bytes:
@@ -104,12 +87,6 @@ def encoded(figure: Any, ending: str) -> bytes:
     held = io.BytesIO()
     figure.savefig(held, format=ending, dpi=150, bbox_inches="tight", metadata=METADATA[ending])
     return held.getvalue()
-
-
-@cache
-def _installed_fonts() -> tuple[str, ...]:
-    names = {entry.name for entry in font_manager.fontManager.ttflist}
-    return tuple(name for name in FONTS if name in names)
 
 
 Block = tuple[int, int, int, int, int]
@@ -140,11 +117,8 @@ def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Seq
     for number, (start, end, target_start, target_end, orientation) in enumerate(blocks):
         inside = 0 <= start < end <= len(source) and 0 <= target_start < target_end <= len(target)
         if not inside or orientation not in COLOURS:
-            raise InputError(
-                f"block {number} does not fit its sentence pair",
-                seen=tuple(blocks[number]),
-                expected=f"spans inside {len(source)} source and {len(target)} target words, orientation 0, 1 or 2",
-            )
+            expected = f"spans inside {len(source)} source and {len(target)} target words, orientation 0, 1 or 2"
+            raise InputError(f"block {number} does not fit its sentence pair", tuple(blocks[number]), expected)
     with quiet_style():
         figure = _drawn(source, target, blocks)
         inches = float(max(figure.get_size_inches()))
@@ -156,7 +130,7 @@ def _drawn(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]
     bottom = 0.35 + LETTER_INCHES * max(map(len, source), default=0)
     across, up = CELL_INCHES * max(1, len(source)), CELL_INCHES * max(1, len(target))
     width, height = max(left + across + 0.2, 6.2), bottom + up + 0.55
-    figure = new_figure(width, height)
+    figure = Figure(figsize=(width, height))
     axes = figure.add_axes((left / width, bottom / height, across / width, up / height))
     axes.set_xlim(0, max(1, len(source)))
     axes.set_ylim(0, max(1, len(target)))
@@ -195,7 +169,7 @@ def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
     On the diagonal a probability of 0.3 is right three times in ten. Below it predictions are too sure of themselves.
     """
     with quiet_style():
-        figure = new_figure(5.6, 6.4)
+        figure = Figure(figsize=(5.6, 6.4))
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
         upper.plot((0, 1), (0, 1), color=GREY, linewidth=1, linestyle="--")
         for number, (label, (count_B, said_B, right_B)) in enumerate(curves.items()):
@@ -265,23 +239,28 @@ def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
         if phases:
             yield Plot(stem, label, _curves(settings, labels, tag, phases, (across, label)))
     for key, stem, label in BARS:
-        held = [number for number, setting in enumerate(settings) if setting.figure(key) is not None]
+        held = [row for row in zip(settings, labels, strict=True) if row[0].figure(key) is not None]
         if held:
-            yield Plot(stem, label, _bars([settings[n] for n in held], [labels[n] for n in held], key, label))
+            yield Plot(stem, label, _bars(held, key, label))
 
 
 def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
     """Writes what `drawn` gives into a folder, each as PNG and SVG, and returns the names of the files."""
+    written = []
     with quiet_style():
-        return [path for plot in drawn(settings) for path in save(plot.figure, Path(folder) / plot.stem)]
+        for plot in drawn(settings):
+            for ending in METADATA:
+                written.append(Path(folder) / f"{plot.stem}.{ending}")
+                with atomic_write(written[-1]) as stream:
+                    stream.write(encoded(plot.figure, ending))
+    return written
 
 
 def setting_labels(settings: Sequence[Setting]) -> list[str]:
     """A short label for each setting: what a paper calls it, the values of the settings when a sweep is over few of
     them, or its name.
     """
-    names = [setting.name for setting in settings]
-    firsts: list[Run] = [setting.first for setting in settings]
+    names, firsts = [setting.name for setting in settings], [setting.first for setting in settings]
     titles = [str(run.settings.get(LABEL) or "") for run in firsts]
     keys = [key for key in settings_besides_seed(firsts) if not key.startswith("row.")]
     values = [", ".join(f"{key.rsplit('.', 1)[-1]}={shown_setting(run, key)}" for key in keys) for run in firsts]
@@ -314,7 +293,7 @@ def _curves(
     settings: Sequence[Setting], labels: Sequence[str], tag: str, phases: Sequence[str], axis_labels: tuple[str, str]
 ) -> Any:
     """One panel for each phase, since phases differ in scale, with one line for each setting."""
-    figure = new_figure(1.2 + 4.6 * len(phases), 3.8)
+    figure = Figure(figsize=(1.2 + 4.6 * len(phases), 3.8))
     panels = figure.subplots(1, len(phases), squeeze=False)[0]
     for axes, phase in zip(panels, phases, strict=True):
         for number, setting in enumerate(settings):
@@ -347,15 +326,13 @@ def _curves(
     return figure
 
 
-def _bars(settings: Sequence[Setting], labels: Sequence[str], key: str, label: str) -> Any:
-    figure = new_figure(7.0, 1.2 + 0.38 * len(settings))
+def _bars(labelled: Sequence[tuple[Setting, str]], key: str, label: str) -> Any:
+    settings, labels = zip(*labelled, strict=True)
+    figure = Figure(figsize=(7.0, 1.2 + 0.38 * len(settings)))
     axes = figure.subplots()
     several = any(len(setting.runs) > 1 for setting in settings)
-    values, around = [], []
-    for setting in settings:
-        spread = setting.figure(key)
-        values.append(0.0 if spread is None else spread.mean)
-        around.append(setting.around(key, several) or 0.0)
+    values = [spread.mean for setting in settings if (spread := setting.figure(key)) is not None]
+    around = [setting.around(key, several) or 0.0 for setting in settings]
     places = range(len(settings))
     axes.barh(places, values, height=0.62, color=BLUE, alpha=0.85)
     axes.errorbar(values, places, xerr=around, fmt="none", ecolor="#222222", elinewidth=1.2, capsize=3)

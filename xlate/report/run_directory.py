@@ -19,7 +19,7 @@ import xlate
 from xlate.errors import InputError
 from xlate.text.folders import check_is_folder, foreign_files
 from xlate.text.json_files import read_json, write_json
-from xlate.text.lines import atomic_write, naming_file
+from xlate.text.lines import atomic_write, naming_file, write_lines
 from xlate.text.opening import checked_name, plain_file
 
 log = logging.getLogger(__name__)
@@ -117,9 +117,7 @@ class Records:
         records = self.read()
         kept = [record for number, record in enumerate(records) if wanted(number, record)]
         if len(kept) < len(records):
-            with atomic_write(self.path) as stream:
-                for record in kept:
-                    stream.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
+            write_lines(self.path, (json.dumps(record, ensure_ascii=False) for record in kept))
 
     def curves(self) -> dict[str, list[tuple[int, float]]]:
         """The pairs (step, value) of each tag in the order of steps; of several values for a step the last counts."""
@@ -168,16 +166,17 @@ def versions() -> dict[str, Any]:
 
 def git_commit(folder: Path) -> dict[str, Any]:
     """The commit checked out in a folder, and whether tracked files differ from it; empty outside a repository."""
-    held: dict[str, Any] = {}
-    asked = {"git_commit": ["rev-parse", "HEAD"], "git_changed": ["status", "--porcelain", "--untracked-files=no"]}
-    for key, arguments in asked.items() if (folder / ".git").exists() else ():
+    if not (folder / ".git").exists():
+        return {}
+    told = []
+    for arguments in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]):
         try:
             command = ["git", "-C", str(folder), *arguments]
             done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         except (OSError, subprocess.SubprocessError):
-            break
-        held[key] = done.stdout.strip()
-    return held | ({"git_changed": bool(held.get("git_changed"))} if held else {})
+            return {}
+        told.append(done.stdout.strip())
+    return {"git_commit": told[0], "git_changed": bool(told[1])}
 
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
@@ -215,12 +214,7 @@ class RunDirectory:
     identity: Mapping[str, Any]
 
     @classmethod
-    def create(
-        cls,
-        path: str | Path,
-        config_text: str,
-        identity: Mapping[str, Any],
-    ) -> RunDirectory:
+    def create(cls, path: str | Path, config_text: str, identity: Mapping[str, Any]) -> RunDirectory:
         """Makes the folder of a new run, or opens it when it holds the same run, which then goes on.
 
         Args:
@@ -314,10 +308,7 @@ def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -
     log.info("%s: an attempt with other settings failed there before it learned anything; begun anew", path)
     # The identity goes last: a folder that has it is a run.
     for entry in sorted(first, key=lambda entry: entry.name == MARK):
-        if entry.is_dir():
-            entry.rmdir()
-        else:
-            entry.unlink()
+        (entry.rmdir if entry.is_dir() else entry.unlink)()
     return True
 
 

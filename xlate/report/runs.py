@@ -7,17 +7,15 @@ import os
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
 from xlate.report.run_directory import MARK, RunDirectory, flat
-
-# The identity of a work directory is not a setting that anyone chose.
-CHOSEN = re.compile(r"^(?!.*_identity$)")
 
 
 @dataclass(frozen=True)
@@ -47,14 +45,15 @@ class Run:
     def figure(self, name: str) -> float | None:
         """A number of the summary; None when it is not there."""
         value = (self.summary or {}).get(name)
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        return float(value) if number and value is not None else None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            return None
+        return float(value)
 
     def last(self, tag: str) -> float | None:
         """The last value reported under a tag or under one that continues it (`valid/P/floats`); None when there is
         none.
         """
-        curves = [curve for key, curve in self.curves.items() if key == tag or key.startswith(tag + "/")]
+        curves = [curve for key, curve in self.curves.items() if f"{key}/".startswith(f"{tag}/")]
         return max((point for curve in curves for point in curve), key=lambda point: point[0], default=(0, None))[1]
 
 
@@ -70,7 +69,11 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
             raise InputError(
                 "no such folder", file=path, seen="nothing there", expected="a folder of runs", remedy="check the name"
             )
-        folders = list(_marked(path))
+        folders = []
+        for folder, below, files in os.walk(path):
+            if MARK in files:
+                below.clear()
+                folders.append(Path(folder))
         if not folders:
             raise InputError(
                 "no runs here",
@@ -79,33 +82,16 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
                 expected="a run of xlate train, or a folder of runs",
                 remedy="xlate train run=… makes one",
             )
-        for folder in folders:
-            run = RunDirectory.open(folder)
-            name = str(folder.relative_to(path)) if folder != path else folder.name or folder.resolve().name
-            found.setdefault(folder.resolve(), Run(folder, name, flat(run.identity), run.summary))
-    return sorted(found.values(), key=lambda run: natural(run.name))
+        for place in folders:
+            run = RunDirectory.open(place)
+            name = str(place.relative_to(path)) if place != path else place.name or place.resolve().name
+            found.setdefault(place.resolve(), Run(place, name, flat(run.identity), run.summary))
 
+    def natural(run: Run) -> list[tuple[int, str]]:
+        """row2 comes before row10."""
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run.name)]
 
-def differing_settings(runs: Sequence[Run]) -> list[str]:
-    """The settings that differ between runs, in the order of the first run that has them.
-
-    A setting that a run does not have counts as null.
-    """
-    keys = list(dict.fromkeys(key for run in runs for key in run.settings if CHOSEN.match(key)))
-    rows = [[run.settings.get(key) for run in runs] for key in keys]
-    return [key for key, values in zip(keys, rows, strict=True) if any(value != values[0] for value in values)]
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """A sort key by which row2 comes before row10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def _marked(path: Path) -> Iterator[Path]:
-    for folder, below, files in os.walk(path):
-        if MARK in files:
-            below.clear()
-            yield Path(folder)
+    return sorted(found.values(), key=natural)
 
 
 ONLY_SEED = re.compile(r"seed=\d+")
@@ -189,8 +175,14 @@ class Spread:
 
 
 def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
-    """The settings that differ between runs, without the seed and what follows from it."""
-    return [key for key in differing_settings(runs) if key != SEED and not key.startswith(BASE)]
+    """The settings that differ between runs, in the order of the first run that has them, without the seed and what
+    follows from it, and without the identity of a work directory, which nobody chose.
+
+    A setting that a run does not have counts as null.
+    """
+    keys = dict.fromkeys(key for run in runs for key in run.settings)
+    chosen = [key for key in keys if key != SEED and not key.startswith(BASE) and not key.endswith("_identity")]
+    return [key for key in chosen if any(run.settings.get(key) != runs[0].settings.get(key) for run in runs)]
 
 
 def by_seed(runs: Sequence[Run]) -> dict[int, Run]:
@@ -249,14 +241,10 @@ def by_setting(runs: Sequence[Run]) -> list[Setting]:
     own.
     """
     keys = settings_besides_seed(runs)
-    groups: list[tuple[list[str], dict[object, Run]]] = []
+    groups: dict[tuple[object, ...], dict[object, Run]] = {}
     for run in runs:
         values, seed = [str(run.settings.get(key)) for key in keys], run.settings.get(SEED)
-        for known, held in groups:
-            if known == values and seed not in held:
-                held[seed] = run
-                break
-        else:
-            groups.append((values, {seed: run}))
-    found = [sorted(held.values(), key=lambda run: int(run.settings.get(SEED) or 0)) for _, held in groups]
+        copy = next(number for number in count() if seed not in groups.get((*values, number), {}))
+        groups.setdefault((*values, copy), {})[seed] = run
+    found = [sorted(held.values(), key=lambda run: int(run.settings.get(SEED) or 0)) for held in groups.values()]
     return [Setting(name, some) for name, some in named(found)]

@@ -70,6 +70,13 @@ class Table:
 
     columns: Sequence[Column]
 
+    @classmethod
+    def of(cls, digits: Mapping[str, int | None], rows: Sequence[Sequence[Cell]]) -> Table:
+        """The table of some rows; `digits` are those of each column by its title, None for words."""
+        return cls(
+            [Column(title, [row[n] for row in rows], places) for n, (title, places) in enumerate(digits.items())]
+        )
+
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
 
@@ -89,14 +96,13 @@ class Table:
 
     def tsv(self) -> str:
         """The table with tabs, all digits, and columns for intervals; unknown values are empty."""
-        columns: list[tuple[str, Sequence[Cell]]] = []
+        columns: list[Sequence[Cell]] = []
         for column in self.columns:
-            columns.append((column.title, column.values))
+            columns.append([column.title, *column.values])
             if column.intervals is not None:
-                columns.append((f"{column.title} ±", column.intervals))
-        lines = [[title for title, _ in columns], *zip(*(values for _, values in columns), strict=True)]
-        texts = (["" if value is None else str(value) for value in line] for line in lines)
-        return "".join("\t".join(re.sub(r"[\t\n]", " ", text) for text in line) + "\n" for line in texts)
+                columns.append([f"{column.title} ±", *column.intervals])
+        texts = [["" if value is None else re.sub(r"[\t\n]", " ", str(value)) for value in line] for line in columns]
+        return "".join("\t".join(line) + "\n" for line in zip(*texts, strict=True))
 
     def print(self, console: Console | None = None) -> None:
         """Prints the table; cells that do not fit are folded, at blanks or behind commas where they can be."""
@@ -344,9 +350,10 @@ def _figures(
     values: list[float | None] = []
     for setting in settings:
         spread = setting.figure(key)
-        unfinished = setting.first.summary is None and key in TAGS
-        latest = setting.first.last(TAGS[key]) if unfinished else None
-        values.append(latest if spread is None else spread.mean)
+        if spread is not None:
+            values.append(spread.mean)
+        else:
+            values.append(setting.first.last(TAGS[key]) if setting.first.summary is None and key in TAGS else None)
     if all(value is None for value in values):
         return None
     around = [setting.around(key, several) if better or not several else None for setting in settings]

@@ -49,16 +49,12 @@ FIGURES = (
 
 def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
     """The categories and charts that some tags have curves for, as `SummaryWriter.add_custom_scalars` takes them."""
-    known = list(tags)
-    chosen = {
-        category: {
-            title: ["Multiline", list(patterns)]
-            for title, patterns in charts.items()
-            if any(re.search(pattern, tag) for pattern in patterns for tag in known)
-        }
-        for category, charts in CHARTS.items()
-    }
-    return {category: charts for category, charts in chosen.items() if charts}
+    known, chosen = list(tags), dict[str, dict[str, list[Any]]]()
+    for category, charts in CHARTS.items():
+        for title, patterns in charts.items():
+            if any(re.search(pattern, tag) for pattern in patterns for tag in known):
+                chosen.setdefault(category, {})[title] = ["Multiline", list(patterns)]
+    return chosen
 
 
 FINAL = "final/"
@@ -113,8 +109,6 @@ class TensorBoardReporter:
 
     def event(self, event: Mapping[str, Any]) -> None:
         """Adds a line to `metrics.jsonl` that is not a scalar; it may have any keys but `tag`."""
-        if "tag" in event:
-            raise ValueError("an event has no tag: report a number with scalar()")
         self.records.append(event)
 
     def hparams(self, params: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
