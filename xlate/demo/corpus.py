@@ -81,7 +81,6 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 TENTHS: dict[Split, range] = {"train": range(8), "dev": range(8, 9), "test": range(9, 10)}
 SHORTEST, LONGEST = 4, 14
 REFERENCES = 2
-CLOSING = frozenset(".,!?")
 FACTORED = FactorNames(("pos",))
 SENTENCES = 10
 
@@ -200,7 +199,7 @@ def text_of(tokens: list[str]) -> str:
         >>> text_of(["Yes", ",", "now", "."])
         'Yes, now.'
     """
-    return "".join(token if token in CLOSING else f" {token}" for token in tokens).strip()
+    return "".join(token if token in MARKS else f" {token}" for token in tokens).strip()
 
 
 def _sentence(source: list[Token], first: list[Token], second: list[Token]) -> DemoSentence:

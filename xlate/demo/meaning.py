@@ -185,9 +185,8 @@ class Speaker:
             return Clause(subject, COPULA, tense, predicate=draw.zipf(ADJECTIVES[subject.noun.kind]))
         negated, adverb = self._manner(tense)
         subject_of_any = self._subject("animal" if draw.chance(0.3) else "person")
-        if kind == "resting":
-            return Clause(subject_of_any, draw.zipf(RESTING), tense, negated, setting=self._place(), adverb=adverb)
-        return Clause(subject_of_any, draw.zipf(MOVING), tense, negated, setting=self._way(), adverb=adverb)
+        verbs, setting = (RESTING, self._place) if kind == "resting" else (MOVING, self._way)
+        return Clause(subject_of_any, draw.zipf(verbs), tense, negated, setting=setting(), adverb=adverb)
 
     def _short_clause(self) -> Clause:
         draw = self._draw
@@ -240,10 +239,8 @@ class Speaker:
         return Setting("dor", self._noun_phrase(noun, adjective=0.07, determiner=0.1, plural=0.1, compound=0.1))
 
     def _noun(self, kinds: list[str], weights: tuple[float, ...] | None = None) -> Noun:
-        draw = self._draw
-        kind = draw.pick(kinds, weights or [1.0] * len(kinds))
-        nouns = NOUNS[kind]
-        return draw.pick(nouns, [noun.weight for noun in nouns])
+        nouns = NOUNS[self._draw.pick(kinds, weights or [1.0] * len(kinds))]
+        return self._draw.pick(nouns, [noun.weight for noun in nouns])
 
     def _noun_phrase(
         self,

@@ -167,11 +167,11 @@ def parse_words(text: str) -> list[Word]:
 
 def parse_nouns(text: str, kind: str) -> list[Noun]:
     """The nouns of a class, those behind the tilde with a small weight."""
-    common, _, rare = text.partition("~")
-    entries = [(entry, 1.0) for entry in common.split()] + [(entry, 1 / RARITY) for entry in rare.split()]
+    common, _, rare = (part.split() for part in text.partition("~"))
     nouns = []
-    for rank, (entry, share) in enumerate(entries):
+    for rank, entry in enumerate(common + rare):
         names, _, preposition = entry.partition("/")
+        share = 1.0 if rank < len(common) else 1 / RARITY
         nouns.append(Noun(*_forms(names), kind, preposition or "in", share / (rank + 2)))
     return nouns
 
@@ -196,8 +196,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 NOUNS = {kind: parse_nouns(text, kind) for kind, text in _NOUNS.items()}
-EVERY_NOUN = [noun for nouns in NOUNS.values() for noun in nouns]
-BY_TARGET = {noun.target[0]: noun for noun in EVERY_NOUN}
+BY_TARGET = {noun.target[0]: noun for nouns in NOUNS.values() for noun in nouns}
 TRANSITIVE = parse_selecting(_TRANSITIVE)
 COPULA = Word(("as",), ("be",))
 ADJECTIVES = {kind: [word for word in parse_selecting(_ADJECTIVES) if kind in word.kinds] for kind in NOUNS}
@@ -252,13 +251,8 @@ def agree(stem: str, noun: str, plural: bool) -> str:
 
 def source_verb(stem: str, tense: str, plural: bool) -> str:
     """A source verb; in the present a stem in -i has the same form for one subject and for many."""
-    if tense == "past":
-        return stem + "m"
-    if tense == "future":
-        return stem + "r"
-    if stem.endswith("i"):
-        return stem + "s"
-    return stem + ("ne" if plural else "t")
+    present = "s" if stem.endswith("i") else "ne" if plural else "t"
+    return stem + {"past": "m", "future": "r", "present": present}[tense]
 
 
 def plural_of(noun: str) -> str:
@@ -280,13 +274,8 @@ def with_s(word: str) -> str:
 
 def past_of(verb: str) -> str:
     """An English verb in the past: `carried`, `wrote`."""
-    if verb in IRREGULAR_PASTS:
-        return IRREGULAR_PASTS[verb]
-    if verb.endswith("e"):
-        return verb + "d"
-    if _ends_in_y(verb):
-        return verb[:-1] + "ied"
-    return verb + "ed"
+    regular = verb[:-1] + "ied" if _ends_in_y(verb) else verb.removesuffix("e") + "ed"
+    return IRREGULAR_PASTS.get(verb, regular)
 
 
 def _ends_in_y(word: str) -> bool:

@@ -43,13 +43,23 @@ OBJECT_FIRST = 0.04
 LINK = "e"
 
 
-class _Writer(ABC):
-    """Says sentences in a language, with this word between two that are joined."""
+class Writer(ABC):
+    """Says sentences in a language, with this word between two that are joined, and this one between two clauses."""
 
     AND: str
+    BUT: str
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
+
+    def clauses(self, sentence: Sentence) -> list[Token]:
+        """The tokens of all clauses."""
+        tokens: list[Token] = []
+        for number, clause in enumerate(sentence.clauses):
+            if number:
+                tokens += [Token(",", "comma"), Token(self.BUT, "but")]
+            tokens += self._clause(clause, f"{number}.", sentence.mark == "?")
+        return tokens
 
     def _participant(self, participant: Participant, role: str, subject: bool = False) -> list[Token]:
         if isinstance(participant, Name):
@@ -63,16 +73,19 @@ class _Writer(ABC):
         return self._noun_phrase(participant, role)
 
     @abstractmethod
+    def _clause(self, clause: Clause, role: str, question: bool) -> list[Token]: ...
+
+    @abstractmethod
     def _pronoun(self, word: Word, subject: bool) -> str: ...
 
     @abstractmethod
     def _noun_phrase(self, phrase: NounPhrase, role: str) -> list[Token]: ...
 
 
-class SourceWriter(_Writer):
+class SourceWriter(Writer):
     """Says sentences in the source language."""
 
-    AND = "pru"
+    AND, BUT = "pru", "oda"
 
     def sentence(self, sentence: Sentence) -> list[Token]:
         """The tokens of a sentence, the first not yet capitalised."""
@@ -81,13 +94,9 @@ class SourceWriter(_Writer):
             tokens.append(Token(self._draw.form(sentence.time.source), "time"))
         if sentence.place is not None:
             tokens += self._setting(sentence.place, "front")
-        for number, clause in enumerate(sentence.clauses):
-            if number:
-                tokens += [Token(",", "comma"), Token("oda", "but")]
-            tokens += self._clause(clause, f"{number}.")
-        return [*tokens, Token(sentence.mark, "mark")]
+        return [*tokens, *self.clauses(sentence), Token(sentence.mark, "mark")]
 
-    def _clause(self, clause: Clause, role: str) -> list[Token]:
+    def _clause(self, clause: Clause, role: str, question: bool) -> list[Token]:  # noqa: ARG002
         particle = [] if isinstance(clause.subject, Pronoun) else [Token("va")]
         subject = self._participant(clause.subject, role + "subject") + particle
         if clause.adverb is not None:
@@ -104,16 +113,9 @@ class SourceWriter(_Writer):
             rest = [Token(agree(clause.predicate.source[0], ending, clause.subject.plural), role + "predicate")]
         if clause.object is not None and self._draw.chance(OBJECT_FIRST):
             subject, rest = rest, subject
-        return subject + rest + self._verb(clause, role)
-
-    def _verb(self, clause: Clause, role: str) -> list[Token]:
         form = source_verb(self._draw.form(clause.verb.source), clause.tense, clause.subject.plural)
-        tokens = [Token(form, role + "verb")]
-        if clause.tense == "future":
-            tokens.append(Token("sol", role + "will"))
-        if clause.negated:
-            tokens.append(Token("nu", role + "not"))
-        return tokens
+        will = [Token("sol", role + "will")] * (clause.tense == "future")
+        return [*subject, *rest, Token(form, role + "verb"), *will, *[Token("nu", role + "not")] * clause.negated]
 
     def _setting(self, setting: Setting, role: str) -> list[Token]:
         return [*self._participant(setting.ground, role), Token(setting.relation, role + ".relation")]
@@ -140,18 +142,14 @@ class SourceWriter(_Writer):
 TIME_FIRST, PLACE_FIRST = 0.75, 0.85
 
 
-class TargetWriter(_Writer):
+class TargetWriter(Writer):
     """Says sentences in the target language."""
 
-    AND = "and"
+    AND, BUT = "and", "but"
 
     def sentence(self, sentence: Sentence) -> list[Token]:
         """The tokens of a sentence, the first not yet capitalised."""
-        tokens: list[Token] = []
-        for number, clause in enumerate(sentence.clauses):
-            if number:
-                tokens += [Token(",", "comma"), Token("but", "but")]
-            tokens += self._clause(clause, f"{number}.", sentence.mark == "?")
+        tokens = self.clauses(sentence)
         if sentence.time is not None:
             words = self._draw.form(sentence.time.target).split()
             time = [Token(word, "time") for word in words]
@@ -160,7 +158,12 @@ class TargetWriter(_Writer):
             place = self._setting(sentence.place, "front")
             first = self._draw.chance(PLACE_FIRST)
             tokens = [*place, Token(","), *tokens] if first else tokens + place
-        return _with_articles([*tokens, Token(sentence.mark, "mark")])
+        tokens.append(Token(sentence.mark, "mark"))
+        # `an` for `a` in front of a vowel.
+        return [
+            Token("an") if token == Token("a") and tokens[place + 1].text[0] in VOWELS else token
+            for place, token in enumerate(tokens)
+        ]
 
     def _clause(self, clause: Clause, role: str, question: bool) -> list[Token]:
         before, verb = self._verb(clause, role, question)
@@ -221,29 +224,17 @@ class TargetWriter(_Writer):
 
 
 def _finite(verb: str, tense: str, plural: bool) -> str:
-    if verb == "be":
-        return {("present", False): "is", ("present", True): "are", ("past", False): "was"}.get((tense, plural), "were")
     if tense == "past":
-        return past_of(verb)
+        return past_of(verb) if verb != "be" else "were" if plural else "was"
+    if verb == "be":
+        return "are" if plural else "is"
     return verb if plural else with_s(verb)
 
 
 def _preposition(setting: Setting) -> str:
     """The preposition in place of a postposition: of three, the noun tells which."""
-    ground = setting.ground
-    kind = ground.noun.kind if isinstance(ground, NounPhrase) else ""
-    if setting.relation == "em":
-        return ground.noun.preposition if isinstance(ground, NounPhrase) else "in"
-    if setting.relation == "ani":
-        return "by" if kind == "vehicle" else "with"
-    if setting.relation == "dor":
-        return "into" if kind == "building" else "to"
-    return PLAIN_POSTPOSITIONS[setting.relation]
-
-
-def _with_articles(tokens: list[Token]) -> list[Token]:
-    """The tokens with `an` for `a` in front of a vowel."""
-    return [
-        Token("an") if token == Token("a") and tokens[place + 1].text[0] in VOWELS else token
-        for place, token in enumerate(tokens)
-    ]
+    kind, preposition = "", "in"
+    if isinstance(setting.ground, NounPhrase):
+        kind, preposition = setting.ground.noun.kind, setting.ground.noun.preposition
+    ani, dor = "by" if kind == "vehicle" else "with", "into" if kind == "building" else "to"
+    return {**PLAIN_POSTPOSITIONS, "em": preposition, "ani": ani, "dor": dor}[setting.relation]

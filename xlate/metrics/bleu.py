@@ -95,9 +95,7 @@ class ReferenceNgrams:
         self.order = order
         self.lengths_RS: Ints = np.stack([np.diff(stream.offsets_S1) for stream in streams])
         # For n = 1 and up: the keys of all n-grams, the pairs of a sentence and its n-gram, and how often each counts.
-        self._known: list[Ints] = []
-        self._cells: list[Ints] = []
-        self._most: list[Ints] = []
+        self._counts: list[tuple[Ints, Ints, Ints]] = []
         # All streams as one text of R·S rows; row r·S + s is reference r of sentence s.
         offsets = joined_offsets([stream.offsets_S1 for stream in streams])
         self._count(EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets))
@@ -115,9 +113,17 @@ class ReferenceNgrams:
         Raises:
             InputError: the number of hypotheses or a sentence number does not fit the references.
         """
-        sentences_H = self._checked(len(hypotheses), sentence_H)
+        count, sentences = len(hypotheses), len(self)
+        sentences_H = np.arange(count) if sentence_H is None else np.asarray(sentence_H, np.int64)
+        outside = count and not 0 <= sentences_H.min() <= sentences_H.max() < sentences
+        if outside or len(sentences_H) != count or (sentence_H is None and count != sentences):
+            raise InputError(
+                "hypotheses do not fit the references",
+                f"{count} hypotheses with {len(sentences_H)} sentence numbers and {sentences} sentences",
+                "a sentence number, below the number of sentences, for each hypothesis",
+            )
         lengths_H = np.diff(hypotheses.offsets_S1)
-        stats_HK = np.zeros((len(hypotheses), 2 + 2 * self.order), np.int64)
+        stats_HK = np.zeros((count, 2 + 2 * self.order), np.int64)
         stats_HK[:, 0] = lengths_H
         stats_HK[:, 1] = self._closest(lengths_H, sentences_H)
         rank_T = np.zeros(len(hypotheses.ids_T), np.int64)
@@ -126,22 +132,17 @@ class ReferenceNgrams:
             start_G, owner_G = _places(hypotheses, n)
             begun_G = rank_T[start_G] >= 0
             start_G, owner_G = start_G[begun_G], owner_G[begun_G]
-            rank_G = places_of_keys(self._known[n - 1], _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
+            known, cells, most = self._counts[n - 1]
+            rank_G = places_of_keys(known, _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
             rank_T = np.full(len(rank_T), -1, np.int64)
             rank_T[start_G] = rank_G
-            stats_HK[:, 1 + n] = self._matches(owner_G[rank_G >= 0], rank_G[rank_G >= 0], sentences_H, n)
+            size = max(1, len(known))
+            found, times = np.unique((owner_G * size + rank_G)[rank_G >= 0], return_counts=True)
+            owner = found // size
+            place = places_of_keys(cells, sentences_H[owner] * size + found % size)
+            clipped = np.minimum(times, most[place])[place >= 0]
+            stats_HK[:, 1 + n] = np.bincount(owner[place >= 0], weights=clipped, minlength=count)
         return stats_HK
-
-    def _checked(self, hypotheses: int, sentence_H: AnyInts | None) -> Ints:
-        given = np.arange(hypotheses) if sentence_H is None else np.asarray(sentence_H, np.int64)
-        whole = sentence_H is not None or hypotheses == len(self)
-        if not whole or len(given) != hypotheses or (hypotheses and not 0 <= given.min() <= given.max() < len(self)):
-            raise InputError(
-                "hypotheses do not fit the references",
-                f"{hypotheses} hypotheses with {len(given)} sentence numbers and {len(self)} sentences",
-                "a sentence number, below the number of sentences, for each hypothesis",
-            )
-        return given
 
     def _count(self, joined: EncodedText) -> None:
         sentences = len(self)
@@ -156,18 +157,7 @@ class ReferenceNgrams:
             merged, place = np.unique(cells // size % sentences * size + cells % size, return_inverse=True)
             most = np.zeros(len(merged), np.int64)
             np.maximum.at(most, place, counts)
-            self._known.append(known)
-            self._cells.append(merged)
-            self._most.append(most)
-
-    def _matches(self, owner_G: Ints, rank_G: Ints, sentence_H: Ints, n: int) -> Ints:
-        size = max(1, len(self._known[n - 1]))
-        cells, counts = np.unique(owner_G * size + rank_G, return_counts=True)
-        owner = cells // size
-        place = places_of_keys(self._cells[n - 1], sentence_H[owner] * size + cells % size)
-        seen = place >= 0
-        clipped = np.minimum(counts[seen], self._most[n - 1][place[seen]])
-        return np.bincount(owner[seen], weights=clipped, minlength=len(sentence_H)).astype(np.int64)
+            self._counts.append((known, merged, most))
 
     def _closest(self, lengths_H: Ints, sentence_H: Ints) -> Ints:
         """The reference length nearest to that of each hypothesis, the shorter of two equally near."""

@@ -21,7 +21,7 @@ from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.statistics import (
     Interval,
     Stats,
-    bootstrap_scores,
+    bootstrap_counts,
     chrf_scores,
     interval,
     lexical_statistics,
@@ -142,19 +142,18 @@ def _signature(
 ) -> str:
     """What a figure of our own measures depends on, as sacrebleu writes it."""
     counts = {len(lines) for lines in given}
-    parts = [
-        f"nrefs:{counts.pop() if len(counts) == 1 else 'var'}",
-        *([f"bs:{bootstrap}", f"seed:{seed}"] if bootstrap else []),
-        f"case:{'lc' if lowercase else 'mixed'}",
-        f"tok:{_bleu(tokenize, lowercase).tokenizer_signature}",
-        *(["order:5"] if measure == "nist" else ["bag:F1"]),
-        f"version:xlate-{xlate.__version__}",
-    ]
-    return "|".join(parts)
+    references = counts.pop() if len(counts) == 1 else "var"
+    samples = f"bs:{bootstrap}|seed:{seed}|" if bootstrap else ""
+    case, tokens = "lc" if lowercase else "mixed", _bleu(tokenize, lowercase).tokenizer_signature
+    own = "order:5" if measure == "nist" else "bag:F1"
+    return f"nrefs:{references}|{samples}case:{case}|tok:{tokens}|{own}|version:xlate-{xlate.__version__}"
 
 
 def _interval(stats: Stats, bootstrap: int, seed: int) -> Interval | None:
-    return interval(bootstrap_scores(stats, bootstrap, seed)) if bootstrap else None
+    if not bootstrap:
+        return None
+    samples = bootstrap_counts(len(stats), bootstrap, seed)
+    return interval(np.concatenate([stats.scores(counts_BS @ stats.values_SK) for counts_BS in samples]))
 
 
 def tokenizer(tokenize: str, lowercase: bool) -> Any:
@@ -249,7 +248,7 @@ class Evaluation:
     def summary(self) -> str:
         """One short line for each figure, for people; what the figures depend on is in `to_json`."""
         lines = [
-            _line(measure, figure.score, None if figure.interval is None else figure.interval.half_width)
+            _line(measure, figure.score, figure.interval.half_width if figure.interval else None)
             for measure, figure in self.figures.items()
         ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

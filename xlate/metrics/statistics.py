@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -55,17 +56,10 @@ class Interval:
     half_width: float
 
 
-def bootstrap_scores(stats: Stats, samples: int, seed: int) -> Floats:
-    """Scores of `samples` texts of S sentences drawn with replacement, (samples,) (Koehn 2004).
-
-    The draws are those of sacrebleu with the same seed, so the intervals are the same too.
-    """
-    pieces = [stats.scores(counts_BS @ stats.values_SK) for counts_BS in bootstrap_counts(len(stats), samples, seed)]
-    return np.concatenate(pieces)
-
-
 def bootstrap_counts(sentences: int, samples: int, seed: int) -> Iterator[Floats]:
     """Yields, in pieces, how often each sentence was drawn in each sample: (B, S), each row with the sum S.
+
+    The draws are those of sacrebleu with the same seed, so intervals are the same too (Koehn 2004).
 
     Raises:
         InputError: `samples` is below 1.
@@ -175,7 +169,12 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
     Returns:
         Rows of K = 1 + 2·5 numbers: the mean reference length, then matched information (bits) and n-grams for n = 1…5.
     """
-    weights = information(references)
+    counts: Counter[Ngram] = Counter()
+    for reference in chain(*references):
+        counts.update(ngram_counts(reference, NIST_ORDER))
+        counts[()] += len(reference)
+    # Bits of each n-gram of the references: log2 of the count of its first n-1 words over its own (Eq. 2).
+    weights = {ngram: math.log2(counts[ngram[:-1]] / count) for ngram, count in counts.items() if ngram}
     values_SK = np.zeros((len(hypotheses), 1 + 2 * NIST_ORDER), np.float64)
     for row_K, hypothesis, given in zip(values_SK, hypotheses, references, strict=True):
         most: Counter[Ngram] = Counter()
@@ -187,16 +186,6 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
             if ngram in most:
                 row_K[len(ngram)] += min(count, most[ngram]) * weights[ngram]
     return Stats("nist", values_SK, nist_scores)
-
-
-def information(references: Sequence[Sequence[Sequence[str]]]) -> dict[Ngram, float]:
-    """Bits of each n-gram of the references: log2 of the count of its first n-1 words over its own (Eq. 2)."""
-    counts: Counter[Ngram] = Counter()
-    for given in references:
-        for reference in given:
-            counts.update(ngram_counts(reference, NIST_ORDER))
-            counts[()] += len(reference)
-    return {ngram: math.log2(counts[ngram[:-1]] / count) for ngram, count in counts.items() if ngram}
 
 
 def nist_scores(stats_BK: AnyArray) -> Floats:

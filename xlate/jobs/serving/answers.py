@@ -226,10 +226,10 @@ def explained(translation: Translation, fired: FiredFeatures) -> Json:
     steps = _steps(translation.source, derivation, fired)
     # The float features that add something to the score, strongest first.
     values = zip(system.feature_names, system.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
-    rows = [(name, weight, value, weight * value) for name, weight, value in values if weight * value]
+    rows = sorted((row for row in values if row[1] * row[2]), key=lambda row: -abs(row[1] * row[2]))
     floats = [
-        {"name": name, "weight": number(weight), "value": number(value), "score": number(score)}
-        for name, weight, value, score in sorted(rows, key=lambda row: -abs(row[3]))
+        {"name": name, "weight": number(weight), "value": number(value), "score": number(weight * value)}
+        for name, weight, value in rows
     ]
     return {
         "source": translation.source,
@@ -249,11 +249,11 @@ def number(value: float) -> float | None:
 
 def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeatures) -> list[Json]:
     features = [found for step, found in zip(derivation.steps, fired.of(derivation), strict=True) if not step.is_end]
-    placed = zip(
-        derivation.blocks, derivation.target_spans, fired.system.orientations(derivation), features, strict=False
-    )
+    turns = fired.system.orientations(derivation)
     steps: list[Json] = []
-    for step, span, turn, (weighted, without_weight) in placed:
+    for step, span, turn, (weighted, without_weight) in zip(
+        derivation.blocks, derivation.target_spans, turns, features, strict=False
+    ):
         rest = weighted[SHOWN:]
         shown = [
             {**feature._asdict(), "weight": number(feature.weight), "score": number(feature.score)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import secrets
 import socket
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
@@ -83,19 +85,20 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
             self.last_activity = begun
 
 
+@dataclass(frozen=True)
 class Application:
     """The WSGI application: JSON under /translate and /health, a page under /.
 
-    Args:
+    Attributes:
         runs: the run, and maybe another one for comparison.
         limits: what a request may ask for.
         bound: the host that the server is bound to; allow: other hosts that it answers as.
     """
 
-    def __init__(self, runs: Sequence[ServedRun], limits: Limits, bound: str, allow: Collection[str] = ()) -> None:
-        self.runs = runs
-        self.limits = limits
-        self.bound, self.allow = bound, allow
+    runs: Sequence[ServedRun]
+    limits: Limits
+    bound: str
+    allow: Collection[str] = ()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
         begun = time.perf_counter()
@@ -128,11 +131,10 @@ class Application:
 
     def _answer(self, path: str, method: str, environ: dict[str, Any]) -> Json | None:
         """The JSON of an answer; None for the page."""
-        methods = PATHS.get(path)
-        if methods is None:
+        if path not in PATHS:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such path", seen=path[:200], expected=", ".join(PATHS))
-        if method not in methods:
-            expected = ", ".join(methods)
+        if method not in PATHS[path]:
+            expected = ", ".join(PATHS[path])
             raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "not by this method", seen=method[:200], expected=expected)
         if path == "/translate":
             request = read_request(environ["wsgi.input"].read(), self.limits)
@@ -214,12 +216,8 @@ def serve(config: ServeConfig) -> None:
     if not is_loopback(config.host):
         log.warning("warning: whoever reaches %s can use this server; it asks for no password", config.host)
     log.info("serving %s at http://%s:%s/; Ctrl-C ends", config.run, _bracketed(config.host), server.effective_port)
-    try:
+    with contextlib.closing(server), contextlib.suppress(KeyboardInterrupt):
         server.run()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.close()
     log.info("stopped")
 
 
