@@ -8,6 +8,8 @@ from collections.abc import Callable
 from random import Random
 
 NUMBER = re.compile(rb"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# A field with the blank before it or without, and the place before a blank or a sign.
+FIELD, BETWEEN = re.compile(rb"(?:[ \t\n]|\b)[^ \t\n]+"), re.compile(rb"(?=[ \t\n=:,])")
 # What stands in for numbers and is put between fields.
 EXTREMES = (
     b"1e999", b"-1e999", b"1e300", b"-1e300", b"1e39", b"1e-320", b"nan", b"NaN", b"inf", b"-inf", b"-0", b"-0.0",
@@ -34,54 +36,37 @@ def _flip(data: bytes, random: Random) -> bytes:
 
 
 def _cut(data: bytes, random: Random) -> bytes:
-    return data[: random.randrange(len(data) + 1)]
-
-
-def _cut_out(data: bytes, random: Random) -> bytes:
     start = random.randrange(len(data) + 1)
-    return data[:start] + data[start + random.choice((1, 2, 8, 100)) :]
+    return data[:start] + data[start + random.choice((1, 2, 8, 100, len(data))) :]
 
 
 def _lines(data: bytes, random: Random) -> bytes:
+    """A line is left out, emptied, doubled, put elsewhere or joined to another."""
     lines = data.split(b"\n")
     place, other = random.randrange(len(lines)), random.randrange(len(lines))
-    kind = random.randrange(5)
-    if kind == 0:
-        del lines[place]
-    elif kind == 1:
-        lines.insert(other, lines[place])
-    elif kind == 2:
-        lines[place], lines[other] = lines[other], lines[place]
-    elif kind == 3:
-        lines[place] = b""
-    else:
-        lines[place] = lines[place] + b" " + lines[other]
+    line, new = lines[place], random.choice(([], [b""], [lines[place]] * 2, [lines[place] + b" " + lines[other]]))
+    lines[place : place + 1] = new
+    if not new and random.random() < 0.5:
+        lines.insert(other, line)
     return b"\n".join(lines)
 
 
+def _replaced(pattern: re.Pattern[bytes], data: bytes, random: Random) -> bytes:
+    """Something extreme in place of what a pattern finds at one place."""
+    match = random.choice(list(pattern.finditer(data)) or [re.match(b"", data)])
+    return data[: match.start()] + random.choice((*EXTREMES, b"")) + data[match.end() :] if match else data
+
+
 def _number(data: bytes, random: Random) -> bytes:
-    found = list(NUMBER.finditer(data))
-    if not found:
-        return _insert(data, random)
-    match = random.choice(found)
-    return data[: match.start()] + random.choice(EXTREMES) + data[match.end() :]
-
-
-def _insert(data: bytes, random: Random) -> bytes:
-    places = [place for place, byte in enumerate(data) if byte in b" \t\n=:,"] or [0]
-    place = random.choice(places)
-    around = random.choice((b"", b" ", b"\t"))
-    return data[:place] + around + random.choice(EXTREMES) + around + data[place:]
+    return _replaced(NUMBER, data, random)
 
 
 def _field(data: bytes, random: Random) -> bytes:
-    fields = re.split(rb"([ \t\n])", data)
-    place = random.randrange(0, len(fields), 2)
-    if random.random() < 0.5:
-        fields[place] = random.choice(EXTREMES)
-    else:
-        fields[place : place + 2] = []
-    return b"".join(fields)
+    return _replaced(FIELD, data, random)
+
+
+def _insert(data: bytes, random: Random) -> bytes:
+    return _replaced(BETWEEN, data, random)
 
 
 def _packed(data: bytes, random: Random) -> bytes:
@@ -94,6 +79,6 @@ def _emptied(data: bytes, random: Random) -> bytes:
 
 
 KINDS: tuple[Callable[[bytes, Random], bytes], ...] = (
-    _flip, _flip, _cut, _cut_out, _lines, _lines, _number, _number, _number, _insert, _insert, _field, _field, _packed,
+    _flip, _flip, _cut, _cut, _lines, _lines, _number, _number, _number, _insert, _insert, _field, _field, _packed,
     _emptied,
 )  # fmt: skip

@@ -221,15 +221,6 @@ def write_run(folder: Path) -> None:
     run.write_summary({"finished": True, "dev_bleu": 20.5})
 
 
-def open_run(folder: Path) -> None:
-    run = RunDirectory.open(folder / "run")
-    _ = run.finished
-
-
-def write_stage(folder: Path) -> None:
-    run_stage(folder, "lm", {"order": 3}, lambda _: {"order": 3})
-
-
 def write_checkpoint(folder: Path) -> None:
     sets = {"linked": our_weights()}
     state = TrainState(1, 2, 3, 400, 0.3, 0.7, 0.25, 1, [{"phase": "floats", "P": 0.5}])
@@ -303,33 +294,22 @@ feature_function=KLanguageModel lm
 weights=weights
 """
 CDEC_WEIGHTS = "PhraseModel_0 -0.5\nLanguageModel 1e-1\nGlue 2\n"
+LINE = "das haus ist hier"
 
 
-def write_cdec_system(folder: Path) -> None:
-    files = {"cdec.ini": CDEC_CONFIG, "grammar": "".join(CDEC), "weights": CDEC_WEIGHTS, "lm": ARPA}
-    for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8")
+def texts(**files: str) -> Callable[[Path], object]:
+    """Writes text files, `_` in a name for a point."""
+    return lambda folder: [text(content, name.replace("_", "."))(folder) for name, content in files.items()]
 
 
-def bottom_up(system: ForeignSystem, text: str) -> None:
-    GrammarSystem.of_foreign(system, GrammarSearch(pop_limit=5)).translate(text.split())
+write_cdec_system = texts(cdec_ini=CDEC_CONFIG, grammar="".join(CDEC), weights=CDEC_WEIGHTS, lm=ARPA)
+write_joshua_system = texts(joshua_config=JOSHUA_CONFIG, grammar="".join(CDEC), glue=GLUE, lm=ARPA)
 
 
-def translate_with_cdec(folder: Path) -> None:
-    bottom_up(read_cdec_system(folder / "cdec.ini"), "das haus ist hier")
-
-
-def translate_with_moses(folder: Path) -> None:
-    bottom_up(read_moses_system(folder / "moses.ini"), "ne va pas zz")
-
-
-def write_joshua_system(folder: Path) -> None:
-    for name, content in (("joshua.config", JOSHUA_CONFIG), ("grammar", "".join(CDEC)), ("glue", GLUE), ("lm", ARPA)):
-        (folder / name).write_text(content, encoding="utf-8")
-
-
-def translate_with_joshua(folder: Path) -> None:
-    bottom_up(read_joshua_system(folder / "joshua.config"), "das haus ist hier")
+def translate_with(read: Callable[[Path], ForeignSystem], name: str, line: str) -> Callable[[Path], object]:
+    """Reads a system, and translates a line with it."""
+    search = GrammarSearch(pop_limit=5)
+    return lambda folder: GrammarSystem.of_foreign(read(folder / name), search).translate(line.split())
 
 
 def write_sentence_tables(folder: Path) -> None:
@@ -367,18 +347,17 @@ READERS = [
         folder / "orientations", *read_phrase_table(folder / "table")), 2),
     Reader("read_cdec_grammar", text("".join(CDEC)), of(read_cdec_grammar)),
     Reader("read_moses_grammar", text("".join(MOSES_RULES)), lambda folder: read_moses_grammar(folder / "file", "T")),
-    Reader("read_joshua_system", write_joshua_system, translate_with_joshua),
+    Reader("read_joshua_system", write_joshua_system, translate_with(read_joshua_system, "joshua.config", LINE)),
     Reader("read_cdec_weights", text(CDEC_WEIGHTS), of(read_cdec_weights)),
-    Reader("read_moses_system", write_moses_system, translate_with_moses),
-    Reader("read_cdec_system", write_cdec_system, translate_with_cdec),
+    Reader("read_moses_system", write_moses_system, translate_with(read_moses_system, "moses.ini", "ne va pas zz")),
+    Reader("read_cdec_system", write_cdec_system, translate_with(read_cdec_system, "cdec.ini", LINE)),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
     Reader("load_moses_model", write_system, look_at_system, 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
       if name != "quoted"),
     *(Reader(f"NbestFile ({name})", text(lines), read_styled) for name, lines in OTHER_STYLES.items()),
-    Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda folder: list(iterate_hypotheses(
-        folder / "file"))),
-    *(Reader(f"check_nbest ({name})", text(lines), check_list) for name, lines in LISTS.items()),
+    Reader("iterate_hypotheses (quoted)", text(LISTS["quoted"]), lambda f: list(iterate_hypotheses(f / "file"))),
+    *(Reader(f"check_nbest ({name})", text(LISTS[name]), check_list) for name in ("Moses", "Marian")),
     Reader("load_feature_weights", text("LM0= 0.5\nTM0= 1 -2 3\nWT_a~b 0.5\n"), of(load_feature_weights)),
     Reader("load_feature_weights (Moses)", write_weights, lambda folder: load_feature_weights(folder / "moses.ini")),
     Reader("load_feature_weights (ours)", write_our_weights, load_feature_weights),
@@ -393,10 +372,11 @@ READERS = [
     Reader("read_config", lambda folder: (folder / "file").write_text(to_yaml(LmConfig(3))), of(read_config, LmConfig)),
     Reader("read_config (decoder)", lambda folder: (folder / "file").write_text(to_yaml(DECODER)),
            of(read_config, PhraseSearch), 0.5),
-    Reader("RunDirectory.open", write_run, open_run),
+    Reader("RunDirectory.open", write_run, lambda folder: RunDirectory.open(folder / "run").finished),
     Reader("Records.read", lambda folder: Records(folder / "file").append_scalar("loss", 0.5, 3),
            lambda folder: Records(folder / "file").curves()),
-    Reader("read_stage", write_stage, lambda folder: read_stage(folder, "lm")),
+    Reader("read_stage", lambda folder: run_stage(folder, "lm", {"order": 3}, lambda _: {"order": 3}),
+           lambda folder: read_stage(folder, "lm")),
     Reader("NgramModel.load", lambda folder: NgramModel.from_arpa(random_arpa(np.random.default_rng(1))).save(
         folder / "lm"), look_at_lm),
     Reader("PhraseTable.load", lambda folder: small_blocks().table.save(folder), PhraseTable.load),

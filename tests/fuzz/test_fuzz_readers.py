@@ -19,7 +19,7 @@ from tests.fuzz.mutations import mutated
 from tests.fuzz.readers import EXCLUDED, READERS, Reader
 from xlate.errors import InputError
 
-FEW, MANY = 150, 4000
+FEW, MANY = 50, 4000
 READS = re.compile(r"(read|load|open|iterate|count|check_nbest)(_.*|$)")
 
 
