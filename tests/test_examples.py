@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -11,17 +12,16 @@ import pytest
 import torch
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "neural_nbest"
-SMALL = [
-    "--width=16",
-    "--layers=2",
-    "--merges=30",
-    "--epochs=40",
-    "--tokens=60",
-    "--beam=4",
-    "--dropout=0",
-    "--rate=0.02",
-    "--warmup=20",
-]
+SMALL = ["--width=16", "--layers=2", "--merges=30", "--epochs=40", "--tokens=60", "--beam=4", "--dropout=0", "--rate=0.02", "--warmup=20"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small tensors are slower on several."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture
@@ -36,13 +36,10 @@ def neural(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def write_corpus(folder: Path) -> None:
     for split, count in (("train", 40), ("val", 12), ("test_2016_flickr", 6)):
-        rows = [
-            (("ein", "kein")[s % 2], ("hund", "vogel")[s // 2 % 2], ("rennt", "singt")[s // 4 % 2])
-            for s in range(count)
-        ]
-        (folder / f"{split}.de").write_text("".join(f"{' '.join(row)} .\n" for row in rows))
-        english = {"ein": "a", "kein": "no", "hund": "dog", "vogel": "bird", "rennt": "runs", "singt": "sings"}
-        (folder / f"{split}.en").write_text("".join(f"{' '.join(map(english.__getitem__, row))} .\n" for row in rows))
+        for language, words in (("de", "ein kein hund vogel rennt singt"), ("en", "a no dog bird runs sings")):
+            a, no, dog, bird, runs, sings = words.split()
+            rows = [f"{(a, no)[s % 2]} {(dog, bird)[s // 2 % 2]} {(runs, sings)[s // 4 % 2]} .\n" for s in range(count)]
+            (folder / f"{split}.{language}").write_text("".join(rows))
 
 
 def test_a_small_transformer_writes_lists_that_are_reranked(

@@ -220,6 +220,9 @@ COMMANDS = [
     ("pack run={ph} out={ph}", "out="),
     ("pack run={ph} out={ph}/config.yaml", "config.yaml|folder"),
     ("pack run={ph} out={new} input=none.txt", "none.txt"),
+    ("pack run={ph} out={new} input=/dev/null", "no sentences to check"),
+    ("pack run={ph} out={work}", "something else than a packed run"),
+    ("export run={pack} out={new}", "has no language model in the form of Moses"),
     ("pack run={ph} out={new} work=nowhere", "nowhere"),
     ("pack run={ph}", "out"),
     ("pack out={new}", "run"),
@@ -265,20 +268,12 @@ def refused(arguments: Sequence[str], part: str, capsys: pytest.CaptureFixture[s
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(("setting", "part"), CONTEXT)
-def test_of_contexts(
-    setting: str,
-    part: str,
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    refused(["train", "model=context", f"work={work}", f"run={tmp_path / 'run'}", setting], part, capsys)
-    assert not (tmp_path / "run" / WEIGHTS).exists()
+TRAININGS = [(f"model=context {setting}", part) for setting, part in CONTEXT]
+TRAININGS += [(f"model=phrase source=online {setting}", part) for setting, part in ONLINE]
 
 
-@pytest.mark.parametrize(("settings", "part"), ONLINE)
-def test_of_online_training(
+@pytest.mark.parametrize(("settings", "part"), TRAININGS)
+def test_of_trainings(
     settings: str,
     part: str,
     work: Path,  # noqa: F811
@@ -287,7 +282,7 @@ def test_of_online_training(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(["train", "model=phrase", "source=online", f"work={work}", "run=run", *settings.split(" ")], part, capsys)
+    refused(["train", f"work={work}", "run=run", *settings.split(" ")], part, capsys)
     assert not (tmp_path / "run" / WEIGHTS).exists()
 
 
@@ -317,16 +312,14 @@ def test_of_packing_and_serving(
     work: Path,  # noqa: F811
     context_run: Path,  # noqa: F811
     phrase_run: Path,  # noqa: F811
+    packed: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(
-        line.format(ph=phrase_run, cx=context_run, work=work, new=tmp_path / "new").split(" "),
-        part,
-        capsys,
-    )
+    named = {"ph": phrase_run, "cx": context_run, "pack": packed, "work": work, "new": tmp_path / "new"}
+    refused(line.format(**named).split(" "), part, capsys)
     assert not (tmp_path / "new").exists()
 
 

@@ -41,17 +41,6 @@ def test_chosen_settings_are_those_that_are_no_defaults(tmp_path: Path) -> None:
     assert chosen_settings(tmp_path / "without") == {}
 
 
-def test_the_base_and_the_features_of_one_run_alone_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(tmp_path / "phrase", "loss=mira")
-    trained(tmp_path / "sparse", "sparse=all", "loss=xbleu", "base=runs/b")
-    assert main(["report", str(tmp_path), "html=false", "plots=false"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "model.sparse.words=all, top80" in told
-    assert "base=runs/b" in told
-
-
 MOSES = {"imported": "moses.ini", "ini": "1234"}
 REFERENCES = [f"the old house number {n} stands here" for n in range(20)]
 

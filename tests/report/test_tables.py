@@ -87,6 +87,9 @@ def test_strange_cells_do_not_break_tables() -> None:
     assert table.markdown().splitlines()[2] == r"| x\|y | – |"
     assert table.tsv().splitlines()[2] == "[red]\tt b c"
     assert "[red]" in printed(table)
+    # The best are all that have the best value, unless all have.
+    for values, better, best in (([1.0, 2.0, 2.0], 1, {1, 2}), ([1.0, 2.0, None], -1, {0}), ([1.0, 1.0], 1, set())):
+        assert Column("x", values, 2, better=better).best == best
 
 
 def test_long_names_are_folded_behind_commas() -> None:
@@ -139,11 +142,3 @@ def test_what_most_rows_share_is_usual_and_lists_have_a_bleu_of_their_own(tmp_pa
         "held-out",
         "BLEU",
     ]
-
-
-@pytest.mark.parametrize(
-    ("values", "better", "best"),
-    [([1.0, 2.0, 2.0], 1, {1, 2}), ([1.0, 2.0, None], -1, {0}), ([1.0, 1.0], 1, set()), ([1.0, 2.0], 0, set())],
-)
-def test_the_best(values: list[float | None], better: int, best: set[int]) -> None:
-    assert Column("x", values, 2, better=better).best == best
