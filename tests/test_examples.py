@@ -12,7 +12,10 @@ import pytest
 import torch
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "neural_nbest"
-SMALL = ["--width=16", "--layers=2", "--merges=30", "--epochs=40", "--tokens=60", "--beam=4", "--dropout=0", "--rate=0.02", "--warmup=20"]
+SMALL = [
+    "--width=16", "--layers=2", "--merges=30", "--epochs=40", "--tokens=60", "--beam=4", "--dropout=0", "--rate=0.02",
+    "--warmup=20",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
