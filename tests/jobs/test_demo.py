@@ -6,17 +6,18 @@ import io
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from xlate.config.load import load
-from xlate.config.schema import PrepareConfig, TrainConfig
+from xlate.config.schema import TrainConfig
+from xlate.demo.corpus import DemoCorpus
 from xlate.jobs import demo
-from xlate.jobs.prepare import prepare
 from xlate.jobs.train.train import check_training
 from xlate.metrics.score import evaluate
-from xlate.work.directory import WorkDirectory
 
 SYSTEMS = (*demo.FIRST, *demo.OTHERS)
 
@@ -56,15 +57,10 @@ def test_trainings_say_little_unless_asked(level: logging.Logger, given: int, wi
     assert level.level == given
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> WorkDirectory:
-    folder = tmp_path_factory.mktemp("demo") / "work"
-    sizes = ["data.generated.train=60", "data.generated.dev=10", "data.generated.test=30"]
-    return prepare(load(PrepareConfig, "prepare", ["data=demo", *sizes, f"work={folder}"]))
-
-
-def test_tables_and_samples(work: WorkDirectory) -> None:
-    references = work.references("test")[0]
+def test_tables_and_samples() -> None:
+    pairs = DemoCorpus(1).pairs(30, "test")
+    sources, references = ([line for line, _ in pairs], [line for _, line in pairs])
+    work = SimpleNamespace(source_lines=lambda _: sources, references=lambda _: [references])
     worse = [" ".join(reversed(line.split())) if number % 2 else line for number, line in enumerate(references)]
     rows = {
         name: demo.Row(system, evaluate(output, work.references("test")), output, {"seconds": 1.0})
@@ -72,7 +68,7 @@ def test_tables_and_samples(work: WorkDirectory) -> None:
     }
     console = Console(width=demo.WIDTH, file=io.StringIO(), record=True)
     console.print(demo._table("title", rows, demo.FIRST))
-    demo._print_samples(console, work, rows["phrase"], rows["sparse"])
+    demo._print_samples(console, cast(Any, work), rows["phrase"], rows["sparse"])
     text = console.export_text()
     gain = rows["sparse"].evaluation.to_json()["bleu"] - rows["phrase"].evaluation.to_json()["bleu"]
     assert f"{gain:+.2f}" in text

@@ -99,8 +99,7 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
         beside = {} if inside else fields(tmp_path / f"reordering.{number}.gz")
         plain = {pair: parts for pair, parts in found.items() if "@@" not in pair[0]}
         assert len(plain) > 10
-        places = [order[pair] for pair in plain]
-        assert places == sorted(places)
+        assert list(plain) == sorted(plain, key=order.__getitem__)
         for (source, target), (scores, *rest) in found.items():
             pair = " ".join(word.partition("@@")[0] for word in source.split(" ")), target
             assert pair[0] in " ".join(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from html.parser import HTMLParser
 
 EMPTY = {"meta", "img", "br", "link"}
@@ -16,33 +17,28 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.open: list[tuple[str, list[str]]] = []
-        self.texts: dict[str, list[str]] = {}
+        # The tags that are open, each with its place among the elements that have its tag.
+        self.open: list[tuple[str, int]] = []
+        self.texts: dict[str, list[str]] = defaultdict(list)
         self.sources: list[str] = []
         self.feed(text)
         assert not self.open, self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
-        self.texts.setdefault(tag, [])
+        self.texts[tag].append("")
         if tag not in EMPTY:
-            self.open.append((tag, []))
+            self.open.append((tag, len(self.texts[tag]) - 1))
 
     def handle_endtag(self, tag: str) -> None:
-        last, words = self.open.pop()
-        assert last == tag, (last, tag)
-        text = "".join(words)
-        self.texts[tag].append(text)
-        if self.open:
-            self.open[-1][1].append(text)
+        assert self.open.pop()[0] == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open:
-            self.open[-1][1].append(data)
+        for tag, place in self.open:
+            self.texts[tag][place] += data
 
     def check_whole(self) -> None:
         """Nothing is loaded from elsewhere."""
         assert all(source.startswith("data:") for source in self.sources), self.sources
         assert not {"script", "link", "iframe"} & set(self.texts)
-        assert "url(" not in "".join(self.texts["style"])
-        assert "@import" not in "".join(self.texts["style"])
+        assert not any(word in "".join(self.texts["style"]) for word in ("url(", "@import"))
