@@ -182,9 +182,8 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
     summaries = {}
     for system in (systems[name] for name in names):
         log.info("training: %s", system.title or STEP)
-        settings = [setting.format(runs=config.run) for setting in system.settings]
-        given = [f"work={works[system.text].path}", f"seed={config.seed}", *settings]
-        given.append(f"measure_test={str(bool(system.title)).lower()}")
+        given = [f"work={works[system.text].path}", f"seed={config.seed}", f"measure_test={bool(system.title)}"]
+        given += [setting.format(runs=config.run) for setting in system.settings]
         folder = Path(config.run) / system.name
         summary = train(load(TrainConfig, "train", given), folder).summary
         if summary is None:
@@ -229,8 +228,9 @@ def _against(row: Row, other: Row | None) -> tuple[str, str]:
 def _print_samples(console: Console, work: WorkDirectory, before: Row, after: Row) -> None:
     """The sentences that got better by most, and the one that got worse by most, by chrF."""
     source, references = work.source_lines("test"), work.references("test")
-    scores = [stats.scores(stats.values_SK) for stats in (row.evaluation.stats["chrf"] for row in (before, after))]
-    order = np.argsort(scores[0] - scores[1], kind="stable").tolist()
+    chrf = [row.evaluation.stats["chrf"] for row in (before, after)]
+    first_S, second_S = (stats.scores(stats.values_SK) for stats in chrf)
+    order = np.argsort(first_S - second_S, kind="stable").tolist()
     for words, numbers in (("better", order[:BETTER]), ("worse", order[-WORSE:])):
         for number in numbers:
             console.print(f"\n{words} by most, line {number + 1} of the test set", markup=False, highlight=False)

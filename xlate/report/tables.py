@@ -80,6 +80,10 @@ class Table:
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
 
+    def without(self, *titles: str) -> Table:
+        """The table without some columns."""
+        return Table([column for column in self.columns if column.title not in titles])
+
     def rows(self) -> list[list[tuple[str, bool]]]:
         """The texts of the cells row by row, each with whether its value is the best of the column."""
         columns = [(column, column.best) for column in self.columns]
@@ -224,9 +228,8 @@ class SweepTable:
         """The table for a page: where many settings differ, they have a table of their own behind the figures."""
         if len(self.keys) <= FEW_KEYS:
             return [self.table]
-        figures = [column for column in self.table.columns if column.title not in self.keys]
-        settings = [column for column in self.table.columns if column.title in ("run", *self.keys)]
-        return [Table(figures), Table(settings)]
+        figures = self.table.without(*self.keys)
+        return [figures, self.table.without(*(column.title for column in figures.columns if column.title != "run"))]
 
     def print(self, console: Console | None = None) -> None:
         """Prints what fits into the width of a terminal, or 100 columns.
@@ -236,15 +239,15 @@ class SweepTable:
         console = console or Console()
         width = console.width if console.is_terminal else WIDTH
         table, below = self.table, ""
-        least = Table([column for column in table.columns if column.title not in LEFT_OUT])
-        if table.width > width and self.keys and (least.width > width or len(self.keys) > FEW_KEYS):
+        several = len(self.keys) > FEW_KEYS or table.without(*LEFT_OUT).width > width
+        if table.width > width and self.keys and several:
             numbers = Column("#", list(range(1, len(table) + 1)), 0)
-            table = Table([numbers, *(c for c in table.columns if c.title not in (*self.keys, WHAT))])
+            table = Table([numbers, *table.without(*self.keys, WHAT).columns])
             below = self._below(width)
         left_out = []
         for title in LEFT_OUT:
             if table.width > width and any(column.title == title for column in table.columns):
-                table = Table([column for column in table.columns if column.title != title])
+                table = table.without(title)
                 left_out.append(title)
         table.print(console)
         more = f"in the files only: {', '.join(left_out)}" if left_out else ""
@@ -253,33 +256,28 @@ class SweepTable:
                 print(text, file=console.file)
 
     def _below(self, width: int) -> str:
-        shown, usual = self._told()
+        # The text of each setting in each row, None where there is no such setting, and the usual text. What no two
+        # rows share is not usual; a run to start from never is.
+        firsts = [setting.first for setting in self.settings]
+        shown: dict[str, list[str | None]] = {}
+        usual = dict.fromkeys(self.keys, NOTHING)
+        for key in self.keys:
+            if key == BASED_ON:
+                shown[key] = [*_bases(self.settings, self.chosen)]
+                continue
+            shown[key] = [shown_setting(run, key) if key in run.settings else None for run in firsts]
+            text, count = Counter(NOTHING if text is None else text for text in shown[key]).most_common(1)[0]
+            if count > 1:
+                usual[key] = text
         told = [f"{key}={value}" for key, value in usual.items() if value != NOTHING]
         lines = [f"Usual settings: {', '.join(told)}", "Others:"] if told else []
-        for row in range(len(self.settings)):
-            label = self.settings[row].first.settings.get(LABEL)
+        for row, run in enumerate(firsts):
+            label = run.settings.get(LABEL)
             own = [str(label)] if label else []
             own += [f"{key}={texts[row]}" for key, texts in shown.items() if texts[row] not in (None, usual[key])]
             lines.append(f"{row + 1:>4}  {', '.join(own) or 'the usual ones'}")
         wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
         return "\n".join(wrap.fill(line) for line in lines) + "\n"
-
-    def _told(self) -> tuple[dict[str, list[str | None]], dict[str, str]]:
-        """The settings to tell, a text for each row or None where there is no such setting, and the usual text of each.
-
-        What no two rows share is not usual; a run to start from never is.
-        """
-        firsts = [setting.first for setting in self.settings]
-        shown: dict[str, list[str | None]] = {}
-        usual = {}
-        for key in self.keys:
-            if key == BASED_ON:
-                shown[key], usual[key] = [*_bases(self.settings, self.chosen)], NOTHING
-                continue
-            shown[key] = [shown_setting(run, key) if key in run.settings else None for run in firsts]
-            text, count = Counter(shown_setting(run, key) for run in firsts).most_common(1)[0]
-            usual[key] = text if count > 1 else NOTHING
-        return shown, usual
 
 
 def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable:

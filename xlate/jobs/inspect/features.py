@@ -129,16 +129,11 @@ def legend(names: Iterable[str]) -> list[tuple[str, str]]:
 
     Example: `word_pair:all,class50(haus,17)` has `word_pair`, `all` and `class`.
     """
-    found, alone = set[str](), set[str]()
-    for name in names:
-        # A family of blocks ends at the colon, others where the first value begins.
-        head = name.partition(":")[0] if name[:2].isupper() else re.split(r"[=(]", name, maxsplit=1)[0]
-        if head in ALONE:
-            alone.add(head)
-            continue
-        found.update(part.rstrip("0123456789") for part in re.split(r"[:,]", head))
+    # A family of blocks ends at the colon, others where the first value begins.
+    heads = {name.partition(":")[0] if name[:2].isupper() else re.split(r"[=(]", name)[0] for name in names}
+    found = {part.rstrip("0123456789") for head in heads - ALONE.keys() for part in re.split(r"[:,]", head)}
     explained = [(part, words) for part, words in PARTS.items() if part in found]
-    return explained + [(part, words) for part, words in ALONE.items() if part in alone]
+    return explained + [(part, words) for part, words in ALONE.items() if part in heads]
 
 
 # A table of families names so many; a model of phrases may have a hundred.
@@ -202,7 +197,7 @@ def strongest(features: Sequence[Learned], top: int) -> list[Learned]:
     """The `top` largest weights above 0, then the `top` smallest below."""
     ordered = sorted(features, key=lambda feature: feature.weight)
     high = [feature for feature in ordered[::-1][:top] if feature.weight > 0]
-    return [*high, *(feature for feature in ordered[:top] if feature.weight < 0)]
+    return high + [feature for feature in ordered[:top] if feature.weight < 0]
 
 
 def strongest_table(title: str, features: Sequence[Learned], names: Sequence[str]) -> Table:
@@ -271,15 +266,9 @@ class FiredFeatures:
             counted = Counter(ids_A[start:end].tolist())
             kept = [feature for feature in counted if self._weights_F[feature]]
             names = [] if self.index is None else self.index.names(np.array(kept, np.int64), MEMBERS)
-            fired = [
-                Fired(
-                    self._families[bisect_right(self._ends, feature)],
-                    name,
-                    float(self._weights_F[feature]),
-                    counted[feature],
-                )
-                for feature, name in zip(kept, names, strict=True)
-            ]
+            families = [self._families[bisect_right(self._ends, feature)] for feature in kept]
+            weights = self._weights_F[kept].tolist()
+            fired = [*map(Fired, families, names, weights, map(counted.__getitem__, kept))]
             fired.sort(key=lambda one: -abs(one.score))
             found.append(StepFeatures(fired, len(counted) - len(kept)))
         return found

@@ -21,7 +21,6 @@ from xlate.jobs.context.inspection import inspect_context
 from xlate.jobs.inspect.features import (
     MEMBERS,
     MOST_FAMILIES,
-    Fired,
     FiredFeatures,
     Learned,
     StepFeatures,
@@ -104,8 +103,10 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     derivation = translation.derivations[0]
     if run.translator.system.features is None or not families_of(run.weights) or not derivation.steps:
         return
+    # Those of the families that are asked for, with the text in their names that is searched for.
+    family, find = "" if config.family is None else f":{config.family}:", config.find or ""
     fired = [
-        StepFeatures([feature for feature in weighted if _is_asked(feature, config)], without)
+        StepFeatures([one for one in weighted if family in f":{one.family}:" and find in one.name], without)
         for weighted, without in FiredFeatures(run.translator.system).of(derivation)
     ]
     places = decimals(feature.weight for one in fired for feature in one.weighted)
@@ -123,12 +124,6 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
         table.add_section()
     print_table(table, console)
     print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
-
-
-def _is_asked(feature: Fired, config: InspectConfig) -> bool:
-    """Whether it is of the families that are asked for, and has the text in its name that is searched for."""
-    of_family = config.family is None or f":{config.family}:" in f":{feature.family}:"
-    return of_family and (config.find is None or config.find in feature.name)
 
 
 NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
@@ -158,13 +153,8 @@ class Change(NamedTuple):
 
 def changes_between(here: Sequence[Learned], there: Sequence[Learned]) -> list[Change]:
     """The features that have a weight in one of two runs, by set and name; the largest changes first."""
-    both = [{(feature.set_name, feature.name): feature for feature in side} for side in (here, there)]
-    found = []
-    for key in dict.fromkeys([*both[0], *both[1]]):
-        sides = [side.get(key) for side in both]
-        family = next(feature.family for feature in sides if feature is not None)
-        weights = [0.0 if feature is None else feature.weight for feature in sides]
-        found.append(Change(key[0], family, key[1], *weights))
+    ours, theirs = ({(f.set_name, f.family, f.name): f.weight for f in side} for side in (here, there))
+    found = [Change(*key, ours.get(key, 0.0), theirs.get(key, 0.0)) for key in ours | theirs]
     return sorted(found, key=lambda change: -abs(change.size))
 
 
@@ -197,12 +187,12 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
 
 def _floats(here: WeightsFile, there: WeightsFile) -> Table:
     """The float weights of both, `-` where one has none."""
-    sides: list[dict[tuple[str, str], float]] = []
-    for file in (here, there):
-        named = [(s, n, w) for s, held in file.sets.items() for n, w in zip(held.dense_names, held.dense_D.tolist())]
-        sides.append({(set_name, name): weight for set_name, name, weight in named})
+    sides = [
+        {(s, n): weight for s, held in file.sets.items() for n, weight in zip(held.dense_names, held.dense_D.tolist())}
+        for file in (here, there)
+    ]
     several = max(len(here.sets), len(there.sets)) > 1 or set(here.sets) != set(there.sets)
-    keys = list(dict.fromkeys([*sides[0], *sides[1]]))
+    keys = list(sides[0] | sides[1])
     differing = [key for key in keys if sides[0].get(key) != sides[1].get(key)]
     same = len(keys) - len(differing)
     table = new_table(f"float weights that differ; {same} are the same", "float", "run", "other", "change")
@@ -233,12 +223,11 @@ def _counts(found: Sequence[Change]) -> Table:
 
 def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learned]]) -> list[str]:
     """The names of changed features in the words of the last of two runs that has them."""
-    names: dict[tuple[str, str], str] = {}
-    wanted = {(change.set_name, change.name) for change in changes}
+    names = dict.fromkeys(((change.set_name, change.name) for change in changes), "")
     for run, features in sides:
-        own = [feature for feature in features if (feature.set_name, feature.name) in wanted]
-        names.update(zip(((f.set_name, f.name) for f in own), run.names(own), strict=True))
-    return [names[change.set_name, change.name] for change in changes]
+        own = [feature for feature in features if (feature.set_name, feature.name) in names]
+        names |= zip(((f.set_name, f.name) for f in own), run.names(own), strict=True)
+    return list(names.values())
 
 
 def _largest(changes: Sequence[Change], names: Sequence[str]) -> Table:

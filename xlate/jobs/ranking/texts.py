@@ -147,8 +147,8 @@ class Gaps:
         """Says which features some hypotheses have, and whether they are learned from; a warning where they are not."""
         if not self.seldom:
             return
-        counted = [f"{name} ({count})" for name, count in list(self.seldom.items())[:NAMED]]
-        named = f"{', '.join(counted)}{', …' if len(self.seldom) > NAMED else ''}"
+        counted = [f"{name} ({count})" for name, count in self.seldom.items()]
+        named = ", ".join(counted[:NAMED] + ["…"] * (len(counted) > NAMED))
         held = f"{file}: {len(self.seldom)} features are on some of the {self.lines} lines only: {named}"
         if learned:
             log.info("%s; those that tell enough lists apart are learned, 0 where they are missing", held)
@@ -170,10 +170,9 @@ def preference_pairs(
         gain_C: the gain of each hypothesis, 0 to 1.
         most: of a list. least: the difference of gains; it is above 0 in any case.
     """
-    start = 0
-    for group, prompt in zip(lists, prompts, strict=True):
-        gains = gain_C[start : start + len(group)]
-        start += len(group)
+    ends = np.cumsum([len(group) for group in lists])
+    for group, prompt, end in zip(lists, prompts, ends.tolist(), strict=True):
+        gains = gain_C[end - len(group) : end]
         places = list({group[place].text: place for place in reversed(range(len(group)))}.values())
         order = sorted(places, key=lambda place: (-gains[place], place))
         for better, worse in list(zip(order, reversed(order), strict=True))[: min(most, len(order) // 2)]:
@@ -214,9 +213,7 @@ def sentence_lines(
     Raises:
         InputError: the lists do not fit what stands beside them, or their numbers cannot be lines.
     """
-    size, first = lengths[0] if lengths else 0, first_sentence
-    if not lengths:
-        size, first = _counted(sentence_I, first_sentence, file)
+    size, first = (lengths[0], first_sentence) if lengths else _counted(sentence_I, first_sentence, file)
     lines = [""] * size
     rows = reference_rows(sentence_I, lengths or [size], first)
     for row, text in zip(rows, chosen, strict=True):
