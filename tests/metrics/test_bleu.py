@@ -81,8 +81,8 @@ def test_counts_that_do_not_fit_are_refused() -> None:
     one, two = encoded([[3]]), encoded([[3], [4]])
     with pytest.raises(InputError, match=r"(?s)reference streams do not fit.*\[1, 2\]"):
         ReferenceNgrams([one, two])
-    with pytest.raises(InputError, match="1 hypotheses with 1 sentence numbers and 2 sentences"):
-        ReferenceNgrams([two]).statistics(one)
+    with pytest.raises(InputError, match="1 hypotheses with 2 sentence numbers and 2 sentences"):
+        ReferenceNgrams([two]).statistics(one, np.array([0, 1]))
     with pytest.raises(InputError, match="hypotheses do not fit"):
         ReferenceNgrams([two]).statistics(one, np.array([2]))
 

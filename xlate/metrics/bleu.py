@@ -17,7 +17,7 @@ from xlate.text.encoded import EncodedText
 
 ORDER = 4
 SMOOTHING = ("none", "floor", "exp", "add-1")
-FLOOR = 0.1
+FLOOR, PRIOR = 0.1, 5.0
 
 
 def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: bool = False) -> Floats:
@@ -75,7 +75,7 @@ class ReferenceNgrams:
 
     Example:
         >>> references = ReferenceNgrams([EncodedText.from_ids([np.array([3, 4, 5], np.int32)])])
-        >>> references.statistics(EncodedText.from_ids([np.array([3, 4, 6], np.int32)])).tolist()
+        >>> references.statistics(EncodedText.from_ids([np.array([3, 4, 6], np.int32)]), np.array([0])).tolist()
         [[3, 3, 2, 1, 0, 0, 3, 2, 1, 0]]
     """
 
@@ -103,20 +103,20 @@ class ReferenceNgrams:
     def __len__(self) -> int:
         return int(self.lengths_RS.shape[1])
 
-    def statistics(self, hypotheses: EncodedText, sentence_H: AnyInts | None = None) -> Ints:
+    def statistics(self, hypotheses: EncodedText, sentence_H: AnyInts) -> Ints:
         """BLEU statistics of H hypotheses in sacrebleu's layout, (H, K); see `bleu.bleu_scores`.
 
         Args:
             hypotheses: H numbered hypotheses.
-            sentence_H: the sentence that each one translates; None when hypothesis h translates sentence h.
+            sentence_H: the sentence that each one translates.
 
         Raises:
             InputError: the number of hypotheses or a sentence number does not fit the references.
         """
         count, sentences = len(hypotheses), len(self)
-        sentences_H = np.arange(count) if sentence_H is None else np.asarray(sentence_H, np.int64)
+        sentences_H = np.asarray(sentence_H, np.int64)
         outside = count and not 0 <= sentences_H.min() <= sentences_H.max() < sentences
-        if outside or len(sentences_H) != count or (sentence_H is None and count != sentences):
+        if outside or len(sentences_H) != count:
             raise InputError(
                 "hypotheses do not fit the references",
                 f"{count} hypotheses with {len(sentences_H)} sentence numbers and {sentences} sentences",
@@ -181,10 +181,10 @@ def sentence_bleu(stats_HK: AnyArray, smooth: str = "add-1") -> Floats:
     return bleu_scores(stats_HK, smooth=smooth, effective_order=smooth == "exp")
 
 
-def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
+def prior_bleu(stats_HK: AnyArray) -> Floats:
     """Sentence BLEU with precisions of long n-grams smoothed by those of shorter ones, 0 to 100; (H,).
 
-    p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = `prior`; the brevity penalty
+    p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = 5; the brevity penalty
     exp(1 - r/c) is not clipped, so that it tells longer hypotheses apart too (He & Deng 2012; Gao et al. 2014). A
     hypothesis without a matching word or bigram has 0; one longer than its reference may have more than 100.
     """
@@ -195,7 +195,7 @@ def prior_bleu(stats_HK: AnyArray, prior: float = 5.0) -> Floats:
     for n in range(2, order):
         shorter_H = np.maximum(precision_HN[:, n - 2], 1e-300)
         likely_H = precision_HN[:, n - 1] ** 2 / shorter_H
-        precision_HN[:, n] = (correct_HN[:, n] + prior * likely_H) / (total_HN[:, n] + prior)
+        precision_HN[:, n] = (correct_HN[:, n] + PRIOR * likely_H) / (total_HN[:, n] + PRIOR)
     positive_H: Bools = np.min(precision_HN, axis=1) > 0
     logs_HN = np.log(np.where(positive_H[:, None], precision_HN, 1.0))
     brevity_H = 1.0 - sums_HK[:, 1] / np.maximum(sums_HK[:, 0], 1.0)

@@ -49,7 +49,7 @@ def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Fl
 
 
 def float_features(
-    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str] = ()
+    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str]
 ) -> tuple[tuple[str, ...], Floats]:
     """Names and values, (C, D), of the list's own floats and of what is computed; the column of gains is left out, and
     so are the list's sparse features, but for those that `nearly` every line has: they are 0 on the others.

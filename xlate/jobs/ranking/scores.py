@@ -164,11 +164,10 @@ class Reported:
 
     def headroom(self) -> dict[str, float]:
         """BLEU of the choices, and the share of the way from the first to the best that was gone."""
-        bleu = {name: row["bleu"] for name, row in self.rows.items()}
-        gone = (bleu.get(RERANKED, bleu[FIRST]) - bleu[FIRST]) / max(bleu[ORACLE] - bleu[FIRST], 1e-9)
-        names = {"first": FIRST, "ranked": RERANKED, "oracle": ORACLE}
-        found = {f"{key}_BLEU": round(bleu[name], 2) for key, name in names.items() if name in bleu}
-        return {**found, "headroom_closed": round(100 * gone, 2)}
+        first, ranked, best = (self.rows[name]["bleu"] for name in (FIRST, RERANKED, ORACLE))
+        found = {"first_BLEU": first, "ranked_BLEU": ranked, "oracle_BLEU": best}
+        found["headroom_closed"] = 100 * (ranked - first) / max(best - first, 1e-9)
+        return {name: round(value, 2) for name, value in found.items()}
 
     def table(self, learned: Sequence[str] = (), agreed: Sequence[str] = ()) -> str:
         """A line a choice for people; `learned` are the measures that reranking was learned for, `agreed` those in
@@ -182,7 +181,7 @@ class Reported:
             lines.append(f"{name:<9}{''.join(cells)}".rstrip())
         for named, how in ((learned, "learned for"), (agreed, "by agreement in")):
             same = [name for name in named if name in self.rows[FIRST]]
-            if same and RERANKED in self.rows:
+            if same:
                 lines.append(
                     f"warning: reranking was {how} {' and '.join(same)}, which is measured here too; "
                     "another measure tells more about its gain"
@@ -190,22 +189,23 @@ class Reported:
         return "\n".join(lines)
 
 
-def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats | None = None) -> Reported:
+def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats) -> Reported:
     """The rows of some lists; measured are words as they are.
 
     Args:
         arrays: I lists, with totals where they have them: the first hypothesis is that of the highest total.
         references: those of each list, one or more.
-        score_C: scores by which they are ranked anew; None for lists that are not.
+        score_C: scores by which they are ranked anew.
     """
     offsets_I1 = arrays.candidate_offsets_I1
     bleu_CK = bleu_statistics(arrays, references)
     totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
-    chosen = {FIRST: first_best(bleu_CK, offsets_I1, totals_C).chosen_I}
-    if score_C is not None:
-        chosen[RERANKED] = best_of_each(score_C, offsets_I1)
-    chosen[ORACLE] = oracle(bleu_CK, offsets_I1).chosen_I
-    chosen[MBR] = best_of_each(utilities(arrays, "bleu"), offsets_I1)
+    chosen = {
+        FIRST: first_best(bleu_CK, offsets_I1, totals_C).chosen_I,
+        RERANKED: best_of_each(score_C, offsets_I1),
+        ORACLE: oracle(bleu_CK, offsets_I1).chosen_I,
+        MBR: best_of_each(utilities(arrays, "bleu"), offsets_I1),
+    }
     # Choices by lot, the same every time.
     random = np.random.default_rng(1)
     drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
@@ -216,11 +216,11 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
         "ter": Stats("ter", ter_statistics(arrays, references, some), ter_scores),
     }
     choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
-    rows = {name: _figures(stats, choices[name]) for name in ORDER if name in choices}
+    rows = {name: _figures(stats, choices[name]) for name in ORDER}
     outputs = {
         name: [{measure: given[chosen_I] for measure, given in stats.items()}] for name, chosen_I in chosen.items()
     }
-    tests = {name: paired_runs(outputs[name], outputs[FIRST]) for name in (RERANKED, MBR) if name in chosen}
+    tests = {name: paired_runs(outputs[name], outputs[FIRST]) for name in (RERANKED, MBR)}
     return Reported(rows, tests, chosen, len(offsets_I1) - 1)
 
 
