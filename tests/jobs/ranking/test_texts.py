@@ -12,13 +12,10 @@ from xlate.jobs.ranking.texts import sentence_lines
 @pytest.mark.parametrize(
     ("sentences", "lengths", "first", "lines"),
     [
-        ([2, 0, 1], [3], None, ["c0", "c1", "c2"]),
         ([4, 0, 1, 2], [5], None, ["c0", "c1", "c2", "", "c4"]),
-        ([1, 0], [3, 3], 0, ["c0", "c1", ""]),
         ([12, 10], [3], 10, ["c10", "", "c12"]),
         ([2, 0], [], None, ["c0", "", "c2"]),
         ([3, 1, 2], [], None, ["c1", "c2", "c3"]),
-        ([3, 1], [], None, ["", "c1", "", "c3"]),
         ([3, 1], [], 1, ["c1", "", "c3"]),
     ],
 )
