@@ -23,9 +23,6 @@ from xlate.demo.words import (
     TRANSITIVE,
     Selecting,
     Word,
-    past_of,
-    plural_of,
-    with_s,
 )
 from xlate.demo.writers import SourceWriter, TargetWriter
 from xlate.errors import InputError
@@ -210,13 +207,6 @@ def test_lines_are_tokenised_into_what_they_were_made_of(held_out):
         assert source.tokens(text_of(s.source)) == s.source
         assert target.tokens(text_of(s.references[0])) == s.references[0]
         assert target.text(s.references[0]) == text_of(s.references[0])
-
-
-def test_english_forms():
-    plurals = [plural_of(noun) for noun in ("box", "boy", "church", "diary", "man")]
-    assert plurals == ["boxes", "boys", "churches", "diaries", "men"]
-    assert list(map(with_s, ("see", "carry", "fix", "toss"))) == ["sees", "carries", "fixes", "tosses"]
-    assert list(map(past_of, ("carry", "play", "hide", "wait"))) == ["carried", "played", "hid", "waited"]
 
 
 def test_factored_files_hold_the_same_words(tmp_path: Path) -> None:

@@ -67,14 +67,6 @@ def test_a_line_that_ter_would_take_hours_for_is_refused(folder: Path, capsys: p
     assert "bleu" in scored(folder, capsys, f"hyp={folder / 'long'}", "measures=[bleu]")[0]
 
 
-def test_one_output_has_the_keys_of_an_evaluation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figures, _ = scored(folder, capsys, f"hyp={folder / 'a0'}", f"against={folder / 'b0'}", "measures=[bleu]")
-    of_bleu = {"bleu", "bleu_interval", "bleu_mean", "bleu_signature"}
-    assert set(figures) == {"sentences", "references", *of_bleu, "against", "paired"}
-    tested = {"score", "against", "difference", "interval", "p_bootstrap", "p_randomisation"}
-    assert set(figures["paired"]["bleu"]) == tested
-
-
 def test_columns_made_elsewhere_have_means_and_tests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named = [",".join(f"comet={file}" for file in files(folder, name, ".comet").split(",")) for name in "ab"]
     figures, words = scored(

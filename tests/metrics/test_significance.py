@@ -70,12 +70,15 @@ def test_a_clear_difference_is_found_and_has_its_sign() -> None:
     assert tests.to_json()["ter"]["against"] == tests["ter"].against
 
 
-def test_texts_of_different_length_are_refused() -> None:
+def test_texts_and_runs_that_cannot_be_paired_are_refused() -> None:
     with pytest.raises(InputError, match="2 hypotheses and 1 references"):
         paired(["a"], ["a", "b"], [["a"]])
     stats = Stats("ter", np.ones((2, 2)), ter_scores)
     with pytest.raises(InputError, match="2 and 1 sentences"):
         paired_runs([{"ter": stats}], [{"ter": stats[:1]}])
+    for ours, theirs in ((3, 2), (0, 1)):
+        with pytest.raises(InputError, match=f"{ours} runs and {theirs} runs"):
+            paired_runs([{"ter": stats}] * ours, [{"ter": stats}] * theirs)
 
 
 def systems(random: np.random.Generator, runs: int, better: float) -> list[dict[str, Stats]]:
@@ -116,11 +119,3 @@ def test_runs_that_are_all_the_same_are_no_more_evidence_by_sentence() -> None:
     assert thrice.p_by_sentence == once.p_randomisation
     assert thrice.p_randomisation < once.p_randomisation
     assert paired_runs(ours * 3, theirs)["ter"] == thrice
-
-
-def test_runs_that_cannot_be_paired_are_refused() -> None:
-    random = np.random.default_rng(1)
-    with pytest.raises(InputError, match="3 runs and 2 runs"):
-        paired_runs(systems(random, 3, 0), systems(random, 2, 0))
-    with pytest.raises(InputError, match="0 runs and 1 runs"):
-        paired_runs([], systems(random, 1, 0))

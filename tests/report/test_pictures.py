@@ -152,17 +152,3 @@ def test_a_curve_of_seeds_is_their_mean_with_a_band(tmp_path: Path) -> None:
     axes = plot.figure.axes[0]
     assert (plot.stem, len(axes.lines), len(axes.collections)) == ("curve-P", 1, 1)
     assert axes.lines[0].get_color() == CYCLE[0]
-
-
-def test_there_is_nothing_between_two_epochs(tmp_path: Path) -> None:
-    records = make_run(tmp_path / "r").records
-    for tag in ("tune/BLEU", "sparse/heldout_BLEU", "online/BLEU"):
-        for round_, score in enumerate((30.0, 31.0)):
-            records.append_scalar(tag, score, round_)
-    with quiet_style():
-        plot, *others = drawn(by_setting(collect_runs([tmp_path])))
-    assert [other.stem for other in others] == ["curve-sparse-heldout-BLEU", "curve-online-BLEU"]
-    low, high = plot.figure.axes[0].get_xlim()
-    ticks = [tick for tick in plot.figure.axes[0].get_xticks() if low <= tick <= high]
-    assert ticks
-    assert all(tick == round(tick) for tick in ticks)

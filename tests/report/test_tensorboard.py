@@ -31,9 +31,8 @@ def points(folder: Path, tag: str) -> list[tuple[int, float]]:
 
 
 def test_everything_reported_is_there(tmp_path: Path) -> None:
-    TensorBoardReporter(tmp_path).close()
-    assert list(tmp_path.iterdir()) == []
     reporter = TensorBoardReporter(tmp_path)
+    assert list(tmp_path.iterdir()) == []
     reporter.scalar("train/loss", 0.75, 5)
     reporter.scalar("train/loss", 0.5, 10)
     reporter.histogram("weights", np.array([1.0, 2.0, math.nan]), 10)

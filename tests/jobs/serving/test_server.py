@@ -277,34 +277,23 @@ def test_a_browser_shows_every_word_as_text(tmp_path: Path) -> None:
     assert shown.count('class="word differs"') == 4
 
 
-def moved_runs(folder: Path, *runs: Path) -> list[str]:
-    """Copies of runs whose work directory is somewhere else."""
-    for one in runs:
-        shutil.copytree(one, folder / one.name)
-        config = folder / one.name / "config.yaml"
-        config.write_text(re.sub(r"(?m)^work: .*$", "work: gone/elsewhere", config.read_text()))
-    return [str(folder / one.name) for one in runs]
-
-
 def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: Path) -> None:  # noqa: F811
-    phrase, block = moved_runs(tmp_path, phrase_run, run)
+    for one in (phrase_run, run):
+        shutil.copytree(one, tmp_path / one.name)
+        config = tmp_path / one.name / "config.yaml"
+        config.write_text(re.sub(r"(?m)^work: .*$", "work: gone/elsewhere", config.read_text()))
+    phrase, block = (f"{key}={tmp_path / one.name}" for key, one in (("run", phrase_run), ("other", run)))
     with pytest.raises(InputError, match=r"is not found[\s\S]*work=FOLDER"):
-        opened(f"run={phrase}")
-    with running(opened(f"run={phrase}", f"other={block}", f"work={config_of_run(phrase_run).work}")) as server:
-        assert [held["model"] for held in asked(server, None, "health")[1]["runs"]] == ["phrase", "block"]
-
-
-def test_a_work_directory_that_goes_is_not_the_fault_of_clients(
-    tmp_path: Path,
-    phrase_run: Path,  # noqa: F811
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    (phrase,) = moved_runs(tmp_path, phrase_run)
+        opened(phrase)
     shutil.copytree(config_of_run(phrase_run).work, tmp_path / "work")
-    with running(opened(f"run={phrase}", f"work={tmp_path / 'work'}")) as server:
-        os.rename(tmp_path / "work", tmp_path / "other")
-        assert asked(server, {"text": LINES[0]})[0] == 200
+    with running(opened(phrase, block, f"work={tmp_path / 'work'}")) as server:
+        os.rename(tmp_path / "work", tmp_path / "away")
+        answer = asked(server, {"text": LINES[0], "explain": True})[1]
+        assert [held["model"] for held in asked(server, None, "health")[1]["runs"]] == ["phrase", "block"]
+    assert answer["other"]["translation"]
 
+
+def test_a_file_that_goes_is_not_the_fault_of_clients(caplog: pytest.LogCaptureFixture) -> None:
     class Gone(Marked):
         def answer(self, request: Request) -> dict[str, Any]:
             raise InputError("cannot be read", file="work/s", remedy="prepare again")
