@@ -73,6 +73,14 @@ def test_a_long_line_is_not_forced(
     assert "1 of 2 targets cannot be reached" in caplog.text
 
 
+def test_a_trace_of_pieces(runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text(f"{SENTENCE} {SENTENCE}\n")
+    for run in runs.values():  # noqa: F402
+        given = [f"run={run}", f"input={tmp_path / 'in'}", "decoder.max_words=8", "trace=true"]
+        assert main(["translate", *given]) == 0
+        assert "14)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("model", "processes"), [("block", 2), ("phrase", 1)])
 def test_unknown_words_are_counted(
     runs: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, processes: int
