@@ -95,14 +95,14 @@ def run_score(config: ScoreConfig) -> None:
 
 def run_compare(config: CompareConfig) -> None:
     """Prints the comparison; with `out=` also writes it as `compare.txt` and `compare.html` into a folder."""
-    from xlate.jobs.compare import compare, comparison_html, comparison_text
+    from xlate.jobs.compare import compare
     from xlate.text.lines import atomic_write
 
-    found = compare(config)
-    text, written = comparison_text(found), []
+    text, page = compare(config)
+    written = []
     # Files come first: whoever reads what is printed may stop at any line.
     if config.out is not None:
-        for name, shown in (("compare.txt", text), ("compare.html", comparison_html(found))):
+        for name, shown in (("compare.txt", text), ("compare.html", page)):
             with atomic_write(Path(config.out) / name) as stream:
                 stream.write(shown.encode("utf-8"))
             written.append(Path(config.out) / name)

@@ -7,7 +7,6 @@ import io
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Console
@@ -30,29 +29,12 @@ WIDTH = 100
 LEGEND = "Words that the other output does not have there are marked; words that the reference has there are green."
 
 
-@dataclass(frozen=True)
-class Example:
-    """A sentence in both outputs: a title, its first reference, and lines, each with its name and, of an output, the
-    line of the other one.
-    """
-
-    title: str
-    reference: str | None
-    lines: list[tuple[str, str, str | None]]
+# An example as text and as HTML.
+Example = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What is to be said of two outputs: what is compared, then tables and examples, each under a heading."""
-
-    title: str
-    head: str
-    tables: list[tuple[str, Table]]
-    examples: list[tuple[str, list[Example]]]
-
-
-def compare(config: CompareConfig) -> Comparison:
-    """Compares the two outputs that a configuration names.
+def compare(config: CompareConfig) -> tuple[str, str]:
+    """Compares two outputs: what is to be said of them as text of 100 columns, and as a page that needs no other file.
 
     Raises:
         InputError: files that cannot be read or do not fit together, or no references.
@@ -92,32 +74,28 @@ def compare(config: CompareConfig) -> Comparison:
         "Differences are A - B; of TER less is better."
     )
     examples = [("Sentences where A is better by most", better), ("Sentences where B is better by most", worse)]
-    return Comparison(f"A {a}, B {b}", head, tables, examples)
+    return _rendered(f"A {a}, B {b}", head, tables, examples)
 
 
-def comparison_text(found: Comparison) -> str:
-    """The comparison as text of 100 columns."""
+def _rendered(
+    title: str, head: str, tables: Sequence[tuple[str, Table]], examples: Sequence[tuple[str, list[Example]]]
+) -> tuple[str, str]:
     stream = io.StringIO()
     console = Console(file=stream, width=WIDTH)
-    print(found.head, file=stream)
-    for heading, table in found.tables:
+    print(head, file=stream)
+    sections = [("What is compared", said(head))]
+    for heading, table in tables:
         print(f"\n{heading}", file=stream)
         if len(table):
             table.print(console)
         else:
             print("  none", file=stream)
-    for heading, examples in found.examples:
+        sections.append((heading, table_html(table) if len(table) else said("none")))
+    for heading, held in examples:
         print(f"\n{heading}\n", file=stream)
-        print("\n\n".join(map(_example_text, examples)) or "  none", file=stream)
-    return stream.getvalue()
-
-
-def comparison_html(found: Comparison) -> str:
-    """The comparison as a page that needs no other file."""
-    sections = [("What is compared", said(found.head))]
-    sections += [(heading, table_html(table) if len(table) else said("none")) for heading, table in found.tables]
-    sections += [(heading, said(LEGEND) + "".join(map(_example_html, held))) for heading, held in found.examples]
-    return page(found.title, sections)
+        print("\n\n".join(text for text, _ in held) or "  none", file=stream)
+        sections.append((heading, said(LEGEND) + "".join(shown for _, shown in held)))
+    return stream.getvalue(), page(title, sections)
 
 
 def _examples(
@@ -136,13 +114,23 @@ def _examples(
         right = [stream[n] for stream in references if stream[n].strip()]
         first, second = float(first_S[n]), float(second_S[n])
         title = f"sentence {n + 1}: {OF_SENTENCES} {first:.1f} against {second:.1f} ({first - second:+.1f})"
-        lines: list[tuple[str, str, str | None]] = [] if source is None else [("source", source[n], None)]
-        lines += [("reference", line, None) for line in right]
-        lines += [("A", ours[n], theirs[n]), ("B", theirs[n], ours[n])]
-        return Example(title, right[0] if right else None, lines)
+        texts, rows = [title], []
+        plain = [("source", source[n])] if source is not None else []
+        for name, line in [*plain, *(("reference", line) for line in right)]:
+            texts += _wrapped(name, line)
+            rows.append((name, html.escape(line)))
+        for name, line, other in (("A", ours[n], theirs[n]), ("B", theirs[n], ours[n])):
+            texts += _wrapped(name, bracketed(line, other))
+            rows.append((name, marked(line, other, right[0] if right else None)))
+        return "\n".join(texts), f"<h3>{html.escape(title)}</h3>{lines_html(rows)}"
 
     better = [example(n) for n in order[:top] if first_S[n] > second_S[n]]
     return better, [example(n) for n in order[::-1][:top] if first_S[n] < second_S[n]]
+
+
+def _wrapped(name: str, line: str) -> list[str]:
+    begin = f"  {name:<11}"
+    return textwrap.wrap(line, WIDTH, initial_indent=begin, subsequent_indent=" " * len(begin)) or [begin]
 
 
 def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> list[str] | None:
@@ -196,19 +184,3 @@ def _buckets(buckets: Sequence[Bucket], unit: str) -> Table:
 def _ngrams(changes: Sequence[NgramChange]) -> Table:
     titles = {"n-gram": None, "A": 0, "B": 0, "references": 0, "difference": None}
     return Table.of(titles, [(" ".join(c.ngram), c.ours, c.theirs, c.wanted, f"{c.difference:+d}") for c in changes])
-
-
-def _example_text(example: Example) -> str:
-    lines = [example.title]
-    for name, line, other in example.lines:
-        begin, shown = f"  {name:<11}", line if other is None else bracketed(line, other)
-        lines += textwrap.wrap(shown, WIDTH, initial_indent=begin, subsequent_indent=" " * len(begin)) or [begin]
-    return "\n".join(lines)
-
-
-def _example_html(example: Example) -> str:
-    rows = [
-        (name, html.escape(line) if other is None else marked(line, other, example.reference))
-        for name, line, other in example.lines
-    ]
-    return f"<h3>{html.escape(example.title)}</h3>{lines_html(rows)}"
