@@ -72,7 +72,7 @@ def test_a_question_mark_asks_for_the_trace(
     typed(monkeypatch, "? a b", "?", "a b")
     converse(translator, explained=False)
     shown = capsys.readouterr().out
-    trace = translator.with_output(True, True).translate_line("a b").explanation
+    trace = Translator(translator.text, translator.system, trace=True).translate_line("a b").explanation
     assert trace
     assert shown.count(trace) == 1
     assert shown.count(HELP) == 2

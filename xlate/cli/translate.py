@@ -153,8 +153,9 @@ def _answer(translator: Translator, line: str, explained: bool) -> None:
     if not line:
         print(HELP)
         return
+    translator.trace = explained or asked
     try:
-        translation = translator.with_output(translator.detokenize, explained or asked).translate_line(line)
+        translation = translator.translate_line(line)
     except InputError as error:
         print(error, file=sys.stderr)
         return

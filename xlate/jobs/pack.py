@@ -232,7 +232,7 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
 
 def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
     """Does what else is done with a translator, so that nothing that is opened late is missed."""
-    traced = translator.with_output(detokenize=True, trace=True)
+    traced = Translator(translator.text, translator.system, trace=True)
     for sentence in sentences:
         traced.translate_line(sentence.source)
         translator.text.target_tokens(sentence.output)

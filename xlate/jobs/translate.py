@@ -101,7 +101,8 @@ class Translator:
             # It is checked as it was packed, whatever is asked of this decoder.
             plain = made if asked == Asked() and trained == packed else cls.of_run(packed, run)
             check_sentences(run, read_pack(run), plain.scored)
-        return made.with_output(config.detokenize, config.trace)
+        made.detokenize, made.trace = config.detokenize, config.trace
+        return made
 
     @classmethod
     def of_run(
@@ -120,10 +121,6 @@ class Translator:
         """
         system, work = open_system(run, trained, asked, given, near)
         return cls(work or text_of(run), system)
-
-    def with_output(self, detokenize: bool, trace: bool) -> Translator:
-        """The same translator, its lines detokenised or not, explained or not."""
-        return Translator(self.text, self.system, detokenize=detokenize, trace=trace)
 
     def translate(
         self, lines: Sequence[str], targets: Sequence[str] | None = None, processes: int = 1

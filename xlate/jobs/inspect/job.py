@@ -73,7 +73,9 @@ class InspectedRun:
         Raises:
             InputError: its work directory is gone, or it translates nothing.
         """
-        return Translator.of_run(self.trained, self.folder, given=self.work).with_output(detokenize=True, trace=True)
+        translator = Translator.of_run(self.trained, self.folder, given=self.work)
+        translator.trace = True
+        return translator
 
     def names(self, features: Sequence[Learned]) -> list[str]:
         """The names of some of its features, word classes with their most frequent words where the system has them."""
