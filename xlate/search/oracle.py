@@ -23,8 +23,7 @@ from xlate.arrays.ragged import row_numbers
 from xlate.candidates.lattice import LatticeExample, joined
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import best_path, product
-from xlate.metrics.bleu import ORDER, ReferenceNgrams, bleu_scores, sentence_bleu
-from xlate.metrics.reference_automaton import ReferenceAutomaton
+from xlate.metrics.bleu import ORDER, ReferenceAutomaton, ReferenceNgrams, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
 from xlate.search.lattice import Lattice, LatticePath, first_paths
 from xlate.text.encoded import EncodedText
