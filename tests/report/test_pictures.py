@@ -18,6 +18,7 @@ from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.report.pictures import (
     CYCLE,
     drawn,
+    encoded,
     mean_curve,
     pixels,
     plot_runs,
@@ -113,8 +114,9 @@ def test_curves_and_bars_as_png_and_svg(tmp_path: Path) -> None:
             assert ElementTree.parse(path).getroot().tag.endswith("svg")
     assert dict(matplotlib.rcParams) == before
     # The same runs give the same bytes.
-    for one, other in zip(written, plot_runs(runs, tmp_path / "again"), strict=True):
-        assert one.read_bytes() == other.read_bytes()
+    with quiet_style():
+        plot = next(drawn(runs))
+        assert [encoded(plot.figure, ending) for ending in ("png", "svg")] == [p.read_bytes() for p in written[:2]]
 
 
 def test_names_in_any_script_and_gaps_in_curves(tmp_path: Path) -> None:

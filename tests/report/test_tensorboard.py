@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
-import sys
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -158,20 +157,19 @@ def test_one_row_of_hparams_in_the_runs_own_folder(tmp_path: Path) -> None:
     assert "_hparams_/session_end_info" in events.summary_metadata
 
 
-def test_what_cannot_be_written_is_said_once_and_names_the_file(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_said_once_and_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """TensorBoard writes in a thread of its own, whose error would be printed with a traceback, or lost at the end."""
-    program = """
-import resource, sys
-from xlate.report.tensorboard import TensorBoardReporter
-reporter = TensorBoardReporter(sys.argv[1])
-reporter.text("first", "x", 1)
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-reporter.text("large", "x" * 100_000, 1)
-try:
-    reporter.close()
-except OSError as error:
-    print(error.strerror, error.filename)
-"""
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout == f"File too large {tmp_path}/events.out.tfevents.*\n"
-    assert "Traceback" not in done.stderr
+    reporter = TensorBoardReporter(tmp_path)
+    reporter.text("first", "x", 1)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        reporter.text("large", "x" * 100_000, 1)
+        with pytest.raises(OSError, match="File too large") as caught:
+            reporter.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.filename == f"{tmp_path}/events.out.tfevents.*"
+    assert "Traceback" not in capsys.readouterr().err
