@@ -100,13 +100,17 @@ LISTS = [
 ]
 
 
-def sealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def sealed(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
     """Changes what a pack says of itself, with the checksum that belongs to it."""
-    body = json.loads((folder / MARK).read_text())
-    body.pop("sha256")
-    change(body)
-    text = json.dumps(body, sort_keys=True)
-    (folder / MARK).write_text(json.dumps({**body, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
+
+    def plant(folder: Path) -> None:
+        body = json.loads((folder / MARK).read_text())
+        body.pop("sha256")
+        change(body)
+        text = json.dumps(body, sort_keys=True)
+        (folder / MARK).write_text(json.dumps({**body, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
+
+    return plant
 
 
 def with_file(name: str, change: Callable[[Path], object]) -> Callable[[Path], None]:
@@ -116,7 +120,7 @@ def with_file(name: str, change: Callable[[Path], object]) -> Callable[[Path], N
         change(folder / name)
         data = (folder / name).read_bytes()
         size = [len(data), hashlib.sha256(data).hexdigest()]
-        sealed(folder, lambda body: body["files"].update({name: size}))
+        sealed(lambda body: body["files"].update({name: size}))(folder)
 
     return plant
 
@@ -127,6 +131,10 @@ def places(**held: object) -> Callable[[Path], None]:
 
 def mark(text: str) -> Callable[[Path], None]:
     return lambda folder: (folder / MARK).write_text(text)
+
+
+def on(name: str, change: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda folder: change(folder / name)
 
 
 def flipped(path: Path) -> None:
@@ -156,7 +164,7 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "mark is no JSON": (mark("{"), "packed run"),
     "mark without its checksum": (mark('{"format": "xlate-pack-1"}'), "SHA-256"),
     "another format": (
-        lambda folder: sealed(folder, lambda body: body.update(format="xlate-pack-9")),
+        sealed(lambda body: body.update(format="xlate-pack-9")),
         "packed run",
     ),
     "a changed version": (
@@ -164,27 +172,27 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "SHA-256",
     ),
     "a sentence without its score": (
-        lambda folder: sealed(folder, lambda body: body["sentences"][0].pop("score")),
+        sealed(lambda body: body["sentences"][0].pop("score")),
         "score|damaged",
     ),
     "a file outside": (
-        lambda folder: sealed(folder, lambda body: body["files"].update({"../x": [1, "0"]})),
+        sealed(lambda body: body["files"].update({"../x": [1, "0"]})),
         "damaged",
     ),
     "a file that is not there": (
-        lambda folder: sealed(folder, lambda body: body["files"].update({"more.npy": [1, "0"]})),
+        sealed(lambda body: body["files"].update({"more.npy": [1, "0"]})),
         "more.npy",
     ),
     "weights are cut": (lambda folder: os.truncate(folder / WEIGHTS, 100), WEIGHTS),
-    "a bit of the weights": (lambda folder: flipped(folder / WEIGHTS), "SHA-256"),
+    "a bit of the weights": (on(WEIGHTS, flipped), "SHA-256"),
     "the configuration is a folder": (
-        lambda folder: as_folder(folder / "config.yaml"),
+        on("config.yaml", as_folder),
         "config.yaml",
     ),
-    "the weights are a FIFO": (lambda folder: as_fifo(folder / WEIGHTS), WEIGHTS),
-    "the weights are a link": (lambda folder: as_link(folder / WEIGHTS), WEIGHTS),
+    "the weights are a FIFO": (on(WEIGHTS, as_fifo), WEIGHTS),
+    "the weights are a link": (on(WEIGHTS, as_link), WEIGHTS),
     "places are missing": (
-        lambda folder: (folder / "places.json").unlink(),
+        on("places.json", Path.unlink),
         "places.json",
     ),
     "places are a list": (
@@ -209,7 +217,7 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "config.yaml",
     ),
     "another translation than where it was packed": (
-        lambda folder: sealed(folder, lambda body: body["sentences"][0].update(output="Something else.")),
+        sealed(lambda body: body["sentences"][0].update(output="Something else.")),
         "Something else",
     ),
 }
