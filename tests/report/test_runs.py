@@ -138,3 +138,9 @@ def test_common_seeds_can_be_paired(sweep: Path) -> None:
     assert [run.name for run in (*ours, *theirs)] == ["mert-2", "mira-2"]
     ours, theirs = of_common_seeds(mira, pro)
     assert (len(ours), len(theirs)) == (3, 1)
+
+
+def test_runs_that_no_folder_tells_apart_are_named_by_their_first(tmp_path: Path) -> None:
+    for number in range(1, 5):
+        make_run(tmp_path / f"r{number}", {"seed": number % 2})
+    assert [setting.name for setting in by_setting(collect_runs([tmp_path]))] == ["r2", "r4"]

@@ -106,9 +106,15 @@ def named(groups: Sequence[Sequence[Run]]) -> list[tuple[str, list[Run]]]:
     found = [[_deeper(run) if ONLY_SEED.fullmatch(run.name) else run for run in runs] for runs in groups]
     names = _common_names(found)
     for name, times in Counter(names).items():
-        if times > 1:
-            alike = [place for place, other in enumerate(names) if other == name]
-            for place, runs in zip(alike, _told_apart([found[place] for place in alike]), strict=True):
+        alike = [place for place, other in enumerate(names) if other == name]
+        deeper = [found[place] for place in alike]
+        while len(set(_common_names(deeper))) < times:
+            before, deeper = deeper, [[_deeper(run) for run in runs] for runs in deeper]
+            if before == deeper:
+                # No folders tell them apart.
+                break
+        else:
+            for place, runs in zip(alike, deeper, strict=True):
                 found[place] = runs
     names = _common_names(found)
     times_of = Counter(names)
@@ -131,17 +137,6 @@ def common_name(names: Sequence[str]) -> str:
 
 def _common_names(groups: Sequence[Sequence[Run]]) -> list[str]:
     return [common_name([run.name for run in runs]) for runs in groups]
-
-
-def _told_apart(groups: Sequence[Sequence[Run]]) -> list[list[Run]]:
-    """Groups of one name, with folders before the names of their runs; as they are where no folders tell them apart."""
-    before: list[list[Run]] = []
-    deeper = [list(runs) for runs in groups]
-    while before != deeper:
-        before, deeper = deeper, [[_deeper(run) for run in runs] for runs in deeper]
-        if len(set(_common_names(deeper))) == len(groups):
-            return deeper
-    return [list(runs) for runs in groups]
 
 
 def _deeper(run: Run) -> Run:
