@@ -162,7 +162,7 @@ def test_every_word_of_a_clause_may_be_another_that_means_the_same() -> None:
 
 
 def test_the_same_seed_gives_the_same_sentences_everywhere():
-    """The sentences, translations, links, glosses and word classes of every split, as they have always been."""
+    """The sentences, translations, links and word classes of every split, as they have always been."""
     assert DemoCorpus(1).pairs(2, "dev") == [
         ("Talfa falran va folla nufem.", "Last year the teachers saw tea."),
         ("Dano krorno va Marmouth em nirvut.", "Every horse sleeps in Marmouth."),
@@ -171,7 +171,7 @@ def test_the_same_seed_gives_the_same_sentences_everywhere():
     for split in SPLITS:
         for sentence in DemoCorpus(1).sentences(300, split):
             digest.update(repr(sentence).encode())
-    assert digest.hexdigest() == "26465e620e9a329b6288e8b83076e7cbdcf77d91fafdc0134fd3f296d8f4afd6"
+    assert digest.hexdigest() == "b2a84b448b48cffc2998b7a31cb31bf1157f49170b9f0d9edcee3430692c9d8f"
 
 
 @settings(max_examples=10, deadline=None)
@@ -190,7 +190,7 @@ def test_seeds_and_splits_share_no_source_sentence_of_other_lengths_than_promise
 
 def test_a_word_by_word_gloss_is_a_bad_translation_and_freedom_has_bounds(held_out):
     first, second = ([text_of(s.references[n]) for s in held_out] for n in (0, 1))
-    gloss = [text_of(s.gloss) for s in held_out]
+    gloss = [text_of([s.references[0][target] for _, target in s.links]) for s in held_out]
     assert sacrebleu.corpus_bleu(gloss, [first], lowercase=True).score < 20
     assert 75 < sacrebleu.corpus_bleu(second, [first], lowercase=True).score < 92
 

@@ -73,7 +73,7 @@ def test_a_clear_difference_is_found_and_has_its_sign() -> None:
 def test_texts_and_runs_that_cannot_be_paired_are_refused() -> None:
     with pytest.raises(InputError, match="2 hypotheses and 1 references"):
         paired(["a"], ["a", "b"], [["a"]])
-    stats = Stats("ter", np.ones((2, 2)), ter_scores)
+    stats = Stats(np.ones((2, 2)), ter_scores)
     with pytest.raises(InputError, match="2 and 1 sentences"):
         paired_runs([{"ter": stats}], [{"ter": stats[:1]}])
     for ours, theirs in ((3, 2), (0, 1)):
@@ -84,7 +84,7 @@ def test_texts_and_runs_that_cannot_be_paired_are_refused() -> None:
 def systems(random: np.random.Generator, runs: int, better: float) -> list[dict[str, Stats]]:
     """Runs of a system that makes errors by chance, 50 sentences of 10 words; `better` of them fewer a sentence."""
     errors = [random.binomial(10, 0.4 - better / 10, size=(50, 1)) for _ in range(runs)]
-    return [{"ter": Stats("ter", np.hstack([e, np.full((50, 1), 10)]).astype(np.float64), ter_scores)} for e in errors]
+    return [{"ter": Stats(np.hstack([e, np.full((50, 1), 10)]).astype(np.float64), ter_scores)} for e in errors]
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -93,8 +93,6 @@ class DemoSentence:
         source: the source tokens, the first capitalised, punctuation apart.
         references: two lists of target tokens; they may be equal.
         links: the word links (source, target) of the first reference, counted from 0 and sorted.
-        gloss: the first reference's words in the order of the source words they stand for; words without a
-            counterpart are left out.
         classes: the parts of speech of the source tokens.
         reference_classes: those of the target tokens of either reference.
     """
@@ -102,7 +100,6 @@ class DemoSentence:
     source: list[str]
     references: tuple[list[str], list[str]]
     links: list[tuple[int, int]]
-    gloss: list[str]
     classes: list[str]
     reference_classes: tuple[list[str], list[str]]
 
@@ -138,7 +135,7 @@ class DemoCorpus:
         return [(text_of(s.source), text_of(s.references[0])) for s in self.sentences(count, split)]
 
     def sentences(self, count: int, split: Split = "train") -> list[DemoSentence]:
-        """Tokenised sentences with references, links and glosses; raises what `pairs` raises."""
+        """Tokenised sentences with references and links; raises what `pairs` raises."""
         if count < 0:
             raise InputError("a negative number of sentences", count, "0 or more")
         if split not in SPLITS:
@@ -211,7 +208,6 @@ def _sentence(source: list[Token], first: list[Token], second: list[Token]) -> D
         _capitalised(source),
         (_capitalised(first), _capitalised(second)),
         links,
-        [first[target].text for _, target in links],
         word_classes(source),
         (word_classes(first), word_classes(second)),
     )

@@ -127,7 +127,7 @@ def measure_sentences(
         # sacrebleu's public corpus_score does not return the statistics; its own significance tests read them here too.
         extracted = _edits if measure == "ter" else type(metric)._extract_corpus_statistics
         rows = extracted(metric, hypotheses, streams)
-        stats = Stats(measure, np.asarray(rows, np.float64), _SACREBLEU[measure])
+        stats = Stats(np.asarray(rows, np.float64), _SACREBLEU[measure])
         score, signature = float(metric._aggregate_and_compute(rows).score), str(metric.get_signature())
     else:
         words, given = tokenizer(tokenize, lowercase), by_sentence(streams)
@@ -348,7 +348,7 @@ def with_column(
             file=path,
         )
     # Rows (value, 1), whose score is the mean.
-    stats = Stats(name, np.column_stack([values, np.ones(len(values))]), lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
+    stats = Stats(np.column_stack([values, np.ones(len(values))]), lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
     figure = Figure(stats.score(), f"mean of {Path(path).name}", stats, _interval(stats, bootstrap, seed))
     return replace(evaluation, figures={**evaluation.figures, name: figure})
 

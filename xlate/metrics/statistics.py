@@ -28,12 +28,10 @@ class Stats:
     score.
 
     Attributes:
-        measure: the name of the measure, for example `bleu`.
         values_SK: the statistics, (S, K).
         scores: the function from B rows of sums, (B, K), to B scores.
     """
 
-    measure: str
     values_SK: Floats
     scores: Callable[[Floats], Floats]
 
@@ -41,7 +39,7 @@ class Stats:
         return len(self.values_SK)
 
     def __getitem__(self, rows: slice | AnyArray) -> Stats:
-        return Stats(self.measure, self.values_SK[rows], self.scores)
+        return Stats(self.values_SK[rows], self.scores)
 
     def score(self) -> float:
         """The score of the whole text."""
@@ -145,7 +143,7 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
         bag = Counter(hypothesis)
         rows = [((bag & Counter(reference)).total(), len(hypothesis), len(reference)) for reference in given]
         row_K[:] = max(rows, key=lambda row: 2 * row[0] / max(1, row[1] + row[2]))
-    return Stats("lexacc", values_SK, lexical_accuracies)
+    return Stats(values_SK, lexical_accuracies)
 
 
 def lexical_accuracies(stats_BK: AnyArray) -> Floats:
@@ -185,7 +183,7 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
             row_K[NIST_ORDER + len(ngram)] += count
             if ngram in most:
                 row_K[len(ngram)] += min(count, most[ngram]) * weights[ngram]
-    return Stats("nist", values_SK, nist_scores)
+    return Stats(values_SK, nist_scores)
 
 
 def nist_scores(stats_BK: AnyArray) -> Floats:

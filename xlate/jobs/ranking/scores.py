@@ -211,9 +211,9 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
     drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
     some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
     stats = {
-        "bleu": Stats("bleu", bleu_CK.astype(np.float64), bleu_scores),
-        "chrf": Stats("chrf", chrf_statistics(arrays, references), chrf_scores),
-        "ter": Stats("ter", ter_statistics(arrays, references, some), ter_scores),
+        "bleu": Stats(bleu_CK.astype(np.float64), bleu_scores),
+        "chrf": Stats(chrf_statistics(arrays, references), chrf_scores),
+        "ter": Stats(ter_statistics(arrays, references, some), ter_scores),
     }
     choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
     rows = {name: _figures(stats, choices[name]) for name in ORDER}
