@@ -6,6 +6,8 @@ import base64
 import difflib
 import html
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from xlate.report.tables import Table
 
@@ -37,13 +39,10 @@ def differing(words: Sequence[str], other: Sequence[str]) -> list[bool]:
 
 def bracketed(line: str, other: str) -> str:
     """A line with the stretches that differ from another line in square brackets."""
-    words = line.split()
-    marks = [False, *differing(words, other.split()), False]
-    parts = []
-    for place, word in enumerate(words, start=1):
-        opened = "[" if marks[place] and not marks[place - 1] else ""
-        closed = "]" if marks[place] and not marks[place + 1] else ""
-        parts.append(f"{opened}{word}{closed}")
+    words, parts = line.split(), []
+    for mark, stretch in groupby(zip(words, differing(words, other.split()), strict=True), key=itemgetter(1)):
+        text = " ".join(word for word, _ in stretch)
+        parts.append(f"[{text}]" if mark else text)
     return " ".join(parts)
 
 
