@@ -28,7 +28,6 @@ from xlate.cli.main import main as xlate
 from xlate.config.stored import config_of_run
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.predicted import PredictedScores
-from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.registry import open_system
 from xlate.search.settings import PhraseSearch
@@ -61,7 +60,7 @@ def small_run(folder: Path) -> Path:
 
 def opened(run: Path, default: bool) -> PhraseDecoder:
     """The decoder of a run."""
-    decoder = cast(PhraseDecoder, open_system(run, config_of_run(run), Asked())[0])
+    decoder = cast(PhraseDecoder, open_system(run, config_of_run(run))[0])
     known = PhraseSearch(algorithm="stack")
     changed = {name: getattr(known, name) for name in ("algorithm", "pop_limit", "options")}
     return decoder.with_search(**changed, stack=known.stack) if default else decoder

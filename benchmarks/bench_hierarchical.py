@@ -21,7 +21,6 @@ from pathlib import Path
 from rules_run import named_runs
 
 from xlate.config.stored import config_of_run
-from xlate.models.kind import Asked
 from xlate.models.registry import open_system
 from xlate.models.system import AnySystem
 
@@ -34,7 +33,7 @@ NEAR = 0.05
 
 def opened(run: Path) -> tuple[AnySystem, list[list[str]]]:
     """The system of a run with cube pruning, and the test set as tokens."""
-    system, work = open_system(run, config_of_run(run), Asked())
+    system, work = open_system(run, config_of_run(run))
     if work is None:
         sys.exit(f"{run} has no work directory")
     return system, [words for line in work.source_lines("test") if (words := work.source_tokens(line))]

@@ -24,7 +24,6 @@ from tests.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.arrays.ragged import gathered, row_numbers
 from xlate.config.stored import config_of_run
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
-from xlate.models.kind import Asked
 from xlate.models.registry import open_system
 from xlate.phrases.table import GAP, RuleTable, select_phrases
 from xlate.text.encoded import EncodedText
@@ -71,7 +70,7 @@ def selected(table: RuleTable, rows_N: NDArray[np.int64]) -> RuleTable:
 def main() -> None:
     """Prints a table, and a JSON line last."""
     run = named_runs()[0]
-    system, work = open_system(run, config_of_run(run), Asked())
+    system, work = open_system(run, config_of_run(run))
     assert isinstance(system, HierarchicalDecoder)
     assert work is not None
     every = 20 if "--quick" in sys.argv else 2

@@ -19,7 +19,6 @@ from pathlib import Path
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.jobs.translate import Translator
-from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.work.directory import WorkDirectory
 
@@ -53,7 +52,7 @@ def main() -> None:
             for run in (without, with_sparse):
                 config = read_config(run / "config.yaml", TrainConfig)
                 search = replace(config.decoder, algorithm=algorithm, pop_limit=pop_limit, stack=stack)
-                decoder = Translator.of_run(replace(config, decoder=search), run, Asked(nbest)).system
+                decoder = Translator.of_run(replace(config, decoder=search), run).system.with_search(nbest=nbest)
                 assert isinstance(decoder, PhraseDecoder)
                 rates.append(rate(decoder, sentences))
             ratio, ours, peer = max(ratio, rates[0] / rates[1]), rates[1], rates[0]

@@ -22,8 +22,8 @@ from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.bigrams import families_of
 from xlate.models.block import lists as block_lists
+from xlate.models.block.kind import frequent_features
 from xlate.models.block.lists import BlockFolds
-from xlate.models.kind import Asked
 from xlate.models.registry import event_kind, open_system
 from xlate.models.run_weights import weights_of
 from xlate.phrases.extract import extract_phrases
@@ -62,10 +62,7 @@ def bases(work: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     """A run of the floats of each model."""
     found = {name: tmp_path_factory.mktemp("bases") / name for name in MODELS}
     for name, folder in found.items():
-        assert (
-            main(["train", f"work={work}", f"run={folder}", *MODELS[name], "model.binary=[]", f"model.folds={FOLDS}"])
-            == 0
-        )
+        train(work, folder, *MODELS[name], "model.binary=[]", f"model.folds={FOLDS}")
     return found
 
 
@@ -106,15 +103,15 @@ def test_binary_weights_are_learned_and_the_run_is_like_any_other(
     assert set(families_of(file.extra["linked.keys"])) == {"BB", "WB"}
     assert set(file.sets) == set(load_weights(bases[name] / "weights.safetensors").sets)
     config = read_config(runs[name] / "config.yaml", TrainConfig)
-    system, _ = open_system(runs[name], config, Asked(5))
+    system = open_system(runs[name], config)[0].with_search(nbest=5)
     for derivation in system.translate(LINE.lower().replace(".", " .").split()):
         assert derivation.features_D @ system.weights_D == pytest.approx(derivation.score)
     assert translate(runs[name], tmp_path, LINE).strip()
     assert main(["inspect", f"run={runs[name]}", "top=3"]) == 0
     assert {"BB", "WB"} <= set(capsys.readouterr().out.split())
-    again = [*MODELS[name], *FEATURES, "loss=mira", f"base={runs[name]}", "loss.tune.start=base", *STEPS[2:]]
-    tuned = train(work, tmp_path / "tuned", *again)
-    assert tuned["weights"]["dense"]["binary"] != 0
+    if name == "block":
+        again = [*MODELS[name], *FEATURES, "loss=mira", f"base={runs[name]}", "loss.tune.start=base", *STEPS[2:]]
+        assert train(work, tmp_path / "tuned", *again)["weights"]["dense"]["binary"] != 0
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -123,9 +120,13 @@ def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[s
     config = read_config(bases[name] / "config.yaml", TrainConfig)
     folds = BlockFolds(kind, whole, config.model, FOLDS, weights_of(bases[name]))
     assert parted_copies(whole.copies, folds.fold_I) == 0
-    theta = kind.open(bases[name], config, weights_of(bases[name]), whole, Asked()).weights
+    theta = kind.open(bases[name], config, weights_of(bases[name]), whole).weights
+    index = frequent_features(whole, replace(config.model, binary=["WB"], threshold=1))
+    weighted = replace(theta, sparse_F=np.arange(len(index)) + 1.0)
     for fold in range(FOLDS):
-        decoder = folds.opened(fold, theta, None, config.decoder, 5).decoder
+        decoder = folds.opened(fold, weighted, index, config.decoder).decoder
+        assert decoder.weights.sparse_F.tolist() == weighted.sparse_F.tolist()
+        np.testing.assert_array_equal(decoder.features.keys_F, index.keys_F)
         kept = np.flatnonzero(folds.fold_I != fold)
         source, target = (select_phrases(text, kept) for text in whole.encoded)
         longest = whole.settings("phrases", {"max_length": int})["max_length"]
@@ -143,16 +144,12 @@ def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[s
         assert decoder.model.lm.sentence_logprobs(target).sum() < whole.lm.sentence_logprobs(target).sum()
 
 
-def test_every_sentence_has_a_list(work: Path, runs: dict[str, Path]) -> None:
-    del runs
-    lists = CandidateStore.of_shards([path for path in shards(work) if "fold-0" in str(path)][:1]).arrays
-    assert (np.diff(lists.candidate_offsets_I1) > 0).all()
-
-
 def test_lists_are_shared_by_families_objectives_and_folds_by_events(
     work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path
 ) -> None:
     del runs
+    lists = CandidateStore.of_shards([path for path in shards(work) if "fold-0" in str(path)][:1]).arrays
+    assert (np.diff(lists.candidate_offsets_I1) > 0).all()
     times = {path: path.stat().st_mtime_ns for path in shards(work)}
     estimates = {path.name for path in (work / "without").iterdir()}
     base = [*MODELS["distortion"], *LEARN, f"base={bases['distortion']}", "model.threshold=1"]
@@ -182,24 +179,6 @@ def test_joint_training_leaves_floats_that_the_model_does_not_have(
     assert not np.allclose(before.dense_D / before.dense_D[0], after.dense_D / after.dense_D[0])
 
 
-def test_a_second_decoding_knows_what_was_learned(
-    work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path
-) -> None:
-    once = json.loads((runs["distortion"] / "summary.json").read_text())
-    again = train(work, tmp_path / "run", *command("distortion", bases), "loss.lists.rounds=2")
-    assert once["list_hypotheses"] < again["list_hypotheses"] < once["list_hypotheses"] * 2
-    one, two = (load_weights(tmp_path / "run" / "checkpoint" / f"sparse-{n}.safetensors") for n in (1, 2))
-    assert not np.array_equal(one.sets["sparse.safetensors"].sparse_F, two.sets["sparse.safetensors"].sparse_F)
-
-
-def test_candidates_are_drawn_from_the_graph(work: Path, bases: dict[str, Path], tmp_path: Path) -> None:
-    drawn = [*command("distortion", bases), "loss.lists.candidates=drawn", "loss.lists.gamma=1"]
-    figures = train(work, tmp_path / "run", *drawn)
-    assert figures["list_heldout_loss"] < figures["list_heldout_loss_before"]
-    some = [store.arrays for store in map(CandidateStore.open, shards(work)) if store.arrays.draws_C.any()]
-    assert {int(n) for n in np.add.reduceat(some[0].draws_C, some[0].candidate_offsets_I1[:-1])} == {15}
-
-
 def test_stopped_while_it_learns_a_run_goes_on_to_the_same_weights(
     work: Path, bases: dict[str, Path], runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,11 +188,7 @@ def test_stopped_while_it_learns_a_run_goes_on_to_the_same_weights(
         os.kill(os.getpid(), signal.SIGTERM)
         return epoch(self, number)
 
-    # One machine of three decodes its fold; the run that learns decodes the others.
     arguments = ["train", f"work={work}", *command("distortion", bases)]
-    shutil.rmtree(work / "lists")
-    assert main([*arguments, f"run={tmp_path / 'part'}", "loss.lists.machines=3", "loss.lists.machine=1"]) == 0
-    assert {path.parent.name for path in shards(work)} == {"fold-1"}
     times = {path: path.stat().st_mtime_ns for path in shards(work)}
     monkeypatch.setattr(ListLearner, "epoch", signalled)
     assert main([*arguments, f"run={tmp_path / 'run'}"]) == 128 + signal.SIGTERM
@@ -234,24 +209,17 @@ def test_stopped_while_it_learns_a_run_goes_on_to_the_same_weights(
         (["model.jump_reach=3"], "model.jump_reach=7"),
         (["loss.lists.objective=mse"], "no such loss"),
         (["loss.tune.start=base"], "start"),
+        (["decoder.partition=local"], "partition"),
     ],
 )
 def test_settings_that_cannot_be(
     work: Path, bases: dict[str, Path], tmp_path: Path, overrides: list[str], message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    given = [*command("distortion", bases), *overrides]
+    given = [*command("block" if message == "partition" else "distortion", bases), *overrides]
     assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *given]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-
-
-def test_a_partition_is_refused(
-    work: Path, bases: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = [*command("block", bases), "decoder.partition=local"]
-    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *given]) == 2
-    assert "partition" in capsys.readouterr().err
 
 
 def test_a_base_of_another_work_directory_is_refused(

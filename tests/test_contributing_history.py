@@ -12,7 +12,6 @@ from xlate.array_types import Floats
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import HistoryFeature
 from xlate.models.phrase.kind import open_phrase_model
@@ -48,7 +47,7 @@ def test_a_new_feature_with_history_is_tuned_and_decoded_with(work: Path, tmp_pa
     config = read_config(tmp_path / "run" / "config.yaml", TrainConfig)
     weights.dense_D[column] = 2.0
     model = open_phrase_model(tmp_path / "run", config)
-    decoder = PhraseDecoder.opened(model, weights, config.decoder, Asked(nbest=20))
+    decoder = PhraseDecoder.opened(model, weights, config.decoder).with_search(nbest=20)
     words = ["nirka", "no", "holdo", "va", "bolko", "ast", "."]
     for derivation in decoder.translate(words):
         ids = [model.target_vocabulary.ids(step.target_words).tolist() for step in derivation.steps]

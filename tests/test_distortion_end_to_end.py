@@ -94,7 +94,7 @@ def test_a_phrase_system_is_tuned_with_it(
 
 def test_it_can_be_used_alone(work: Path, distortion_run: Path, tmp_path: Path) -> None:  # noqa: F811
     use = ["context=feature", f"model.context.run={distortion_run}"]
-    trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "loss.tune.rounds=2")
+    trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "loss.tune.rounds=1", "loss.tune.nbest=10")
     names = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"].dense_names
     assert "Displacement0" in names
     assert "Context0" not in names

@@ -25,7 +25,6 @@ from xlate.jobs.train.tuning import NbestLists, TuningText
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.model import UNKNOWN
 from xlate.models.hierarchical.tuned import TunedRules
-from xlate.models.kind import Asked
 from xlate.models.registry import open_system
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
@@ -74,8 +73,9 @@ def online_run(work: Path, rules_run: Path, tmp_path_factory: pytest.TempPathFac
 
 
 def opened(folder: Path, nbest: int) -> HierarchicalDecoder:
-    system, _ = open_system(folder, read_config(folder / "config.yaml", TrainConfig), Asked(nbest))
+    system, _ = open_system(folder, read_config(folder / "config.yaml", TrainConfig))
     assert isinstance(system, HierarchicalDecoder)
+    system = system.with_search(nbest=nbest)
     for derivation in system.translate(["nirka", "no", "holdo"]):
         assert system.weights_D @ derivation.features_D == pytest.approx(derivation.score)
     return system

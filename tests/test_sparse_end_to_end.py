@@ -32,7 +32,6 @@ from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.bleu import sentence_bleu
-from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.folds import PhraseFolds
 from xlate.models.phrase.kind import open_phrase_model
@@ -88,7 +87,9 @@ def charged(system: PhraseDecoder, line: list[str]) -> None:
 
 
 def opened(folder: Path, nbest: int = 1) -> Translator:
-    return Translator.of_run(read_config(folder / "config.yaml", TrainConfig), folder, Asked(nbest))
+    translator = Translator.of_run(read_config(folder / "config.yaml", TrainConfig), folder)
+    translator.system = translator.system.with_search(nbest=nbest)
+    return translator
 
 
 def test_what_the_decoder_charged_is_what_the_features_weigh(sparse_run: Path) -> None:

@@ -19,7 +19,6 @@ from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
 from xlate.models.context.opening import context_model
-from xlate.models.kind import Asked
 from xlate.models.registry import open_system
 from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes
@@ -156,7 +155,7 @@ def test_tags_are_kinds_of_words_in_structure_features(
     assert {match[2] for match in seen if match} <= known
     assert any(seen)
     assert any(name.startswith("parent_child:pos,pos(") for name in names)
-    system, _ = open_system(run, config_of_run(run), Asked(10))
+    system = open_system(run, config_of_run(run))[0].with_search(nbest=10)
     for derivation in system.translate(prepared.source_tokens(read_lines(text / "dev.raw")[0])):
         again = score_rules_of(system.model, system.weights_D, derivation.source, derivation.steps, system.sparse_F)
         assert again.score == pytest.approx(derivation.score)

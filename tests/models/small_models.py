@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,12 @@ from xlate.features.bigrams import feature_keys, sides, split_key
 from xlate.features.block import MORE_FLOATS, MoreFloats
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
-from xlate.models.block.decoder import BlockModel, BlockSearch
-from xlate.models.distortion.model import DistortionModel
+from xlate.models.block.model import BlockModel
+from xlate.models.distortion.decoder import DistortionModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import PhraseTable
+from xlate.search.settings import BlockSearch, DistortionSearch
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
 
@@ -151,18 +153,24 @@ def random_words(rng: np.random.Generator, length: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Oracle:
-    """One derivation of the enumeration."""
+    """One derivation of the enumeration; its parts are begin, end, letter and block."""
 
     score: float
     words: tuple[str, ...]
     parts: tuple[tuple[int, int, str, int], ...]
 
 
-def enumerate_all(model: BlockModel, search: BlockSearch, words: list[str], arpa: ArpaModel) -> list[Oracle]:
+Spans = tuple[tuple[int, int], ...]
+
+
+def enumerate_all(
+    model: BlockModel | DistortionModel, search: BlockSearch | DistortionSearch, words: list[str], arpa: ArpaModel
+) -> list[Oracle]:
     """Every derivation with its score, best first: by geometry and dictionaries, nothing of the decoder's."""
-    scorer = _Scorer(model, search, words, arpa)
+    swaps = isinstance(search, BlockSearch)
+    scorer: Scorer = (SwapScorer if swaps else JumpScorer)(model, search, words, arpa)
     found = []
-    for spans in _arrangements(0, len(words), search):
+    for spans in swapped(0, len(words), search) if isinstance(search, BlockSearch) else jumped(len(words), search):
         letters = _orientations(spans)
         choices = [
             [b for b in scorer.options(span) if letter != "L" or scorer.left_allowed(b)]
@@ -175,22 +183,39 @@ def enumerate_all(model: BlockModel, search: BlockSearch, words: list[str], arpa
     return sorted(found, key=lambda oracle: -oracle.score)
 
 
-def _arrangements(start: int, end: int, search: BlockSearch) -> Iterator[list[tuple[int, int]]]:
+def swapped(start: int, end: int, search: BlockSearch) -> Iterator[Spans]:
     """All sequences of spans in target order: phrases in source order, or two neighbours exchanged."""
     if start == end:
-        yield []
+        yield ()
         return
     for middle in range(start + 1, min(end, start + search.max_phrase) + 1):
-        for rest in _arrangements(middle, end, search):
-            yield [(start, middle), *rest]
+        for rest in swapped(middle, end, search):
+            yield ((start, middle), *rest)
         if search.mode == "mon":
             continue
         for last in range(middle + 1, min(end, middle + search.max_phrase) + 1):
-            for rest in _arrangements(last, end, search):
-                yield [(middle, last), (start, middle), *rest]
+            for rest in swapped(last, end, search):
+                yield ((middle, last), (start, middle), *rest)
 
 
-def _orientations(spans: list[tuple[int, int]]) -> list[str]:
+def jumped(n: int, search: DistortionSearch, done: Spans = ()) -> Iterator[Spans]:
+    """All sequences of spans in target order that the limits allow, by looking at each prefix as a whole."""
+    covered = {p for begin, end in done for p in range(begin, end)}
+    if covered:
+        skipped = sorted(set(range(max(covered))) - covered)
+        holes = sum(p - 1 not in skipped for p in skipped)
+        if skipped and (holes > search.max_skips or max(covered) - skipped[0] >= search.window):
+            return
+    if len(covered) == n:
+        yield done
+        return
+    for begin in range(n):
+        for end in range(begin + 1, min(n, begin + search.max_phrase) + 1):
+            if not covered & set(range(begin, end)):
+                yield from jumped(n, search, (*done, (begin, end)))
+
+
+def _orientations(spans: Spans) -> list[str]:
     """L, R or N by whether a span touches the one before it."""
     letters = ["N"]
     for before, span in itertools.pairwise(spans):
@@ -198,8 +223,10 @@ def _orientations(spans: list[tuple[int, int]]) -> list[str]:
     return letters[: len(spans)]
 
 
-class _Scorer:
-    def __init__(self, model: BlockModel, search: BlockSearch, words: list[str], arpa: ArpaModel) -> None:
+class Scorer:
+    """What both models score, by dictionaries."""
+
+    def __init__(self, model: Any, search: Any, words: list[str], arpa: ArpaModel) -> None:
         self.model, self.search, self.words = model, search, words
         self.grams = {
             tuple(gram.tolist()): (float(np.float32(p * np.log(10.0))), float(np.float32(b * np.log(10.0))))
@@ -223,7 +250,7 @@ class _Scorer:
         return found or ([-1] if span[1] - span[0] == 1 else [])
 
     def left_allowed(self, b: int) -> bool:
-        return (0 if b < 0 else self.model.blocks.left_B[b]) >= self.search.min_left_count
+        return True
 
     def target(self, b: int, span: tuple[int, int]) -> list[str]:
         if b < 0:
@@ -237,23 +264,47 @@ class _Scorer:
             return self.grams[(*history, word)][0]
         return self.grams.get(history, (0.0, 0.0))[1] + self.logprob(history[1:], word)
 
-    def floats(self, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> list[float]:
-        blocks = self.model.blocks
+    def language_costs(self, b: int, span: tuple[int, int], history: tuple[int, ...]) -> tuple[float, float]:
+        """Of the first word and of the rest."""
         costs = []
         for word in (TARGET.id(w) for w in self.target(b, span)):
             costs.append(-self.logprob(history, word))
             history = (*history, word)
-        if b < 0:
-            unigram, lexical, orientation = self.search.unknown_unigram, self.search.unknown_lexical, math.log(2)
-        else:
-            unigram = float(np.float32(-math.log(blocks.count_B[b] / blocks.count_B.sum())))
-            lexical = float(blocks.lexical_B[b])
-            left, right = blocks.left_B[b] + 0.5, blocks.right_B[b] + 0.5
-            orientation = float(np.float32(-math.log((left if letter == "L" else right) / (left + right))))
-        if letter == "N":
-            orientation = 0.0
-        own = [unigram / (span[1] - span[0]), orientation, costs[0], sum(costs[1:]), lexical]
-        return own + more_costs(self.model, b)
+        return costs[0], sum(costs[1:])
+
+    def sparse(self, before: int, b: int) -> float:
+        if before < 0 or b < 0:
+            return 0.0
+        table = self.model.blocks.table
+        t, u = int(table.target_B[before]), int(table.target_B[b])
+        last, first = int(table.target_phrases[t][-1]), int(table.target_phrases[u][0])
+        return sum(self.features.get(key, 0.0) for key in (("BB", before, b), ("TP", t, u), ("WB", last, first)))
+
+    def weights(self, letter: str) -> np.ndarray:
+        raise NotImplementedError
+
+    def step(self, before: int, b: int, spans: Spans, letter: str, history: tuple[int, ...]) -> float:
+        """What a block at the last of some spans scores."""
+        raise NotImplementedError
+
+    def score(self, spans: Spans, letters: list[str], blocks: tuple[int, ...]) -> tuple[float, tuple[str, ...]]:
+        history: tuple[int, ...] = (BEGIN_ID,)
+        total, before, target = 0.0, -1, []
+        for n, (span, letter, b) in enumerate(zip(spans, letters, blocks, strict=True), start=1):
+            total += self.step(before, b, spans[:n], letter, history)
+            target += self.target(b, span)
+            history = (*history, *TARGET.ids(self.target(b, span)).tolist())
+            before = b
+        if self.search.end_of_sentence:
+            total -= self.weights("R")[2] * self.logprob(history, END_ID)
+        return total, tuple(target)
+
+
+class SwapScorer(Scorer):
+    """The orientation model."""
+
+    def left_allowed(self, b: int) -> bool:
+        return (0 if b < 0 else self.model.blocks.left_B[b]) >= self.search.min_left_count
 
     def weights(self, letter: str) -> np.ndarray:
         weights = np.array(self.model.neutral if letter == "N" else self.model.linked)
@@ -261,30 +312,52 @@ class _Scorer:
             weights[1] = 0
         return weights
 
-    def step(self, before: int, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> float:
-        score = float(self.weights(letter) @ self.floats(b, span, letter, history))
-        if letter != "N" and before >= 0 and b >= 0:
-            table = self.model.blocks.table
-            t, u = int(table.target_B[before]), int(table.target_B[b])
-            last, first = int(table.target_phrases[t][-1]), int(table.target_phrases[u][0])
-            for key in (("BB", before, b), ("TP", t, u), ("WB", last, first)):
-                score += self.features.get(key, 0.0)
-        return score
+    def floats(self, b: int, span: tuple[int, int], letter: str, history: tuple[int, ...]) -> list[float]:
+        blocks = self.model.blocks
+        if b < 0:
+            unigram, lexical, orientation = self.search.unknown_unigram, self.search.unknown_lexical, math.log(2)
+        else:
+            unigram = float(np.float32(-math.log(blocks.count_B[b] / blocks.count_B.sum())))
+            lexical = float(blocks.lexical_B[b])
+            left, right = blocks.left_B[b] + 0.5, blocks.right_B[b] + 0.5
+            orientation = float(np.float32(-math.log((left if letter == "L" else right) / (left + right))))
+        own = [unigram / (span[1] - span[0]), 0.0 if letter == "N" else orientation]
+        return [*own, *self.language_costs(b, span, history), lexical, *more_costs(self.model, b)]
 
-    def score(self, spans, letters, blocks) -> tuple[float, tuple[str, ...]]:
-        history: tuple[int, ...] = (BEGIN_ID,)
-        total, before, target = 0.0, -1, []
-        for span, letter, b in zip(spans, letters, blocks, strict=True):
-            total += self.step(before, b, span, letter, history)
-            if self.search.partition == "local":
-                alternatives = [self.step(before, x, span, letter, history) for x in self.options(span)]
-                total -= float(np.logaddexp.reduce(alternatives))
-            target += self.target(b, span)
-            history = (*history, *TARGET.ids(self.target(b, span)).tolist())
-            before = b
-        if self.search.end_of_sentence:
-            total -= self.weights("R")[2] * self.logprob(history, END_ID)
-        return total, tuple(target)
+    def step(self, before: int, b: int, spans: Spans, letter: str, history: tuple[int, ...]) -> float:
+        def plain(block: int) -> float:
+            score = float(self.weights(letter) @ self.floats(block, spans[-1], letter, history))
+            return score if letter == "N" else score + self.sparse(before, block)
+
+        shares = self.search.partition == "local"
+        return plain(b) - (float(np.logaddexp.reduce([*map(plain, self.options(spans[-1]))])) if shares else 0.0)
+
+
+class JumpScorer(Scorer):
+    """The phrase-distortion model."""
+
+    def weights(self, letter: str) -> np.ndarray:
+        return np.asarray(self.model.weights)
+
+    def step(self, before: int, b: int, spans: Spans, letter: str, history: tuple[int, ...]) -> float:
+        (begin, end), last, blocks = spans[-1], spans[-2][1] if len(spans) > 1 else 0, self.model.blocks
+        ids, column = SOURCE.ids(self.words).tolist(), max(-REACH, min(REACH, begin - last + 1)) + REACH
+        direct, model1 = self.search.unknown_direct, self.search.unknown_model1
+        if b >= 0:
+            same_B = blocks.table.target_B == blocks.table.target_B[b]
+            direct = float(np.float32(-np.log(blocks.count_B[b] / blocks.count_B[same_B].sum())))
+            model1 = float(self.model.model1_B[b])
+        jumps = self.model.distortion
+        floats = [
+            direct,
+            model1,
+            *self.language_costs(b, (begin, end), history),
+            float(jumps.inbound_VK[ids[begin], column]),
+            float(jumps.outbound_VK[ids[last - 1] if last else BEGIN_ID, column]),
+            -len(self.target(b, (begin, end))),
+            *more_costs(self.model, b),
+        ]
+        return float(np.dot(self.weights(letter), floats)) + self.sparse(before, b)
 
 
 def model_and_arpa(
@@ -294,3 +367,16 @@ def model_and_arpa(
     rng = np.random.default_rng(seed)
     arpa = random_arpa(rng)
     return random_model(rng, arpa, most=most, bigrams=bigrams, others=others), arpa
+
+
+REACH = 2
+
+
+def jumping(seed: int) -> tuple[DistortionModel, ArpaModel]:
+    """A random model with jump costs, and its language model as tables for the oracle."""
+    model, arpa = model_and_arpa(seed)
+    rng = np.random.default_rng(seed)
+    distortion = Distortion(*(3 * rng.random((2, len(SOURCE.words), 2 * REACH + 1))).astype(np.float32))
+    weights, model1_B = rng.normal(-0.5, 0.3, size=7), (4 * rng.random(len(model.blocks))).astype(np.float32)
+    features = {"feature_keys": model.feature_keys, "feature_weights": model.feature_weights}
+    return DistortionModel(model.blocks, model.lm, SOURCE, weights, distortion, model1_B, **features), arpa

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.distortion.test_decoder import jumping
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
-from tests.models.small_models import model_and_arpa
-from xlate.errors import InputError
+from tests.models.small_models import jumping, model_and_arpa
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.derivation import best_sums
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
@@ -49,6 +47,7 @@ def test_the_best_of_a_long_sentence_are_the_best_of_its_pieces(kind: str) -> No
     spans = cut(LONG, 6)
     parts = [decoder_of(kind).translate(LONG[a:b])[0] for a, b in spans]
     assert spans == [(0, 4), (4, 7), (7, 13), (13, 17)]
+    assert decoder_of(kind, max_words=len(LONG)).translate(LONG)[0].steps == decoder_of(kind).translate(LONG)[0].steps
     assert whole[0].words == [word for part in parts for word in part.words]
     assert whole[0].score == pytest.approx(sum(part.score for part in parts))
     assert list(whole[0].source) == LONG
@@ -67,23 +66,3 @@ def test_lists_of_a_long_sentence(kind: str, distinct: bool) -> None:
     for derivation in found:
         assert derivation.score == pytest.approx(float(decoder.weights_D @ derivation.features_D))
         assert decoder.nbest_line(0, derivation).count(" ||| ") == (5 if kind == "phrase" else 4)
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_sentences_up_to_the_limit_are_translated_as_before(kind: str) -> None:
-    one, other = (decoder_of(kind, nbest=5, max_words=most).translate(LONG) for most in (len(LONG), 10_000))
-    assert [(d.words, d.score, d.steps) for d in one] == [(d.words, d.score, d.steps) for d in other]
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_processes_change_nothing(kind: str) -> None:
-    decoder = decoder_of(kind, max_words=6, nbest=3)
-    texts = [LONG, ["a"], LONG * 20, []]
-    one, two = ([[(d.words, d.score) for d in found] for found in decoder.translate_many(texts, n)] for n in (1, 2))
-    assert one == two
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_a_limit_of_no_words_is_refused(kind: str) -> None:
-    with pytest.raises(InputError, match="max_words"):
-        decoder_of(kind, max_words=0)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from tests.models.context.test_predicted import models
-from tests.models.distortion.test_decoder import jumping
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules, with_structure
 from tests.models.phrase.small_phrase_models import (
     RandomPlaces,
@@ -19,7 +18,7 @@ from tests.models.phrase.small_phrase_models import (
     random_weights,
     with_sparse,
 )
-from tests.models.small_models import model_and_arpa, with_more
+from tests.models.small_models import jumping, model_and_arpa, with_more
 from tests.search.lattice_paths import nbest, rescored
 from xlate.features.phrase_sparse import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
@@ -29,7 +28,7 @@ from xlate.models.lcs.decoder import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.search.beam import SearchSpace
-from xlate.search.graph import SearchGraph, chosen_arcs
+from xlate.search.graph import chosen_arcs
 
 EXACT = {"threshold": 0.0, "options": 2, "nbest": 10**6}
 BEAM = {"beam": 10**9, **EXACT}
@@ -245,22 +244,6 @@ def used(system: AnySystem) -> np.ndarray:
     return np.array([float(weights[name] != 0.0 or name.startswith("Sparse")) for name in names])
 
 
-def test_drawn_derivations_have_their_shares(system: AnySystem) -> None:
-    words = ["a", "b"]
-    every = {tuple(labels): score for labels, score in every_path(system.space(words))}
-    whole = np.logaddexp.reduce(list(every.values()))
-    found, count_N = system.drawn(words, 20_000, 1.0, 1)
-    assert count_N.sum() == 20_000
-    for derivation, count in zip(found, count_N.tolist(), strict=True):
-        assert count / 20_000 <= np.exp(derivation.score - whole) * len(every) + 0.02
-    shares = {round(d.score, 6): 0.0 for d in found}
-    for derivation, count in zip(found, count_N.tolist(), strict=True):
-        shares[round(derivation.score, 6)] += count / 20_000
-    top = max(every.values())
-    expected = sum(np.exp(score - whole) for score in every.values() if score == pytest.approx(top, abs=1e-6))
-    assert shares[round(top, 6)] == pytest.approx(expected, abs=0.03)
-
-
 def test_processes_and_pickles_give_the_same(system: AnySystem) -> None:
     system = system.with_search(nbest=3)
     expected = [[(d.words, d.score, d.features_D.tolist()) for d in system.translate(words)] for words in SENTENCES]
@@ -278,14 +261,6 @@ def test_lines_and_explanations(system: AnySystem) -> None:
             assert float(fields[3]) == pytest.approx(derivation.score, rel=1e-6)
             assert len(fields[4].split()) == len(derivation.blocks) == len(system.orientations(derivation))
             assert f"sum {derivation.score:.4f}" in system.explain(words, derivation)
-
-
-def test_a_graph_has_the_goal(system: AnySystem) -> None:
-    graph = system.graph(["a", "b"])
-    assert isinstance(graph, SearchGraph)
-    assert (
-        system.derivation(system.space(["a", "b"]), graph.best_labels()).words == system.translate(["a", "b"])[0].words
-    )
 
 
 def test_the_sparse_features_of_steps_add_up_to_their_sum(system: AnySystem) -> None:

@@ -62,7 +62,7 @@ def test_likelihood_and_gradient_are_those_of_the_enumeration(name: str) -> None
         assert (losses[0] - losses[1]) / 2e-4 == pytest.approx(slope, abs=2e-3), (part, place)
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", ["block", "distortion more", "phrase placed sparse", "hierarchical structure", "lcs"])
 def test_a_round_makes_references_more_probable(name: str) -> None:
     """References are the second best translations; every sort of weight moves."""
     system = SYSTEMS[name]()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 from tests.models.test_every_system import SYSTEMS
@@ -39,10 +38,3 @@ def test_the_last_weight_scales_the_sparse_features(tuned: TunedCosts) -> None:
     for one, words in zip(tuned.hypotheses(weights, SENTENCES, 3), SENTENCES, strict=True):
         expected = [derivation.score for derivation in changed.with_search(nbest=3).translate(words)]
         assert one.dense_CD @ weights.dense_D == pytest.approx(expected, abs=1e-4)
-
-
-def test_several_processes_give_the_same_lists(tuned: TunedCosts) -> None:
-    alone, beside = (TunedCosts(tuned.system, n).hypotheses(tuned.uniform, SENTENCES * 3, 4) for n in (1, 2))
-    for one, other in zip(alone, beside, strict=True):
-        assert np.array_equal(one.dense_CD, other.dense_CD)
-        assert np.array_equal(one.words_T, other.words_T)

@@ -18,9 +18,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from tests.models.distortion.test_decoder import jumping
 from tests.models.phrase.small_phrase_models import random_case
-from tests.models.small_models import TARGET, model_and_arpa, random_words
+from tests.models.small_models import TARGET, jumping, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
 from xlate.candidates.batch import CandidateBatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -23,8 +24,7 @@ NAMED = ("all", "topN", "classN", "prefixN", "suffixN", DIGITS)
 ClassesOf = Callable[[str, int], Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class SparseSettings:
+class SparseSettings(Protocol):
     """Which sparse features.
 
     Attributes:
@@ -35,10 +35,10 @@ class SparseSettings:
         class_seed: of the computed classes.
     """
 
-    words: list[str] = field(default_factory=list)
-    reordering: list[str] = field(default_factory=list)
-    plain: list[str] = field(default_factory=list)
-    class_seed: int = 1
+    words: list[str]
+    reordering: list[str]
+    plain: list[str]
+    class_seed: int
 
 
 @dataclass(frozen=True)

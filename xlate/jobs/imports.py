@@ -26,7 +26,6 @@ from xlate.formats.moses_table import phrases_in
 from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
 from xlate.models.grammar.kind import KIND, open_grammar
 from xlate.models.grammar.store import save_grammar
-from xlate.models.kind import Asked
 from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.moses import moses_model
 from xlate.models.phrase.store import save_phrase_model
@@ -259,7 +258,7 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
 def _import_grammar(config: ImportConfig, file: str) -> dict[str, Any]:
     """A whole grammar of Joshua, cdec or Moses, or with `filter` those of its rules that a text needs."""
     settings = with_settings(GrammarSearch(), config.decoder, "decoder")
-    system = open_grammar(Path(file), config.decoder, Asked())
+    system = open_grammar(Path(file), config.decoder)
     grammar, model = system.grammar, system.model
     text = imported_text(config, (" ".join(words_of(rule.source)) for rule in grammar.scfg.rules))
     if config.filter is not None:

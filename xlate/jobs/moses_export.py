@@ -27,7 +27,6 @@ from xlate.formats.sentence_tables import INPUT, MARK, marked
 from xlate.jobs.imports import ALGORITHMS, LM_FILE, SEARCH, copy_packed
 from xlate.jobs.run_text import text_of
 from xlate.jobs.translate import line_tokens
-from xlate.models.kind import Asked
 from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, SET, open_phrase_model
@@ -107,7 +106,7 @@ class ExportedTables:
             InputError: sparse features, five orientations, or a line of more words than are translated at once.
         """
         run = Path(config.run)
-        system, work = open_system(run, config_of_run(run), Asked(), config.work)
+        system, work = open_system(run, config_of_run(run), config.work)
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or text_of(run)
         if model.sparse is not None or model.orientations != 3:

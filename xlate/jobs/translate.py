@@ -14,7 +14,6 @@ from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of
-from xlate.models.kind import Asked
 from xlate.models.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.models.registry import is_grammar, open_system
 from xlate.models.system import AnyDerivation, AnySystem
@@ -90,36 +89,31 @@ class Translator:
             # Of no use to other models.
             from xlate.models.grammar.kind import open_grammar
 
-            system = open_grammar(Path(config.run), config.decoder, Asked(config.nbest, config.distinct))
+            system = open_grammar(Path(config.run), config.decoder).with_search(
+                nbest=config.nbest, distinct=config.distinct
+            )
             return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
         run = unpacked(Path(config.run))
         packed = config_of_run(run)
         trained = replace(packed, decoder=with_settings(packed.decoder, config.decoder, "decoder"))
-        asked = Asked(config.nbest, config.distinct, config.fast)
-        made = cls.of_run(trained, run, asked, config.work)
+        made = cls.of_run(trained, run, config.work)
         if is_pack(run):
             # It is checked as it was packed, whatever is asked of this decoder.
-            plain = made if asked == Asked() and trained == packed else cls.of_run(packed, run)
+            plain = made if trained == packed else cls.of_run(packed, run)
             check_sentences(run, read_pack(run), plain.scored)
+        made.system = made.system.with_search(nbest=config.nbest, distinct=config.distinct).changed(fast=config.fast)
         made.detokenize, made.trace = config.detokenize, config.trace
         return made
 
     @classmethod
-    def of_run(
-        cls,
-        trained: TrainConfig,
-        run: Path,
-        asked: Asked = Asked(),  # noqa: B008
-        given: str | None = None,
-        near: str | None = None,
-    ) -> Translator:
+    def of_run(cls, trained: TrainConfig, run: Path, given: str | None = None, near: str | None = None) -> Translator:
         """The translator of a run's weights under the settings it was trained with; `given` is its work directory, if
         the user has named it, `near` one that may be it.
 
         Raises:
             InputError: as `open` does.
         """
-        system, work = open_system(run, trained, asked, given, near)
+        system, work = open_system(run, trained, given, near)
         return cls(work or text_of(run), system)
 
     def translate(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
+import numpy as np
+
 from xlate.array_types import Floats
-from xlate.formats.moses_table import escape_bars
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.search.graph import SearchGraph
 
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2
@@ -141,40 +142,6 @@ def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:
     return Derivation(source, tuple(steps), features_D, sum(part.score for part in parts))
 
 
-def nbest_line(
-    number: int,
-    derivation: Derivation[Step],
-    features: Iterable[tuple[str, Sequence[float]]],
-    links: Iterable[Span] | None = None,
-) -> str:
-    """A line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`, and word links if given.
-
-    The segmentation lists `source=target` spans, inclusive, from 0, in target order; links are `source-target`. A `|`
-    in a word is written `&#124;`.
-
-    Example: `0 ||| the house ||| LM0= -3.1 WordPenalty0= -2 ||| -3.2 ||| 0-1=0-1 ||| 0-0 1-1`
-    """
-    fields = [
-        str(number),
-        " ".join(escape_bars(word) for word in derivation.words),
-        " ".join(f"{name}= " + " ".join(f"{value + 0.0:.9g}" for value in values) for name, values in features),
-        f"{derivation.score:.9g}",
-        " ".join(_segments(derivation)),
-    ]
-    if links is not None:
-        fields.append(" ".join(f"{s}-{t}" for s, t in links))
-    return " ||| ".join(fields)
-
-
-def _segments(derivation: Derivation[Step]) -> Iterator[str]:
-    for step, target in zip(derivation.blocks, derivation.target_spans, strict=True):
-        yield f"{_inclusive(*step.source_span)}={_inclusive(*target)}"
-
-
-def _inclusive(start: int, end: int) -> str:
-    return str(start) if end - start == 1 else f"{start}-{end - 1}"
-
-
 def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinct: bool) -> list[Derivation[StepT]]:
     """The best derivations of a sentence from the lists of its pieces, best first: the highest sums of scores.
 
@@ -193,28 +160,12 @@ def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinc
 
 def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ...]]:
     """The choices of one place from every list, descending each, with the highest sums; at most so many, best first."""
-    chosen: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    for scores in lists:
-        chosen = _best_pairs(chosen, scores, most)
-    return [places for _, places in chosen]
-
-
-def _best_pairs(
-    chosen: list[tuple[float, tuple[int, ...]]], scores: Sequence[float], most: int
-) -> list[tuple[float, tuple[int, ...]]]:
-    """A row of the first list with every row of the second, best first, as far as they are wanted."""
-    if not chosen or not scores:
-        return []
-    heap, seen = [(-chosen[0][0] - scores[0], 0, 0)], {(0, 0)}
-    best: list[tuple[float, tuple[int, ...]]] = []
-    while heap and len(best) < most:
-        cost, row, place = heapq.heappop(heap)
-        best.append((-cost, (*chosen[row][1], place)))
-        for r, p in ((row + 1, place), (row, place + 1)):
-            if r < len(chosen) and p < len(scores) and (r, p) not in seen:
-                seen.add((r, p))
-                heapq.heappush(heap, (-chosen[r][0] - scores[p], r, p))
-    return best
+    source_A = np.repeat(np.arange(len(lists), dtype=np.int32), [len(scores) for scores in lists])
+    places = [place for scores in lists for place in range(len(scores))]
+    scores_A = np.array([score for scores in lists for score in scores], dtype=np.float64)
+    unknown_N = np.zeros(len(lists) + 1), np.full(len(lists) + 1, -1, dtype=np.int32)
+    columns = source_A, source_A + np.int32(1), np.array(places, dtype=np.int32), scores_A
+    return [tuple(path) for _, path in SearchGraph(*columns, *unknown_N, len(lists)).best_paths(most)]
 
 
 def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol
 
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from xlate.features.index import FeatureIndex
     from xlate.models.tuned import TunedSystem
     from xlate.work.estimates import WithoutFold
-
-
-Search = TypeVar("Search", bound=DecoderSettings)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of a decoder beside its configuration: the size of lists, and the compiled search or not."""
-
-    nbest: int = 1
-    distinct: bool = True
-    fast: bool = True
-
-    def of(self, settings: Search) -> Search:
-        """Search settings with the size of lists that is asked for."""
-        return replace(settings, nbest=self.nbest, distinct=self.distinct)
 
 
 class Saved(NamedTuple):
@@ -95,7 +79,6 @@ class Kind:
         config: TrainConfig,  # noqa: ARG002
         weights: WeightsFile,  # noqa: ARG002
         work: WorkDirectory | None,  # noqa: ARG002
-        asked: Asked,  # noqa: ARG002
     ) -> AnySystem:
         """The system of a run's weights under its configuration.
 
@@ -158,8 +141,7 @@ class Kind:
         Raises:
             InputError: the run has none, or other ones; see `check_lists`.
         """
-        self.check_lists(config)
-        raise AssertionError("it refuses")
+        raise AssertionError(f"{self.name} learns from no lists, as check_lists says")
 
     def check(self, model: ModelConfig) -> None:
         """Looks whether the settings of a model fit each other.
@@ -206,9 +188,7 @@ class FoldSystems(Protocol):
     def identity(self) -> str:
         """What the systems are made from."""
 
-    def opened(
-        self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderSettings, nbest: int
-    ) -> FoldSystem:
+    def opened(self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderSettings) -> FoldSystem:
         """The system without a fold, made when it is not there.
 
         Args:
@@ -216,7 +196,6 @@ class FoldSystems(Protocol):
             weights: floats, and those of `sparse` when there are any.
             sparse: the features of the whole text, None to decode without.
             search: settings.
-            nbest: the size of lists.
         """
 
     def discard(self, fold: int) -> None:

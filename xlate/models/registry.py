@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.models.kind import Asked, Kind
+from xlate.models.kind import Kind
 from xlate.models.run_places import WORK_IDENTITY, located
 from xlate.models.run_weights import weights_of
 from xlate.models.system import AnySystem
@@ -67,7 +67,7 @@ def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
 
 
 def open_system(
-    run: Path, config: TrainConfig, asked: Asked, given: str | None = None, near: str | None = None
+    run: Path, config: TrainConfig, given: str | None = None, near: str | None = None
 ) -> tuple[AnySystem, WorkDirectory | None]:
     """The system of a finished run, and its work directory, which an imported one does not have.
 
@@ -77,21 +77,18 @@ def open_system(
         InputError: no weights, those of another model, or a work directory that is gone or was made anew; a run that
             translates nothing.
     """
-    weights, kind = weights_of(run, config), kind_of(config.model.kind)
-    if kind.ranks_lists:
-        # It refuses, and has no work directory to be looked for.
-        return kind.open(run, config, weights, None, asked), None
-    config = located(run, config, weights.metadata.get(WORK_IDENTITY), near, given)
-    if not config.work:
-        return kind.open(run, config, weights, None, asked), None
-    work = WorkDirectory(Path(config.work)).check()
-    expected = weights.metadata.get(WORK_IDENTITY)
-    if expected != work.identity:
-        raise InputError(
-            "the work directory is not the one this run was trained on",
-            file=work.path,
-            seen=f"other data or settings, identity {work.identity[:12]}",
-            expected=f"what {run} was trained on, identity {str(expected)[:12]}",
-            remedy=f"work=FOLDER names the right one; prepare it as before, or train {run} anew under another name",
-        )
-    return kind.open(run, config, weights, work, asked), work
+    weights, kind, work = weights_of(run, config), kind_of(config.model.kind), None
+    # A kind that ranks lists refuses, and has no work directory to be looked for.
+    if not kind.ranks_lists:
+        expected = weights.metadata.get(WORK_IDENTITY)
+        config = located(run, config, expected, near, given)
+        work = WorkDirectory(Path(config.work)).check() if config.work else None
+        if work is not None and expected != work.identity:
+            raise InputError(
+                "the work directory is not the one this run was trained on",
+                file=work.path,
+                seen=f"other data or settings, identity {work.identity[:12]}",
+                expected=f"what {run} was trained on, identity {str(expected)[:12]}",
+                remedy=f"work=FOLDER names the right one; prepare it as before, or train {run} anew under another name",
+            )
+    return kind.open(run, config, weights, work), work

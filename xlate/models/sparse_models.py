@@ -14,7 +14,7 @@ from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.config.model_schema import PhraseModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures
-from xlate.features.sparse_sets import ClassesOf, Side, SparseSettings, make_sparse_features, word_values
+from xlate.features.sparse_sets import ClassesOf, Side, make_sparse_features, word_values
 from xlate.features.structure import StructureFeatures, StructureTemplates
 from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
 from xlate.phrases.table import PhraseTable
@@ -34,13 +34,8 @@ def sparse_features(
     Raises:
         InputError: settings that cannot be; see `make_sparse_features`.
     """
-    sides, chosen = _sides_of(work), sparse_settings(settings)
-    return make_sparse_features(chosen, table, *sides, orientations, classes_of(work, settings.class_seed))
-
-
-def sparse_settings(settings: SparseConfig) -> SparseSettings:
-    """What a configuration asks for."""
-    return SparseSettings(settings.words, settings.reordering, settings.plain, settings.class_seed)
+    of_classes = classes_of(work, settings.class_seed)
+    return make_sparse_features(settings, table, *_sides_of(work), orientations, of_classes)
 
 
 def _sides_of(work: WorkDirectory) -> tuple[Side, Side]:
@@ -120,7 +115,7 @@ def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> Spar
     def no_text(side: str, classes: int) -> Mapping[str, str]:
         no_text_for(f"class{classes} of the {side}")
 
-    return make_sparse_features(sparse_settings(settings), table, *sides, model.orientations, no_text)
+    return make_sparse_features(settings, table, *sides, model.orientations, no_text)
 
 
 def no_text_for(words: str) -> NoReturn:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -14,11 +13,11 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
-from xlate.kernels.search.best_paths import sample_paths
-from xlate.models.derivation import Derivation, Span, Step, best_joined, nbest_line
+from xlate.formats.moses_table import escape_bars
+from xlate.models.derivation import Derivation, Span, Step, best_joined
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits, ForcedSpace, SearchSpace, search_graph
-from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, useful_arcs
+from xlate.search.graph import LatticeArcs, SearchGraph, useful_arcs
 from xlate.search.lattice import Lattice
 from xlate.search.processes import each_sentence
 from xlate.search.settings import AnySearch, GrammarSearch
@@ -173,23 +172,6 @@ class System(ABC, Generic[Space, Settings]):
         graph, words_of = self.search_space(space, every_arc=True), space.words_of if self.search.distinct else None
         return [labels for _, labels in graph.best_paths(self.search.nbest, words_of)]
 
-    def drawn(self, words: Sequence[str], draws: int, scale: float, seed: int) -> tuple[list[Derivation[Any]], Ints]:
-        """Derivations drawn from the search graph with shares of exp(scale · score), best first.
-
-        Returns:
-            The N different ones, and how often each was drawn, shape (N,), `draws` in all.
-
-        Raises:
-            InputError: a sentence without words, or of more than the search can number.
-        """
-        if not words:
-            raise InputError("an empty sentence has no derivations to draw", expected="one word or more")
-        space = self.space(words)
-        arcs = self.search_space(space, every_arc=True).arcs
-        offsets_N1, labels_L, count_N = sample_paths(arcs, scale, draws, np.random.default_rng(seed))
-        ends, labels = offsets_N1.tolist(), labels_L.tolist()
-        return [self.derivation(space, [*labels[a:b], END_LABEL]) for a, b in pairwise(ends)], count_N
-
     def translate_many(self, sentences: Sequence[Sequence[str]], processes: int = 1) -> Iterator[list[Derivation[Any]]]:
         """Translates tokenised sentences, in their order, with so many forked processes; 1 forks none.
 
@@ -264,8 +246,30 @@ class System(ABC, Generic[Space, Settings]):
             raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {self.LONGEST}")
 
     def nbest_line(self, number: int, derivation: Derivation[Any]) -> str:
-        """A derivation as a line of a Moses n-best list; see `derivation.nbest_line`."""
-        return nbest_line(number, derivation, self.shown_features(derivation), self.word_links(derivation))
+        """A line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`, and any word links.
+
+        The segmentation lists `source=target` spans, inclusive, from 0, in target order; links are `source-target`. A
+        `|` in a word is written `&#124;`.
+
+        Example: `0 ||| the house ||| LM0= -3.1 WordPenalty0= -2 ||| -3.2 ||| 0-1=0-1 ||| 0-0 1-1`
+        """
+
+        def inclusive(start: int, end: int) -> str:
+            return str(start) if end - start == 1 else f"{start}-{end - 1}"
+
+        spans = zip((step.source_span for step in derivation.blocks), derivation.target_spans, strict=True)
+        shown = self.shown_features(derivation)
+        fields = [
+            str(number),
+            " ".join(escape_bars(word) for word in derivation.words),
+            " ".join(f"{name}= " + " ".join(f"{value + 0.0:.9g}" for value in values) for name, values in shown),
+            f"{derivation.score:.9g}",
+            " ".join(f"{inclusive(*source)}={inclusive(*target)}" for source, target in spans),
+        ]
+        links = self.word_links(derivation)
+        if links is not None:
+            fields.append(" ".join(f"{s}-{t}" for s, t in links))
+        return " ||| ".join(fields)
 
     def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
         """The features of a derivation by name, as n-best lists show them."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints32
+from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
 from xlate.features.structure import StructureFeatures
@@ -107,13 +108,13 @@ class TunedCosts:
         return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists without two hypotheses of the same words; the last feature is what it is at weight 1."""
+        """Lists without two hypotheses of the same words."""
         decoder = self.weighted(weights).with_search(nbest=size)
-        scale = float(weights.dense_D[-1]) or 1.0
-        for rows_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
-            features_CD = rows_CD[:, : len(self.names)]
-            features_CD[:, -1] /= scale
-            yield decoded(features_CD, EncodedText.from_ids(words))
+        return each_sentence(decoder, self.listing(weights), sentences, self.processes)
+
+    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:
+        """What makes the list of a sentence; the last feature is what it is at weight 1."""
+        return partial(listed, columns=len(self.names), scale=float(weights.dense_D[-1]) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -160,12 +161,15 @@ class TunedByFold:
         return self.whole.weighted(weights)
 
 
-def listed_words(system: AnySystem, sentence: Sequence[str]) -> tuple[Floats, list[Ints32]]:
-    """The features of a sentence's translations, (C, D), and their words by number.
+def listed(
+    system: AnySystem, sentence: Sequence[str], columns: int | None = None, scale: float = 1.0
+) -> CandidateBatch:
+    """The translations of a sentence with the first of their features, the last of these divided by `scale`.
 
     Raises:
         InputError: a sentence of more words than the search can number.
     """
     found, numbering = system.translate(sentence), Numbering(system.target_vocabulary, sentence)
-    rows_CD = np.array([one.features_D for one in found]).reshape(-1, len(system.feature_names))
-    return rows_CD, [numbering.ids(one.words) for one in found]
+    rows_CD = np.array([one.features_D for one in found]).reshape(-1, len(system.feature_names))[:, :columns]
+    rows_CD[:, -1] /= scale
+    return decoded(rows_CD, EncodedText.from_ids([numbering.ids(one.words) for one in found]))

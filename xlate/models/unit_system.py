@@ -18,7 +18,6 @@ from xlate.kernels.lm.phrase_lm import PhrasesAlone
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import COPIED, Derivation, Span, explained, side_of
-from xlate.models.kind import Asked
 from xlate.models.system import Space, System
 from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
@@ -113,8 +112,8 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
     @classmethod
-    def opened(cls, model: Model, weights: Weights, settings: Stacks, asked: Asked) -> Self:
-        """The system of a model under weights, with what is asked of its search.
+    def opened(cls, model: Model, weights: Weights, settings: Stacks) -> Self:
+        """The system of a model under weights.
 
         Raises:
             InputError: the weights are not those of such a model.
@@ -124,7 +123,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
             names, sizes = (weights.dense_names, model.columns), (len(weights.sparse_F), known)
             seen, expected = (f"{' '.join(n)} and {size} sparse weights" for n, size in zip(names, sizes, strict=True))
             raise InputError(f"not the weights of a {cls.NAME} model", seen=seen, expected=expected)
-        return cls(model, weights.dense_D, asked.of(settings), asked.fast, weights.sparse_F)
+        return cls(model, weights.dense_D, settings, sparse_F=weights.sparse_F)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

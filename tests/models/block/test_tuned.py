@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.models.distortion.test_decoder import jumping
-from tests.models.small_models import TARGET, model_and_arpa, random_words
+from tests.models.small_models import TARGET, jumping, model_and_arpa, random_words
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, listed, under_templates
 from xlate.errors import InputError
 from xlate.kernels.orientation import NEUTRAL
+from xlate.kernels.search.best_paths import sample_paths
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
+from xlate.search.graph import END_LABEL
 from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering
 
@@ -71,11 +72,14 @@ def test_lists_hold_what_the_derivations_do(name: str, distinct: bool) -> None:
 def test_drawn_lists_are_those_of_the_system(name: str) -> None:
     decoder, words = system(name, 2), random_words(np.random.default_rng(2), 5)
     draw = Draw(40, 0.5, 7)
-    found, count_N = decoder.drawn(words, draw.draws, draw.scale, draw.seed_of(words))
+    space, generator = decoder.space(words), np.random.default_rng(draw.seed_of(words))
+    drawn = sample_paths(decoder.graph(words).arcs, draw.scale, draw.draws, generator)
+    paths = pairwise(drawn[0].tolist())
+    found = [decoder.derivation(space, [*drawn[1][a:b].tolist(), END_LABEL]) for a, b in paths]
     made = with_units(decoder, words, draw)
     check(name, decoder, words, found, made)
     assert made.draws_C is not None
-    assert made.draws_C.tolist() == count_N.tolist()
+    assert made.draws_C.tolist() == drawn[2].tolist()
 
 
 @pytest.mark.parametrize("name", ["swap", "distortion"])

@@ -11,7 +11,6 @@ from tests.models.grammar.moses_system import ARPA
 from xlate.cli.main import main
 from xlate.errors import InputError
 from xlate.models.grammar.kind import open_grammar
-from xlate.models.kind import Asked
 
 GRAMMAR = """\
 [X] ||| ne [X,1] pas ||| do [1] not ||| 1 Own=2
@@ -110,7 +109,7 @@ def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
 def test_files_that_cannot_be_used(system: Path, name: str, text: str, message: str) -> None:
     (system.parent / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message) as caught:
-        open_grammar(system, {}, Asked())
+        open_grammar(system, {})
     assert caught.value.expected
 
 

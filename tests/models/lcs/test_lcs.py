@@ -85,26 +85,6 @@ def test_the_search_without_limits_is_all_permutations(window: int, deletions: b
             assert tuple(found[0].words) in best
 
 
-def test_a_window_of_one_keeps_the_order() -> None:
-    for derivation in decoder(3, window=1).translate(SENTENCES[-1]):
-        assert [step.source_span[0] for step in derivation.steps] == [0, 1, 2, 3, 4]
-
-
-def test_the_estimate_does_not_change_an_exact_search() -> None:
-    system = decoder(4, nbest=1, deletions=True)
-    for words in SENTENCES:
-        found = system.with_search(future_cost=False).translate(words)[0]
-        assert found.score == pytest.approx(system.translate(words)[0].score)
-
-
-def test_a_beam_keeps_within_the_exact_search() -> None:
-    exact = decoder(5, nbest=1)
-    for words in SENTENCES:
-        narrow, wide = (exact.with_search(beam=beam).translate(words)[0].score for beam in (1, 50))
-        assert narrow <= wide + 1e-9
-        assert wide <= exact.translate(words)[0].score + 1e-9
-
-
 def test_what_is_in_the_lattice() -> None:
     system = decoder(6, least_probability=0.0, options=20)
     words = ["a", "zz", "b"]

@@ -33,7 +33,6 @@ from xlate.models.context.model import NO_CHOICE, chosen_in
 from xlate.models.context.opening import ALONE, context_model
 from xlate.models.context.predicted import NAME
 from xlate.models.context.runs import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
-from xlate.models.kind import Asked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import Phrase, open_phrase_model, phrase_base
 from xlate.models.run_places import located_config
@@ -102,7 +101,7 @@ class ContextListTraining(WorkRecipe):
         # The base translates, with the classifier of the run in place of its own.
         phrases = replace(cast(PhraseModelConfig, self.system.model), context=replace(self.use, run=str(run.path)))
         opened = open_phrase_model(self.base, replace(self.system, model=phrases))
-        decoder = PhraseDecoder.opened(opened, model.theta, self.system.decoder, Asked())
+        decoder = PhraseDecoder.opened(opened, model.theta, self.system.decoder)
         measured = measured_splits(config, self.work, run, len(figures), decoder)
         checkpoint.remove()
         return {**summary, **list_figures(figures, every), **measured}

@@ -42,13 +42,13 @@ from xlate.jobs.train.recipe import (
 from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
 from xlate.models.block.moves import BlockDerivation
-from xlate.models.kind import Asked
 from xlate.models.registry import event_kind, kind_of
 from xlate.models.run_weights import made_with, weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
+from xlate.search.graph import END_LABEL
 from xlate.text.encoded import EncodedText
 from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
@@ -312,7 +312,7 @@ def nbest_stores(
 
     def steps() -> Iterator[OracleStep]:
         """The oracle steps of all sentences of the split."""
-        decoder = event_kind(trained.model.kind).open(base, trained, weights_of(base), work, Asked(nbest))
+        decoder = event_kind(trained.model.kind).open(base, trained, weights_of(base), work).with_search(nbest=nbest)
         lines = [work.source_tokens(line) for line in work.source_lines(split)]
         references = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
         whole = not_too_long([len(words) for words in lines], trained.decoder.max_words, split)
@@ -336,10 +336,9 @@ def _oracle_steps(
     moves = decoder.space(words)
     listed = decoder.nbest_labels(moves)
     oracle = listed[_oracle_of([[w for n in labels for w in moves.words_of(n)] for labels in listed], references)]
-    options = moves.options
     used: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for option in {moves.option(label) for labels in listed for label in labels} - {-1}:
-        used[int(options.start_O[option]), int(options.end_O[option])].add(int(options.block_O[option]))
+    for label in {label for labels in listed for label in labels} - {END_LABEL}:
+        used[moves.span(label)].add(int(moves.options.block_O[label // moves.LABELS]))
     yield from _steps_of(decoder.derivation(moves, oracle), used, work)
 
 

@@ -30,7 +30,7 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.models.block.lists import BlockFolds
-from xlate.models.kind import Asked, Kind, check_model_of_base
+from xlate.models.kind import Kind, check_model_of_base
 from xlate.models.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.models.run_weights import made_with, weights_of
 from xlate.models.system import AnySystem
@@ -176,7 +176,7 @@ class GlobalText:
 def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
     """The first sentences of a split with references, decoded by the system of the base run, which has seen none."""
     kind, file, settings = kind_of(config.model.kind), weights_of(base), config.loss.globally
-    system = kind.open(base, config, file, work, Asked())
+    system = kind.open(base, config, file, work)
     lines = [work.source_tokens(line) for line in work.source_lines(settings.split)]
     streams = [[work.target_tokens(line) for line in stream] for stream in work.references(settings.split)]
     whole = not_too_long([len(line) for line in lines], config.decoder.max_words, settings.split)
@@ -205,9 +205,9 @@ def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalT
     ]
 
     def opened(fold: int, weights: Weights) -> AnySystem:
-        return folds.opened(fold, weights, features, config.decoder, 1).decoder
+        return folds.opened(fold, weights, features, config.decoder).decoder
 
-    return GlobalText(kind, file, kind.open(base, config, file, work, Asked()), sentences, opened)
+    return GlobalText(kind, file, kind.open(base, config, file, work), sentences, opened)
 
 
 def _check_folded(config: TrainConfig, base: Path) -> None:

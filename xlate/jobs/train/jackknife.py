@@ -137,13 +137,14 @@ class Jackknife:
         return [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
 
     def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> bool:
-        system = self.models.opened(fold, self.weights, self.sparse, self.decoder, self.settings.nbest)
+        system = self.models.opened(fold, self.weights, self.sparse, self.decoder)
+        decoder = system.decoder.with_search(nbest=self.settings.nbest)
         hypotheses = partial(system.hypotheses, draw=self._draw)
         for path, some in wanted:
             start = time.perf_counter()
             sentences = [self.work.training_sentence(s) for s in some.tolist()]
             found: list[CandidateBatch] = []
-            decoded = each_sentence(system.decoder, hypotheses, sentences, self.settings.processes)
+            decoded = each_sentence(decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():
                     return False

@@ -28,7 +28,6 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.metrics.score import MEASURES
 from xlate.models.registry import EVENT_KINDS, kind_of
-from xlate.models.sparse_models import sparse_settings
 from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.scoring.device import device_of
@@ -187,7 +186,7 @@ def check_training(config: TrainConfig) -> None:
     kind = kind_of(config.model.kind)
     kind.check(config.model)
     if config.model.sparse is not None:
-        check_sparse(sparse_settings(config.model.sparse))
+        check_sparse(config.model.sparse)
     refuse_if(
         config.nbest is not None and not (kind.ranks_lists or kind.predicts),
         "lists that are given are ranked",

@@ -1,4 +1,4 @@
-"""Beam search of the block decoder as one loop over plain arrays; `xlate.models.block.moves` is its readable form."""
+"""Moves of the block decoder, and their beam search, as loops over plain arrays."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.compiled import inlined, lent, loop
+from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.features.block_features import BigramFamilies, bigrams_weight
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied, remembered
-from xlate.kernels.memory.hashing import whole
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -36,7 +35,11 @@ LONGEST_SENTENCE = (1 << GAP_BITS) - 2
 
 @inlined
 def cover_of(frontier: int, gap_start: int, gap_end: int, adjacent: bool) -> int:
-    """Frontier, gap, and whether the last block ends at the frontier, as one number; see `BlockState`."""
+    """What is covered, as one number.
+
+    Source words before the frontier are, but for the gap (0, 0 when there is none). `adjacent`: the last block ends at
+    the frontier, so that the next one there is its right neighbour. Behind the end the frontier is n + 1.
+    """
     return (((frontier << GAP_BITS) | gap_start) << (GAP_BITS + 1)) | (gap_end << 1) | (1 if adjacent else 0)
 
 
@@ -69,7 +72,12 @@ def level_and_future(cover: int, n: int, future_nn: Floats) -> tuple[int, float]
 
 @loop
 def next_spans(cover: int, n: int, longest: int, fillable_C: Bools, swaps: bool, spans_X3: Ints) -> int:
-    """Writes the spans that may be translated next, with their orientations; see `BlockMoves.expand`."""
+    """Writes the spans that may be translated next, with their orientations.
+
+    From frontier i a block may cover [i, k): orientation R when the last block ended at i, else N. With swaps a block
+    may also cover [j, k) with j > i, orientation N; then exactly one block fills the gap [i, j), orientation L, and
+    the block after that starts at k with orientation N (TZ07 Figure 1: N, L, N, R).
+    """
     frontier, gap_start, gap_end, adjacent = parts_of(cover)
     if gap_end > 0:
         spans_X3[0, 0], spans_X3[0, 1], spans_X3[0, 2] = gap_start, gap_end, LEFT
@@ -137,7 +145,6 @@ class SearchNumbers(NamedTuple):
     """
 
     lm_weights_32: Floats
-    limits: Limits
     swaps: bool
     local: bool
     end_word: int
@@ -160,41 +167,62 @@ class Workspace(NamedTuple):
     fillable_C: Bools
 
 
+class Task(NamedTuple):
+    """What a search of one sentence reads, and where it writes."""
+
+    model: ModelArrays
+    sentence: SentenceArrays
+    numbers: SearchNumbers
+    work: Workspace
+
+
 @loop
-def search_blocks(
-    model: ModelArrays, sentence: SentenceArrays, numbers: SearchNumbers
-) -> tuple[AnyArray, AnyArray, int]:
+def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
-    n, extra, limits = sentence.words, len(sentence.block_O), numbers.limits
-    nobody = whole(NONE)
-    work = _workspace(sentence)
-    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
-    work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, model.begin_state
-    _add_moves(search, sentence, work, limits, nobody, cover_of(0, 0, 0, False), extra, extra + 1)
-    for level in range(n):
-        for node in survivors(search, limits, level):
-            search = with_room(search, extra + 1)
-            cover = search.nodes[node].first
-            for x in range(next_spans(cover, n, sentence.longest, work.fillable_C, numbers.swaps, work.spans_X3)):
-                begin, end, orientation = work.spans_X3[x, 0], work.spans_X3[x, 1], work.spans_X3[x, 2]
-                cell = begin * sentence.longest + end - begin - 1
-                first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
-                if first < last:
-                    _score_moves(model, sentence, numbers, work, search, node, orientation, (first, last))
-                    behind = cover_after(cover, begin, end, orientation)
-                    _add_moves(search, sentence, work, limits, node, behind, first, last)
-    for node in survivors(search, limits, n):
-        search = with_room(search, extra + 1)
+    found = begun(task)
+    for level in range(task.sentence.words + 1):
+        for node in survivors(found, limits, level):
+            found = extended(task, limits, found, node)
+    return finished(found)
+
+
+@loop
+def begun(task: Task) -> Hypotheses:
+    """A search with the hypothesis that has translated nothing, number 0."""
+    search = no_hypotheses(task.sentence.words + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
+    cover = cover_of(0, 0, 0, False)
+    future = level_and_future(cover, task.sentence.words, task.sentence.future_nn)[1]
+    key = key_of(cover, join(NONE, task.model.begin_state), 0)
+    add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future, 0.0, NONE)
+    return search
+
+
+@embedded
+def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
+    """The search with the moves of one hypothesis."""
+    sentence, numbers, work = task.sentence, task.numbers, task.work
+    n, extra = sentence.words, len(sentence.block_O)
+    search = with_room(search, extra + 1)
+    cover = search.nodes[node].first
+    for x in range(next_spans(cover, n, sentence.longest, work.fillable_C, numbers.swaps, work.spans_X3)):
+        begin, end, orientation = work.spans_X3[x, 0], work.spans_X3[x, 1], work.spans_X3[x, 2]
+        cell = begin * sentence.longest + end - begin - 1
+        first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
+        if first < last:
+            _score_moves(task, search, node, orientation, (first, last))
+            _add_moves(search, sentence, work, limits, node, cover_after(cover, begin, end, orientation), first, last)
+    if level_and_future(cover, n, sentence.future_nn)[0] == n:
         work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, 0
         if numbers.end_word >= 0:
-            cost = -step(model.lm, low(search.nodes[node].second), numbers.end_word)[0]
+            cost = -step(task.model.lm, low(search.nodes[node].second), numbers.end_word)[0]
             work.scores_O1[extra] = numbers.lm_weights_32[RIGHT, 0] * cost
         _add_moves(search, sentence, work, limits, node, cover_of(n + 1, 0, 0, False), extra, extra + 1)
-    return finished(search)
+    return search
 
 
 @loop
-def _workspace(sentence: SentenceArrays) -> Workspace:
+def workspace(sentence: SentenceArrays) -> Workspace:
+    """Room for what is written while a sentence is searched."""
     options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
     fillable_C = np.zeros(cells, dtype=np.bool_)
     for cell in range(cells):
@@ -211,20 +239,11 @@ def _workspace(sentence: SentenceArrays) -> Workspace:
 
 
 @loop
-def _score_moves(
-    model: ModelArrays,
-    sentence: SentenceArrays,
-    numbers: SearchNumbers,
-    work: Workspace,
-    search: Hypotheses,
-    node: int,
-    orientation: int,
-    options: tuple[int, int],
-) -> None:
-    """Writes the moves of one hypothesis over the options of one span, first and last; see `BlockMoves.cell_scores`."""
+def _score_moves(task: Task, search: Hypotheses, node: int, orientation: int, options: tuple[int, int]) -> None:
+    """Writes the moves of one hypothesis over the options of one span, first and last."""
     first, last = options
-    model, sentence, numbers = lent(model), lent(sentence), lent(numbers)
-    work, search = lent(work), lent(search)
+    task, search = lent(task), lent(search)
+    model, sentence, numbers, work = task.model, task.sentence, task.numbers, task.work
     scores_O1, static_O3 = work.scores_O1, sentence.static_O3
     phrases, offsets_O1 = sentence.phrase_words_W, sentence.phrase_offsets_O1
     context, lm_state = high(search.nodes[node].second), low(search.nodes[node].second)

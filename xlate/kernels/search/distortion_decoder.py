@@ -1,4 +1,4 @@
-"""Beam search of the phrase-distortion decoder; `xlate.models.distortion.moves` is its readable form."""
+"""Moves of the phrase-distortion decoder, and their beam search, as loops over plain arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import inlined, lent, loop
+from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.features.block_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
@@ -58,39 +58,78 @@ class JumpNumbers(NamedTuple):
     rest_weight: float
     max_skips: int
     window: int
-    limits: Limits
     end_word: int
 
 
+class Task(NamedTuple):
+    """What a search of one sentence reads."""
+
+    model: ModelArrays
+    sentence: JumpSentence
+    numbers: JumpNumbers
+
+
 @loop
-def search_jumps(model: ModelArrays, sentence: JumpSentence, numbers: JumpNumbers) -> tuple[AnyArray, AnyArray, int]:
+def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does.
 
     A key is the coverage, the block that stands for the last one in sparse features with the history, and the end of
     the last block.
     """
-    n, limits = sentence.words, numbers.limits
-    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
-    begin = key_of(0, join(NONE, model.begin_state), 0)
-    add_move(search, limits, NONE, begin, 0, rest_estimate(0, 0, n, sentence.future_nn), 0.0, NONE)
-    most = len(sentence.block_O) + 1
-    for level in range(n):
-        for node in survivors(search, limits, level):
-            search = with_room(search, most)
-            first, mask = uncover(search.nodes[node].first)
-            for start in range(first, min(n, first + numbers.window)):
-                for end in range(start + 1, min(n, start + sentence.longest) + 1):
-                    if (mask >> (end - 1 - first)) & 1:
-                        break
-                    if allowed(cover(first, mask, start, end)[1], numbers.max_skips, numbers.window):
-                        _expand(model, sentence, numbers, search, node, start, end, level + end - start)
-    for node in survivors(search, limits, n):
-        search = with_room(search, most)
+    found = begun(task)
+    for level in range(task.sentence.words + 1):
+        for node in survivors(found, limits, level):
+            found = extended(task, limits, found, node)
+    return finished(found)
+
+
+@loop
+def begun(task: Task) -> Hypotheses:
+    """A search with the hypothesis that has translated nothing, number 0."""
+    sentence = task.sentence
+    search = no_hypotheses(sentence.words + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
+    future = rest_estimate(0, 0, sentence.words, sentence.future_nn)
+    key = key_of(0, join(NONE, task.model.begin_state), 0)
+    add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future, 0.0, NONE)
+    return search
+
+
+@embedded
+def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
+    """The search with the moves of one hypothesis.
+
+    A block may cover any uncovered span after which the rightmost covered word lies less than `window` behind the first
+    uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
+    """
+    sentence, numbers = task.sentence, task.numbers
+    n = sentence.words
+    search = with_room(search, len(sentence.block_O) + 1)
+    first, mask = uncover(search.nodes[node].first)
+    for start in range(first, min(n, first + numbers.window)):
+        for end in range(start + 1, min(n, start + sentence.longest) + 1):
+            if (mask >> (end - 1 - first)) & 1:
+                break
+            if allowed(cover(first, mask, start, end)[1], numbers.max_skips, numbers.window):
+                _expand(task, limits, search, node, start, end)
+    if first == n:
         score = 0.0
         if numbers.end_word >= 0:
-            score = -numbers.first_weight * step(model.lm, low(search.nodes[node].second), numbers.end_word)[0]
+            score = -numbers.first_weight * step(task.model.lm, low(search.nodes[node].second), numbers.end_word)[0]
         add_move(search, limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
-    return finished(search)
+    return search
+
+
+@loop
+def level_and_future(coverage: int, n: int, future_nn: Floats) -> tuple[int, float]:
+    """How many words are covered (one more at the end), and the estimates of all uncovered intervals."""
+    if coverage == END:
+        return n + 1, 0.0
+    first, mask = uncover(coverage)
+    level, rest = first, mask
+    while rest:
+        rest &= rest - 1
+        level += 1
+    return level, rest_estimate(first, mask, n, future_nn)
 
 
 @inlined
@@ -127,23 +166,16 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
 
 
 @loop
-def _expand(
-    model: ModelArrays,
-    sentence: JumpSentence,
-    numbers: JumpNumbers,
-    search: Hypotheses,
-    node: int,
-    start: int,
-    end: int,
-    level: int,
-) -> None:
+def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: int, end: int) -> None:
     """Adds a move for every option of one span; there must be room."""
-    model, sentence, numbers, search = lent(model), lent(sentence), lent(numbers), lent(search)
+    task, search = lent(task), lent(search)
+    model, sentence, numbers = task.model, task.sentence, task.numbers
     before = search.nodes[node]
     context, lm_state, jump = high(before.second), low(before.second), sentence.jump_1n[before.third, start]
     first, mask = uncover(before.first)
     first, mask = cover(first, mask, start, end)
-    covered, future = (first << WIDEST_WINDOW) | mask, rest_estimate(first, mask, sentence.words, sentence.future_nn)
+    covered = (first << WIDEST_WINDOW) | mask
+    level, future = level_and_future(covered, sentence.words, sentence.future_nn)
     phrases, offsets_O1 = sentence.phrase_words_W, sentence.phrase_offsets_O1
     cell = start * sentence.longest + end - start - 1
     for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
@@ -154,7 +186,7 @@ def _expand(
         if context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         key = key_of(covered, join(sentence.context_O[option], said.after), end)
-        add_move(search, numbers.limits, node, key, level, future, score, option)
+        add_move(search, limits, node, key, level, future, score, option)
 
 
 @loop

@@ -8,18 +8,16 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
-from xlate.kernels.search.block_decoder import LONGEST_SENTENCE, SearchNumbers, SentenceArrays, search_blocks
-from xlate.kernels.search.hypotheses import Limits
+from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
-from xlate.models.block.moves import BlockDerivation, BlockMoves
+from xlate.models.block.moves import BlockDerivation, BlockMoves, BlockStep
 from xlate.models.block.options import SentenceOptions, linked_weights, options_of_cells
 from xlate.models.block.system import BlockSystem
 from xlate.models.derivation import COPIED
 from xlate.scoring.weights import Weights
-from xlate.search.graph import LatticeArcs, SearchGraph, linear_scores
+from xlate.search.graph import LatticeArcs, linear_scores
 from xlate.search.settings import BlockSearch
-from xlate.text.vocabulary import END_ID
 
 __all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
 PARTITION = "partition"
@@ -113,28 +111,12 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         """The moves with all blocks of the model that stand in the target; a partition needs those of the search."""
         return super().forced_space(words, target) if self.search.partition == "off" else self.space(words)
 
-    def compiled_search(self, space: BlockMoves, *, every_arc: bool) -> SearchGraph:
-        search, options = self.search, space.options
-        numbers = SearchNumbers(
-            lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (space.linked, space.linked, space.neutral)]),
-            limits=Limits(search.beam, 0, search.log_threshold, every_arc),
-            swaps=search.swaps,
-            local=space.local,
-            end_word=END_ID if search.end_of_sentence else -1,
-        )
-        sentence = SentenceArrays(
-            words=len(options.words),
-            longest=options.longest,
-            cell_offsets_C1=options.cell_offsets_C1,
-            block_O=options.block_O,
-            context_O=space.context_O,
-            left_O=options.left_O,
-            static_O3=options.static_O3,
-            phrase_offsets_O1=options.phrase_offsets_O1,
-            phrase_words_W=options.phrase_words_W,
-            future_nn=space.future_nn,
-        )
-        return SearchGraph.of_hypotheses(*search_blocks(self.model.arrays, sentence, numbers))
+    def orientation(self, space: BlockMoves, label: int, before: BlockStep | None) -> int:  # noqa: ARG002
+        return RIGHT if label < 0 else label % 3
+
+    def weights_of(self, label_A: AnyInts) -> Floats:
+        linked = linked_weights(self.model, self.search)
+        return np.where(self.asks(label_A)[:, None], linked, np.asarray(self.model.neutral, dtype=np.float64))
 
     def own_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> Floats:  # noqa: ARG002
         options, option_A = space.options, label_A // 3
@@ -144,13 +126,16 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         float_AD[:, LEXICAL] = options.lexical_O[option_A]
         return float_AD
 
-    def step_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> Floats:
+    def columns(self, float_AD: Floats, label_A: AnyInts) -> Floats:
         """The floats of arcs in the columns of its weights, linked ones first; shape (A, 2 · (5 + X))."""
-        float_AD, asks_A1 = super().step_floats(space, graph, label_A), self.asks(label_A)[:, None]
-        linked_AD, neutral_AD = float_AD * asks_A1, float_AD * ~asks_A1
+        asks_A1 = self.asks(label_A)[:, None]
+        return np.concatenate([np.where(asks_A1, float_AD, 0.0), np.where(asks_A1, 0.0, float_AD)], axis=1)
+
+    def step_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        float_AD = super().step_floats(space, graph, label_A)
         if self.search.mode == "swap":
-            linked_AD[:, ORIENTATION] = 0.0
-        return np.concatenate([linked_AD, neutral_AD], axis=1)
+            float_AD[:, ORIENTATION] = 0.0
+        return float_AD
 
     def arc_features(self, space: BlockMoves, found: LatticeArcs) -> LatticeArcs:
         """Floats and binary features of the arcs; the normalisers of a partition are fixed scores."""

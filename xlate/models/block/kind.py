@@ -19,7 +19,7 @@ from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, block_arrays, 
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
-from xlate.models.kind import Asked, Kind, Saved, ToTune, check_model_of_base, needed
+from xlate.models.kind import Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.models.run_weights import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
@@ -72,7 +72,6 @@ class EventKind(Kind):
         weights: WeightsFile,
         model: EventModelConfig,
         settings: Any,
-        asked: Asked = Asked(),  # noqa: B008
     ) -> AnySystem:
         """The decoder of a run's weights over blocks that are estimated.
 
@@ -86,9 +85,8 @@ class EventKind(Kind):
         config: TrainConfig,
         weights: WeightsFile,
         work: WorkDirectory | None,
-        asked: Asked,
     ) -> AnySystem:
-        return self.system(Estimates(needed(work, config.model)), weights, config.model, config.decoder, asked)
+        return self.system(Estimates(needed(work, config.model)), weights, config.model, config.decoder)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         weights, sets, at = system.weights, {}, 0
@@ -118,7 +116,7 @@ class EventKind(Kind):
             check_sums(config)
             features = frequent_features(needed(work, config.model), config.model)
             file = with_features(file, self.sets[0], features.keys_F)
-        system = self.open(base, config, file, work, Asked())
+        system = self.open(base, config, file, work)
         tuned = self.tuned(system, config.model, config.loss.tune.processes)
         if every:
             tuned = TunedBlocks(tuned.system, tuned.processes, tuned.from_zero_D)
@@ -209,13 +207,12 @@ class Block(EventKind):
         weights: WeightsFile,
         model: Any,
         settings: Any,
-        asked: Asked = Asked(),  # noqa: B008
     ) -> BlockDecoder:
         shared = self._shared(estimates, weights, model)
         linked, neutral = (self.checked_set(weights, name, model).dense_D for name in self.sets)
         smoothing = model.orientation_smoothing
         blocks = BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=smoothing)
-        return BlockDecoder(blocks, asked.of(settings), asked.fast)
+        return BlockDecoder(blocks, settings)
 
 
 def check_floats_of_base(config: TrainConfig, base: Path) -> None:

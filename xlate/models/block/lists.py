@@ -20,7 +20,7 @@ from xlate.features.bigrams import BigramIndex
 from xlate.features.block import more_floats
 from xlate.models.block.kind import EventKind, frequent_features, with_features
 from xlate.models.block.tuned import with_units
-from xlate.models.kind import Asked, FoldSystem, ListedModel, ToTune, made_of
+from xlate.models.kind import FoldSystem, ListedModel, ToTune, made_of
 from xlate.models.registry import event_kind
 from xlate.models.run_weights import weights_of
 from xlate.models.system import AnySystem
@@ -165,12 +165,12 @@ class BlockFolds:
         made = {"kind": self.kind.name, **self.kind.identity_settings(whole, self.model)}
         return identity_of({**made, "on": [whole.identity, self.folds.identity], "version": 1})
 
-    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings, nbest: int) -> FoldSystem:
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings) -> FoldSystem:
         """The system without a fold."""
         keys_F = NO_KEYS if sparse is None else sparse.keys_F
         file = with_features(self.file, self.kind.sets[0], keys_F, learned=False)
         without = WithoutFold(self.work, self.folds, fold, self.rows)
-        decoder = self.kind.system(without, file, self.model, search, Asked(nbest))
+        decoder = self.kind.system(without, file, self.model, search)
         held = weights.sparse_F if len(keys_F) else np.zeros(0)
         # Blocks of a fold have the numbers of the whole text.
         given = decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names

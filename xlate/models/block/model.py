@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex, BlockNames, Contexts
 from xlate.features.block import FLOATS, MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.features.block_features import BigramFamilies, bigram_row, bigrams_weight
+from xlate.kernels.features.block_features import BigramFamilies
 from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -152,21 +152,6 @@ class BlockLexicon:
     def contexts(self) -> Contexts:
         """Says what a search remembers of a block, that all features with a weight need to know."""
         return Contexts.of(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
-
-    def features_weight(self, predecessor: int, block: int) -> float:
-        """The summed weights of the features of (b', b), 0 when one of the two is no block (negative)."""
-        if predecessor < 0 or block < 0:
-            return 0.0
-        return float(bigrams_weight(self.families, self.arrays.feature_weights_F, predecessor, block))
-
-    def features_of(self, predecessor: int, block: int) -> tuple[tuple[str, float], ...]:
-        """The weighted features of (b', b) as (name, weight)."""
-        if predecessor < 0 or block < 0:
-            return ()
-        families, weights = self.families, self.feature_weights
-        rows = [int(bigram_row(families, family, predecessor, block)) for family in range(len(families.tag_A))]
-        known = [row for row in rows if row >= 0 and weights[row] != 0]
-        return tuple((self.names.feature(int(self.feature_keys[row])), float(weights[row])) for row in known)
 
     def target_words(self, block: int) -> tuple[str, ...]:
         """The target phrase of a block."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -14,19 +15,20 @@ from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.bigrams import BigramIndex
 from xlate.kernels.orientation import LETTERS
 from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
 from xlate.models.block.moves import NO_BLOCK, BlockDerivation, BlockStep, SpanMoves
 from xlate.models.block.options import SpanOptions, best_of_cells, blocks_of_spans
-from xlate.models.derivation import COPIED, END
+from xlate.models.derivation import COPIED, END, Derivation
 from xlate.models.option_words import numbered_words
 from xlate.models.system import System
-from xlate.search.graph import END_LABEL, LatticeArcs, chosen_arcs
+from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, chosen_arcs
 from xlate.search.settings import BlocksSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
 
 Lexicon = TypeVar("Lexicon", bound=BlockLexicon)
-Moves = TypeVar("Moves", bound=SpanMoves[Any])
+Moves = TypeVar("Moves", bound=SpanMoves)
 Blocks = TypeVar("Blocks", bound=BlocksSearch)
 
 
@@ -40,7 +42,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
     """
 
     SEARCH: ClassVar[type[BlocksSearch]]
-    MOVES: ClassVar[type[SpanMoves[Any]]]
+    MOVES: ClassVar[type[SpanMoves]]
 
     def __init__(self, model: Lexicon, search: Blocks | None = None, fast: bool = True) -> None:
         self.model = model
@@ -64,18 +66,23 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
     def own_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
         """The floats of arcs that no language model gives, the other columns as they come; no arc is the end."""
 
+    @abstractmethod
+    def weights_of(self, label_A: AnyInts) -> Floats:
+        """What the floats of arcs are multiplied with."""
+
+    @abstractmethod
+    def orientation(self, space: Moves, label: int, before: BlockStep | None) -> int:
+        """LEFT, RIGHT or NEUTRAL of a block to the step before; RIGHT at the end of the sentence."""
+
     def asks(self, label_A: AnyInts) -> Bools:
         """Which labels ask for the block before; an orientation is a label, too: that of the first option."""
         return np.ones(len(label_A), dtype=np.bool_)
 
-    def space(self, words: Sequence[str]) -> Moves:
-        return self._space(words, None)
-
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Moves:
         """The moves with all blocks of the model that stand in the target."""
-        return self._space(words, target)
+        return self.space(words, target)
 
-    def _space(self, words: Sequence[str], target: Sequence[str] | None) -> Moves:
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> Moves:
         self.check_length(words)
         search = self.search
         longest, scored = max(1, min(search.max_phrase, len(words))), search.option_order == "score"
@@ -89,8 +96,60 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
             options = self.options(words, longest, cells[kept], blocks[kept])
         return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
 
+    def compiled_search(self, space: Moves, *, every_arc: bool) -> SearchGraph:
+        beam, threshold, coverage_beam = self.limits()
+        limits = Limits(beam or 0, coverage_beam or 0, threshold, every_arc)
+        return SearchGraph.of_hypotheses(*space.KERNEL.search(space.task, limits))
+
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
-        return space.derivation(labels)
+        labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]
+        label_S, size = np.array(labels, dtype=np.int32), len(labels)
+        graph = ArcGraph(np.arange(size, dtype=np.int32), np.arange(1, size + 1, dtype=np.int32), size + 1)
+        floats_SD = self.floats(space, graph, label_S)
+        steps = self._steps(space, label_S, floats_SD)
+
+        def features_D() -> Floats:
+            sums = sum(step.sparse_score for step in steps), -sum(step.normalizer for step in steps)
+            totals_D = self.columns(floats_SD, label_S).sum(axis=0)
+            # Only a model that has a partition has a feature of it.
+            return np.concatenate([totals_D, sums])[: len(self.feature_names)]
+
+        # One after the other: `sum` may add otherwise.
+        *_, score = accumulate((step.score for step in steps), initial=0.0)
+        return Derivation(space.options.words, tuple(steps), features_D, score)
+
+    def _steps(self, space: Moves, label_S: Ints32, floats_SD: Floats) -> list[BlockStep]:
+        weights_F, block_S, steps = (
+            np.asarray(self.model.feature_weights),
+            self.blocks_of(space, label_S),
+            list[BlockStep](),
+        )
+        before_S = np.append(np.int32(NO_BLOCK), block_S[:-1])
+        pairs_S2 = np.stack([np.where(self.asks(label_S), before_S, NO_BLOCK), block_S], axis=1)
+        offsets_S1, ids_A = self.features.of_units(pairs_S2)
+        columns = (column.tolist() for column in (label_S, block_S, before_S, floats_SD, self.weights_of(label_S)))
+        rows = zip(*columns, pairwise(offsets_S1.tolist()), space.scores(label_S.tolist()), strict=True)
+        for label, block, before, floats, weights, (start, end), score in rows:
+            ids = ids_A[start:end][weights_F[ids_A[start:end]] != 0]
+            sparse = tuple(zip(self.features.names(ids), weights_F[ids].tolist(), strict=True))
+            normalizer = 0.0
+            if space.local and label != END_LABEL:
+                normalizer = sum(map(mul, weights, floats)) + sum(weight for _, weight in sparse) - score
+            steps.append(
+                BlockStep(
+                    unit=block,
+                    source_spans=(space.span(label),),
+                    target_words=space.words_of(label),
+                    orientation=self.orientation(space, label, steps[-1] if steps else None),
+                    predecessor=before,
+                    floats=tuple(floats),
+                    weights=tuple(weights),
+                    sparse=sparse,
+                    normalizer=normalizer,
+                    score=score,
+                )
+            )
+        return steps
 
     def nbest_labels(self, space: Moves) -> list[list[int]]:
         if not self.fast:
@@ -116,8 +175,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         block_A = space.options.block_O[label_A // space.LABELS]
         return np.where(label_A < 0, END, block_A).astype(np.int32)
 
-    def step_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
-        """The floats of arcs in the order of `weights`, (A, D)."""
+    def floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs in the order of the model's `float_names`, (A, D)."""
         options, lm, option_A = space.options, self.model.lm, label_A // np.int32(space.LABELS)
         place = int(lm.begin_state), END_ID if self.search.end_of_sentence else -1, graph, option_A
         float_AD = self.own_floats(space, graph, label_A)
@@ -126,6 +185,14 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         costs_A2 = arc_language_costs(lm.arrays, *place, options.phrase_words_W, options.phrase_offsets_O1)
         float_AD[:, [LM_FIRST, LM_REST]] = np.asarray(costs_A2)
         return float_AD
+
+    def columns(self, float_AD: Floats, label_A: AnyInts) -> Floats:  # noqa: ARG002
+        """The floats of arcs in the columns of `weights`."""
+        return float_AD
+
+    def step_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs that the search uses, in the columns of `weights`."""
+        return self.columns(self.floats(space, graph, label_A), label_A)
 
     def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
         """Arcs with floats and binary features; nodes know the last block wherever an arc from there has one with it.

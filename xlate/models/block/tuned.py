@@ -6,9 +6,10 @@ once for all of them. The readable form are the derivations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights
 from xlate.search.graph import END_LABEL
-from xlate.search.processes import each_sentence
 from xlate.text.encoded import EncodedText
 
 
@@ -107,10 +107,9 @@ class TunedBlocks(TunedCosts):
     def weighted(self, weights: Weights) -> AnySystem:
         return self.system.with_weights(weights)
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists without two hypotheses of the same words, the ids of binary features beside each step."""
-        decoder = self.weighted(weights).with_search(nbest=size)
-        return each_sentence(decoder, partial(_with_ids, self.trained_D), sentences, self.processes)
+    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
+        """What makes the list of a sentence, the ids of binary features beside each step."""
+        return partial(_with_ids, self.trained_D)
 
 
 def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:

@@ -1,34 +1,101 @@
-"""The phrase-distortion decoder: block sequences with skipped source intervals, by beam search (TZ07 section 5.3)."""
+"""The phrase-distortion model and its decoder: block sequences with skipped source intervals (TZ07 section 5.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
-from xlate.kernels.search.distortion_decoder import JumpNumbers, JumpSentence, search_jumps
-from xlate.kernels.search.hypotheses import Limits
+from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32
+from xlate.features.block import DISTORTION_FLOATS
+from xlate.kernels.orientation import RIGHT
+from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.model import LM_FIRST, LM_REST
-from xlate.models.block.options import options_of_cells
+from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon, lasting
+from xlate.models.block.moves import BlockStep, SpanMoves
+from xlate.models.block.options import SpanOptions, options_of_cells
 from xlate.models.block.system import BlockSystem
-from xlate.models.derivation import COPIED
-from xlate.models.distortion.model import (
-    DIRECT,
-    INBOUND,
-    LENGTH,
-    MODEL1,
-    OUTBOUND,
-    DistortionModel,
-    JumpOptions,
-)
-from xlate.models.distortion.moves import JumpMoves
+from xlate.models.derivation import COPIED, side_of
+from xlate.phrases.distortion import Distortion
 from xlate.scoring.weights import Weights
 from xlate.search.beam import BeamLimits
-from xlate.search.graph import SearchGraph
+from xlate.search.graph import END_LABEL
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID, END_ID
+
+DIRECT, MODEL1, _, _, INBOUND, OUTBOUND, LENGTH = range(len(DISTORTION_FLOATS))
+
+
+@dataclass(frozen=True)
+class DistortionModel(BlockLexicon):
+    """Blocks with weights of floats, (a)-(g) of TZ07, Table V, and optional ones, and one per binary feature, F in all.
+
+    Attributes:
+        weights: of (a) to (g) and of the optional floats, shape (7 + X,).
+        distortion: jump costs by source word; model1_B: -ln p(S|T) of every block under Model 1.
+        direct_discount: taken off counts before the direct cost, as in training.
+
+    Raises:
+        InputError: weights of another shape or not finite, or feature keys that are not sorted.
+    """
+
+    own_floats: ClassVar[tuple[str, ...]] = DISTORTION_FLOATS
+
+    weights: Floats
+    distortion: Distortion
+    model1_B: Floats32
+    direct_discount: float = 0.0
+
+    @lasting
+    def direct_cost_B(self) -> Floats32:
+        """(a) of every block."""
+        return self.blocks.direct_cost_B(self.direct_discount)
+
+    def __post_init__(self) -> None:
+        self.check(weights=self.weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JumpOptions(SpanOptions):
+    """Options of the phrase-distortion model, with the costs of jumps between all positions.
+
+    `floats_O3` are direct, Model 1 and length costs, `static_O` the weighted sum of them and the optional floats,
+    `alone_O` that and the language model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the
+    costs of going on at position s when the last block ended before e, 0 standing for the beginning of the sentence;
+    `jump_1n` is their weighted sum.
+    """
+
+    floats_O3: Floats
+    static_O: Floats
+    inbound_1n: Floats
+    outbound_1n: Floats
+    jump_1n: Floats
+
+
+@dataclass(frozen=True)
+class JumpMoves(SpanMoves):
+    """The search space over one sentence; labels are option numbers."""
+
+    KERNEL: ClassVar[Any] = distortion_decoder
+
+    model: DistortionModel
+    search: DistortionSearch
+    options: JumpOptions
+
+    @cached_property
+    def task(self) -> distortion_decoder.Task:
+        search, weights = self.search, self.model.weights
+        numbers = distortion_decoder.JumpNumbers(
+            first_weight=float(weights[LM_FIRST]),
+            rest_weight=float(weights[LM_REST]),
+            max_skips=search.max_skips,
+            window=search.window,
+            end_word=END_ID if search.end_of_sentence else -1,
+        )
+        return distortion_decoder.Task(self.model.arrays, self.arrays(distortion_decoder.JumpSentence), numbers)
 
 
 class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch]):
@@ -98,29 +165,13 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     def limits(self) -> BeamLimits:
         return BeamLimits(self.search.beam, self.search.log_threshold, self.search.coverage_beam)
 
-    def compiled_search(self, space: JumpMoves, *, every_arc: bool) -> SearchGraph:
-        search, options, weights = self.search, space.options, self.model.weights
-        numbers = JumpNumbers(
-            first_weight=float(weights[LM_FIRST]),
-            rest_weight=float(weights[LM_REST]),
-            max_skips=search.max_skips,
-            window=search.window,
-            limits=Limits(search.beam, search.coverage_beam, search.log_threshold, every_arc),
-            end_word=END_ID if search.end_of_sentence else -1,
-        )
-        sentence = JumpSentence(
-            words=len(options.words),
-            longest=options.longest,
-            cell_offsets_C1=options.cell_offsets_C1,
-            block_O=options.block_O,
-            context_O=space.context_O,
-            static_O=options.static_O,
-            phrase_offsets_O1=options.phrase_offsets_O1,
-            phrase_words_W=options.phrase_words_W,
-            jump_1n=options.jump_1n,
-            future_nn=space.future_nn,
-        )
-        return SearchGraph.of_hypotheses(*search_jumps(self.model.arrays, sentence, numbers))
+    def orientation(self, space: JumpMoves, label: int, before: BlockStep | None) -> int:
+        if label == END_LABEL:
+            return RIGHT
+        return side_of(None if before is None else before.source_span, space.span(label))
+
+    def weights_of(self, label_A: AnyInts) -> Floats:
+        return np.broadcast_to(self.model.weights, (len(label_A), len(self.model.weights)))
 
     def own_floats(self, space: JumpMoves, graph: ArcGraph, label_A: Ints32) -> Floats:
         options = space.options

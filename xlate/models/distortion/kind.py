@@ -14,9 +14,7 @@ from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arr
 from xlate.kernels.counting.lexical import model1_costs
 from xlate.kernels.features.block_features import BlockArrays
 from xlate.models.block.kind import EventKind
-from xlate.models.distortion.decoder import DistortionDecoder
-from xlate.models.distortion.model import DistortionModel
-from xlate.models.kind import Asked
+from xlate.models.distortion.decoder import DistortionDecoder, DistortionModel
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
 from xlate.scoring.weights import WeightsFile
@@ -50,7 +48,6 @@ class DistortionKind(EventKind):
         weights: WeightsFile,
         model: Any,
         settings: Any,
-        asked: Asked = Asked(),  # noqa: B008
     ) -> DistortionDecoder:
         shared = self._shared(estimates, weights, model)
         distortion, model1_B = _jump_costs(estimates, model)
@@ -61,7 +58,7 @@ class DistortionKind(EventKind):
             model1_B=model1_B,
             direct_discount=model.direct_discount,
         )
-        return DistortionDecoder(blocks, asked.of(settings), asked.fast)
+        return DistortionDecoder(blocks, settings)
 
 
 def _stage(estimates: Estimates, model: DistortionModelConfig) -> Stage:

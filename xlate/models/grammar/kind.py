@@ -17,7 +17,7 @@ from xlate.formats.grammars.moses import read_moses_system
 from xlate.formats.moses_ini import is_moses_ini
 from xlate.models.grammar.store import load_grammar
 from xlate.models.grammar.system import GrammarSystem
-from xlate.models.kind import Asked, Kind
+from xlate.models.kind import Kind
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import CKY, GrammarSearch
 from xlate.work.directory import WorkDirectory
@@ -25,13 +25,12 @@ from xlate.work.directory import WorkDirectory
 KIND = "grammar"
 
 
-def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarSystem:
+def open_grammar(path: Path, given: Mapping[str, Any]) -> GrammarSystem:
     """The system of a configuration.
 
     Args:
         path: of a joshua.config, a cdec.ini, or the moses.ini of a hierarchical system, which may have another name.
         given: settings of the decoder by their keys.
-        asked: the size of lists.
 
     Raises:
         InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`.
@@ -43,7 +42,7 @@ def open_grammar(path: Path, given: Mapping[str, Any], asked: Asked) -> GrammarS
         system = read_cdec_system(path)
     else:
         system = read_moses_system(path)
-    return _bottom_up(path, GrammarSystem.of_foreign(system, asked.of(settings)))
+    return _bottom_up(path, GrammarSystem.of_foreign(system, settings))
 
 
 def _bottom_up(path: Path, system: GrammarSystem) -> GrammarSystem:
@@ -75,12 +74,11 @@ class Grammar(Kind):
         config: TrainConfig,
         weights: WeightsFile,
         work: WorkDirectory | None,  # noqa: ARG002
-        asked: Asked,
     ) -> GrammarSystem:
         grammar, model = load_grammar(run / MODEL)
         held = weights.sets[KIND]
         named = dict(zip(held.dense_names, held.dense_D.tolist(), strict=True))
-        system = _bottom_up(run, GrammarSystem(grammar, named, model, asked.of(config.decoder)))
+        system = _bottom_up(run, GrammarSystem(grammar, named, model, config.decoder))
         if system.feature_names != held.dense_names:
             seen, expected = (" ".join(names[:20]) for names in (held.dense_names, system.feature_names))
             raise InputError("not the weights of this grammar", file=run, seen=seen, expected=expected)

@@ -21,7 +21,7 @@ from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
 from xlate.models.hierarchical.model import COLUMNS
-from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of, needed
+from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.run_weights import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
@@ -60,10 +60,9 @@ class Hierarchical(Kind):
         config: TrainConfig,
         weights: WeightsFile,
         work: WorkDirectory | None,
-        asked: Asked,
     ) -> HierarchicalDecoder:
         model = hierarchical_model(work, config.model, weights.extra.get(FEATURES))
-        return HierarchicalDecoder.opened(model, weights.sets[KIND], config.decoder, asked)
+        return HierarchicalDecoder.opened(model, weights.sets[KIND], config.decoder)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:  # noqa: ARG002
         return _saved_rules(system.weights, system.features)
@@ -87,7 +86,7 @@ class Hierarchical(Kind):
         model = hierarchical_model(work, config.model, described_F7)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
         if fixed and learned is not None:
-            decoder = HierarchicalDecoder.opened(model, learned.sets[KIND], config.decoder, Asked())
+            decoder = HierarchicalDecoder.opened(model, learned.sets[KIND], config.decoder)
         tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None and not fixed)
         start = tuned.uniform
         if from_base:

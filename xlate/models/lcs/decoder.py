@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from xlate.array_types import Bools, Floats
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import decoded
 from xlate.errors import InputError
-from xlate.models.derivation import COPIED, Derivation, Span, Step, explained, side_of
+from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.models.derivation import COPIED, Derivation, Step, explained, side_of
 from xlate.models.lcs.moves import DELETED, DELETION, LM, NAMES, LatticeMoves, LcsModel, collect_lcs_options
 from xlate.models.system import AnySystem, System
-from xlate.models.tuned import TunedCosts, listed_words
+from xlate.models.tuned import TunedCosts, listed
 from xlate.scoring.weights import Weights
 from xlate.search.beam import search_graph
 from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
-from xlate.search.processes import each_sentence
 from xlate.search.settings import LcsSearch
-from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
 __all__ = ["LcsDecoder", "LcsModel", "LcsSearch", "LcsStep"]
@@ -90,14 +89,11 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def with_weights(self, weights: Weights) -> LcsDecoder:
         return self.changed(weights_D=weights.dense_D)
 
-    def space(self, words: Sequence[str]) -> LatticeMoves:
-        return self._space(words, None)
-
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> LatticeMoves:
         """The moves with all predicted blocks that stand in the target."""
-        return self._space(words, target)
+        return self.space(words, target)
 
-    def _space(self, words: Sequence[str], target: Sequence[str] | None) -> LatticeMoves:
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> LatticeMoves:
         self.check_length(words)
         options = collect_lcs_options(self.model, self.search, words, target)
         return LatticeMoves(self.model, self.weights_D, self.search, options)
@@ -107,31 +103,19 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return search_graph(space, self.limits())
 
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
-        steps: list[LcsStep] = []
-        before: Span | None = None
-        sums_D, lm_state, options = np.zeros(len(self.model.names)), space.start.lm_state, space.options
+        options, steps, place_L = space.options, list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
         for label in labels:
-            features_D, lm_state = space.features(label, lm_state, len(steps))
-            sums_D += features_D
-            if label == END_LABEL:
-                break
-            at, unit, log_p = int(options.position_O[label]), int(options.unit_O[label]), float(options.log_O[label])
-            side = side_of(before, (at, at + 1))
-            steps.append(LcsStep(unit, ((at, at + 1),), options.target_O[label], side, log_p))
-            before = at, at + 1
+            if label != END_LABEL:
+                at = int(options.position_O[label])
+                side = side_of(steps[-1].source_span if steps else None, (at, at + 1))
+                said = int(options.unit_O[label]), ((at, at + 1),), options.target_O[label], side
+                steps.append(LcsStep(*said, float(options.log_O[label])))
+        graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
+        sums_D = space.features(graph, np.array(labels, dtype=np.int32)).sum(axis=0)
         return Derivation(options.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
-        state_N = np.full(found.graph.nodes, space.start.lm_state)
-        dense_AD = np.zeros((len(found.label_A), len(self.model.names)))
-        covered_N = np.zeros(found.graph.nodes, dtype=np.int64)
-        ends = found.graph.source_A.tolist(), found.graph.target_A.tolist(), found.label_A.tolist()
-        for arc, (source, target, label) in enumerate(zip(*ends, strict=True)):
-            features_D, after = space.features(label, int(state_N[source]), int(covered_N[source]))
-            dense_AD[arc] = features_D
-            if label != END_LABEL:
-                state_N[target], covered_N[target] = after, covered_N[source] + 1
-        return found._replace(dense_AD=dense_AD)
+        return found._replace(dense_AD=space.features(found.graph, found.label_A))
 
     def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
         lines = []
@@ -167,11 +151,8 @@ class TunedLcs(TunedCosts):
         dense_D[DELETION] *= -1.0
         return Weights(dense_D, np.zeros(0), self.system.feature_names)
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists without two hypotheses of the same words."""
-        decoder = self.weighted(weights).with_search(nbest=size)
-        for features_CD, words in each_sentence(decoder, listed_words, sentences, self.processes):
-            yield decoded(features_CD, EncodedText.from_ids(words))
+    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
+        return listed
 
     def weighted(self, weights: Weights) -> AnySystem:
         return self.system.with_weights(weights)

@@ -12,7 +12,7 @@ from xlate.models.context.distortion import NAME as PLACES
 from xlate.models.context.distortion import PredictedPlaces
 from xlate.models.context.opening import context_model, distance_model
 from xlate.models.context.runs import check_predicted_by, check_use, predicted_by
-from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of, needed
+from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.lcs.decoder import LcsDecoder, LcsModel, TunedLcs, language_alone
 from xlate.models.lcs.moves import NAMES
 from xlate.models.run_weights import weights_of
@@ -35,7 +35,6 @@ class Lcs(Kind):
         config: TrainConfig,
         weights: WeightsFile,
         work: WorkDirectory | None,
-        asked: Asked,
     ) -> LcsDecoder:
         """The decoder of a run's weights over its classifier."""
         held = weights.sets.get(KIND)
@@ -44,8 +43,7 @@ class Lcs(Kind):
             seen = None if held is None else " ".join(held.dense_names)
             raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(names))
         check_predicted_by(config.model.context, weights)
-        search = asked.of(config.decoder)
-        return LcsDecoder(lcs_model(config.model, work), held.dense_D, search, asked.fast)
+        return LcsDecoder(lcs_model(config.model, work), held.dense_D, config.decoder)
 
     def check(self, model: Any) -> None:
         """The classifiers must be trained."""

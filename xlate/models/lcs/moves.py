@@ -5,15 +5,16 @@ The lattice of predicted blocks is that of Kolachina et al. 2010, section 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
+from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.lm.model import NgramModel
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
@@ -234,61 +235,54 @@ class LatticeMoves(SearchSpace[LatticeState]):
                     yield Move(LatticeState(covered | bit, after), count, score, label)
 
     def place(self, label: int, covered: int) -> float:
-        """What an option scores where it is put when so many words are done; 0 where that is not looked at."""
-        if self.model.placed is None:
-            return 0.0
+        """What an option scores where it is put when so many words are done."""
+        assert self.model.placed is not None
         shift = shift_of(self.model.placed.reach, covered, int(self.options.position_O[label]))
         return float(self.options.place_OR[label, shift])
 
-    def features(self, label: int, lm_state: int, covered: int) -> tuple[Floats, int]:
-        """The features of a label after a history when so many words are done, (D,), and the history behind it."""
-        if label == END_LABEL:
-            features_D = np.zeros(len(self.model.names))
-            features_D[LM] = self.end_logprob(lm_state)
-            return features_D, lm_state
-        features_D = self.fixed_OD[label].copy()
-        features_D[LM], lm_state = self.language(lm_state, label)
-        if self.model.placed is not None:
-            features_D[PLACE] = self.place(label, covered)
-        return features_D, lm_state
+    def features(self, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The features of arcs, shape (A, D); all ways to a node must have one history and as many words."""
+        # The end of the sentence has the last row.
+        dense_AD = np.append(self.fixed_OD, np.zeros((1, len(self.model.names))), axis=0)[label_A]
+        history_N, covered_N = {0: self.start.lm_state}, {0: 0}
+        arcs = zip(graph.source_A.tolist(), graph.target_A.tolist(), label_A.tolist(), strict=True)
+        for arc, (source, target, label) in enumerate(arcs):
+            if label == END_LABEL:
+                dense_AD[arc, LM] = self.end_logprob(history_N[source])
+                continue
+            dense_AD[arc, LM], history_N[target] = self.language(history_N[source], label)
+            covered_N[target] = covered_N[source] + 1
+            if self.model.placed is not None:
+                dense_AD[arc, PLACE] = self.place(label, covered_N[source])
+        return dense_AD
 
     def words_of(self, label: int) -> Words:
         return () if label == END_LABEL else self.options.target_O[label]
 
-    def language(self, lm_state: int, label: int) -> tuple[float, int]:
-        """ln p of an option's words after a history, and the history behind them."""
-        known = self._scored.get((lm_state, label))
-        if known is None:
-            known = self.model.lm.score_words(lm_state, self.options.lm_words_O[label])
-            self._scored[lm_state, label] = known
-        return known
+    @cached_property
+    def language(self) -> Callable[[int, int], tuple[float, int]]:
+        """ln p of an option's words after a history, and the history behind them; by history and label."""
+        return cache(lambda lm_state, label: self.model.lm.score_words(lm_state, self.options.lm_words_O[label]))
 
     def end_logprob(self, lm_state: int) -> float:
         """ln p(</s> | history)."""
         return self.model.lm.score(lm_state, END_ID)[0]
 
-    def _arcs(self, lm_state: int, position: int) -> list[tuple[int, float, int]]:
+    @cached_property
+    def _arcs(self) -> Callable[[int, int], list[tuple[int, float, int]]]:
         """The options of a word after a history, what each scores, and the history behind it; the same at any time."""
-        known = self._listed.get((lm_state, position))
-        if known is None:
-            weight, known = float(self.weights_D[LM]), []
-            for label in self.options.cell(position):
-                logprob, after = self.language(lm_state, label)
-                known.append((label, float(self._own_O[label]) + weight * logprob, after))
-            self._listed[lm_state, position] = known
-        return known
+        weight = float(self.weights_D[LM])
+
+        def arcs(lm_state: int, position: int) -> list[tuple[int, float, int]]:
+            cell = self.options.cell(position)
+            said = [(label, *self.language(lm_state, label)) for label in cell]
+            return [(label, float(self._own_O[label]) + weight * logprob, after) for label, logprob, after in said]
+
+        return cache(arcs)
 
     @cached_property
     def _own_O(self) -> Floats:
         return np.asarray(self.fixed_OD @ self.weights_D)
-
-    @cached_property
-    def _scored(self) -> dict[tuple[int, int], tuple[float, int]]:
-        return {}
-
-    @cached_property
-    def _listed(self) -> dict[tuple[int, int], list[tuple[int, float, int]]]:
-        return {}
 
 
 def first_open(covered: int) -> int:

@@ -25,7 +25,7 @@ from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.models.context.opening import with_fold_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
-from xlate.models.kind import Asked, FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
+from xlate.models.kind import FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, open_phrase_model, reordering_model
 from xlate.models.phrase.model import PhraseModel
@@ -115,7 +115,7 @@ class PhraseFolds:
             with self.kept(fold):
                 remove_folder(folder)
 
-    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings, nbest: int) -> FoldSystem:
+    def opened(self, fold: int, weights: Weights, sparse: Any, search: DecoderSettings) -> FoldSystem:
         """The system without a fold, with the sparse features that its pairs have."""
         with self.kept(fold):
             model = load_phrase_model(self.stage(fold).folder / "model")
@@ -133,7 +133,7 @@ class PhraseFolds:
             return lists
 
         assert isinstance(search, PhraseSearch)
-        decoder = PhraseDecoder.opened(model, weights, search, Asked(nbest))
+        decoder = PhraseDecoder.opened(model, weights, search)
         return FoldSystem(decoder, with_units, model.columns[: model.sums.start], numbered)
 
     def _build(self, fold: int, folder: Path) -> dict[str, Any]:

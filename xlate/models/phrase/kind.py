@@ -24,7 +24,7 @@ from xlate.models.context.runs import (
     classifier_runs,
     predicted_by,
 )
-from xlate.models.kind import Asked, Kind, Saved, ToTune, made_of
+from xlate.models.kind import Kind, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
 from xlate.models.phrase.model import PhraseModel, Reordering
@@ -59,12 +59,11 @@ class Phrase(Kind):
         config: TrainConfig,
         weights: WeightsFile,
         work: WorkDirectory | None,  # noqa: ARG002
-        asked: Asked,
     ) -> PhraseDecoder:
         """The decoder of the run's own model, or that of its base or work directory."""
         check_predicted_by(config.model.context, weights)
         model = open_phrase_model(run, config)
-        return PhraseDecoder.opened(model, weights.fitting(SET, model.sparse, run), config.decoder, asked)
+        return PhraseDecoder.opened(model, weights.fitting(SET, model.sparse, run), config.decoder)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
         index = system.features
