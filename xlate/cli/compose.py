@@ -27,8 +27,10 @@ from xlate.config.choices import registered
 from xlate.config.experiments import conf_folder, folder_name
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.schema import COMMANDS
-from xlate.config.typed import SpareKeys, in_our_words, typed
+from xlate.config.typed import in_our_words, typed
 from xlate.errors import InputError
+from xlate.report.run_directory import flat
+from xlate.settings import plain
 
 OmegaConf.register_new_resolver("folder_name", folder_name, replace=True)
 log = logging.getLogger(__name__)
@@ -58,10 +60,9 @@ class Job:
             begin_talk(self.flags, running.job.override_dirname if beside else None)
             if beside:
                 _end_with_launcher()
-        spare = SpareKeys(self.spare)
-        made = typed(config, self.schema, spare=spare)
-        if spare.left_out:
-            log.info("not used by this job: %s", ", ".join(sorted(spare.left_out)))
+        made = typed(config, self.schema, spare=self.spare)
+        if left_out := self.spare - flat(plain(made)).keys():
+            log.info("not used by this job: %s", ", ".join(sorted(left_out)))
         self.body(made)
 
 
@@ -191,7 +192,7 @@ def _jobs_checked(job: Job) -> Iterator[None]:
         for overrides in batch:
             whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
             try:
-                typed(_without_hydra(whole), job.schema, spare=SpareKeys(job.spare))
+                typed(_without_hydra(whole), job.schema, spare=job.spare)
             except InputError:
                 forget_sweeps()
                 raise

@@ -22,9 +22,11 @@ from omegaconf.errors import OmegaConfBaseException
 from xlate.cli.arguments import key_of
 from xlate.config.load import composed
 from xlate.config.schema import TrainConfig
-from xlate.config.typed import SpareKeys, typed
+from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.progress import span
+from xlate.report.run_directory import flat
+from xlate.settings import plain
 
 if TYPE_CHECKING:
     from xlate.report.runs import Run
@@ -193,11 +195,10 @@ def keys_of_some_jobs(given: Sequence[str], groups: Collection[str], swept: Coll
         return frozenset()
     used: set[str] = set()
     for choice in product(*([f"{key}={value}" for value in values.split(",")] for key, _, values in named)):
-        spare = SpareKeys(asked)
         forced = [f"++{o.lstrip('+')}" if key_of(o) in asked else o for o in fixed]
         try:
-            typed(composed("train", [*choice, *forced]), TrainConfig, spare=spare)
+            made = typed(composed("train", [*choice, *forced]), TrainConfig, spare=asked)
         except (InputError, HydraException, OmegaConfBaseException):
             continue  # the job says so itself
-        used |= asked - spare.left_out
+        used |= asked & flat(plain(made)).keys()
     return frozenset(used)

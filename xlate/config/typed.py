@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -37,19 +37,6 @@ NODES: dict[Any, tuple[type[Any], str]] = {
 }
 
 
-@dataclass
-class SpareKeys:
-    """Dotted keys that a sweep gives to all of its jobs, and that those leave out whose choices have no such key.
-
-    Attributes:
-        keys: which may be left out.
-        left_out: which were.
-    """
-
-    keys: frozenset[str] = frozenset()
-    left_out: set[str] = field(default_factory=set)
-
-
 def _to_be_given(key: str) -> None:
     """Stands for a value that must be given where `???` would leave what a schema of others has."""
     raise InterpolationToMissingValueError(f"Interpolation to a missing value: {key}")
@@ -60,13 +47,13 @@ OmegaConf.register_new_resolver("basename", lambda path: Path(path).name, replac
 OmegaConf.register_new_resolver("sweep_folder", lambda run, work: run or f"runs/{Path(work).name}-sweep", replace=True)
 
 
-def typed(config: DictConfig, schema: type[T], *, spare: SpareKeys | None = None) -> T:
+def typed(config: DictConfig, schema: type[T], *, spare: Collection[str] = ()) -> T:
     """The settings of a command from its configuration, of the types that what is chosen has.
 
     Args:
         config: composed, or read from a run.
         schema: of the command.
-        spare: keys that may be left out; says afterwards which were.
+        spare: dotted keys that a sweep gives to all of its jobs, and that are left out where no choice has such a key.
 
     Raises:
         InputError: a key that is unknown or not used (with the nearest one that is), a value of the wrong type, out of
@@ -76,7 +63,7 @@ def typed(config: DictConfig, schema: type[T], *, spare: SpareKeys | None = None
         given = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
     except OmegaConfBaseException as error:
         raise in_our_words(error) from error
-    return _Builder(schema, schemas_of(given, schema), spare or SpareKeys()).build(schema, given, "")
+    return _Builder(schema, schemas_of(given, schema), spare).build(schema, given, "")
 
 
 def build(kind: type[T], given: Mapping[str, Any], at: str, file: str | Path | None = None) -> T:
@@ -91,7 +78,7 @@ def build(kind: type[T], given: Mapping[str, Any], at: str, file: str | Path | N
     Raises:
         InputError: an unknown key, a value of the wrong type, out of its range, or not given.
     """
-    return _Builder(kind, {at.rstrip("."): kind}, SpareKeys(), file).build(kind, given, at)
+    return _Builder(kind, {at.rstrip("."): kind}, (), file).build(kind, given, at)
 
 
 def with_settings(held: T, given: Mapping[str, Any], name: str) -> T:
@@ -117,7 +104,7 @@ class _Builder:
 
     root: type[Any]
     chosen: Mapping[str, type[Any]]
-    spare: SpareKeys
+    spare: Collection[str]
     file: str | Path | None = None
 
     def build(self, kind: type[T], given: Mapping[str, Any], at: str) -> T:
@@ -151,9 +138,7 @@ class _Builder:
         it is spare.
         """
         defaults = defaults_at(key)
-        if defaults and key in self.spare.keys:
-            self.spare.left_out.add(key)
-        elif value not in defaults:
+        if value not in defaults and not (defaults and key in self.spare):
             raise unknown_key(_set(key, value), self._known(key.partition(".")[0]))
 
     def _known(self, group: str) -> list[str]:
