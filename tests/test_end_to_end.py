@@ -199,30 +199,6 @@ def prepare_files(folder: Path, *more: str) -> int:
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"caf\xe9\n", "not UTF-8"), (None, "cannot be read")],
-)
-def test_files_that_cannot_be_read(
-    content: bytes | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "t").write_text("x\n")
-    if content is not None:
-        (tmp_path / "s").write_bytes(content)
-    assert prepare_files(tmp_path) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_links_outside_their_sentence_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "s").write_text("a b\nc d\n")
-    (tmp_path / "t").write_text("x y\nz w\n")
-    (tmp_path / "links").write_text("0-0 1-1\n0-0 5-1\n")
-    assert prepare_files(tmp_path, "align=given", f"align.links={tmp_path / 'links'}") == 2
-    seen = capsys.readouterr().err
-    assert "links:2" in seen
-    assert not (tmp_path / "work" / "align").exists()
-
-
 def test_odd_lines_are_accepted_and_empty_sides_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pairs = [
         ("das haus ist klein .", "the house is small ."),

@@ -38,16 +38,6 @@ def test_check(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert figures["bleu"]["worst"] <= figures["bleu"]["first"] < figures["bleu"]["oracle"]
 
 
-def test_check_refuses(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (files / "bad").write_text(LINES[0] + "\n0 ||| a ||| b ||| lm= 1 tm= 1 1 ||| 3\n0 ||| c\n")
-    assert main(["nbest", "check", str(files / "bad")]) == 2
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)["errors"] == 2
-    assert "bad:2: ||| inside the text" in captured.err
-    assert "bad:3: too few fields" in captured.err
-    assert "Traceback" not in captured.err
-
-
 def test_oracle(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = files / "best"
     figures = printed(["nbest", "oracle", str(files / "list"), f"ref={files / 'ref'}", f"out={out}"], capsys)

@@ -13,8 +13,7 @@ import pytest
 
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.errors import InputError
-from xlate.text.folders import remove_folder
-from xlate.work.stages import file_hash, identity_of, read_stage, run_stage
+from xlate.work.stages import identity_of, read_stage, run_stage
 
 
 def writes(text: str, calls: list[str]) -> Any:
@@ -74,25 +73,6 @@ def test_a_damaged_marker_means_not_finished(tmp_path: Path) -> None:
 def test_identity_ignores_key_order_but_not_values() -> None:
     assert identity_of({"a": 1, "b": 2}) == identity_of(json.loads('{"b": 2, "a": 1}'))
     assert identity_of({"a": 1}) != identity_of({"a": 2})
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"gone\.txt: cannot be read"):
-        file_hash(tmp_path / "gone.txt")
-
-
-def test_a_stage_half_removed_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-    stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
-    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
-    remove_folder(stage.folder)
-    monkeypatch.undo()
-    assert len(list(tmp_path.glob(".one.*/out.txt"))) == 1
-    run_stage(tmp_path, "one", {"a": 1}, writes("x", calls))
-    assert calls == ["x", "x"]
-    assert [path.name for path in tmp_path.iterdir()] == ["one"], "what was left is cleared"
-    remove_folder(stage.folder)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("text", ["[]", "\xff", '{"identity": 1, "figures": {}, "seconds": 1}'])
