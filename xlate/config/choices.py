@@ -287,13 +287,11 @@ def defaults_at(key: str) -> list[Any]:
 
 
 def keys_of(kind: type[Any], prefix: str, chosen: Mapping[str, type[Any]]) -> Iterator[str]:
-    """The dotted keys of a dataclass of settings, with those of what is `chosen` within it."""
+    """The dotted keys of a dataclass of settings that hold no others, with those of what is `chosen` within it."""
     for field in keys_in(kind):
         key = prefix + field.name
-        yield key
         within = chosen.get(key) or schema_within(kind, field)
-        if within is not None:
-            yield from keys_of(within, f"{key}.", chosen)
+        yield from [key] if within is None else keys_of(within, f"{key}.", chosen)
 
 
 def default_of(field: Field[Any]) -> Any:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.config.brackets import with_brackets
 from xlate.config.choices import PLACES, registered
 from xlate.config.experiments import conf_folder
 from xlate.config.page import choices_of
-from xlate.config.typed import in_our_words, known_keys, typed, unknown_key
+from xlate.config.typed import in_our_words, typed, unknown_key
 from xlate.errors import InputError
+from xlate.report.run_directory import flat
 
 T = TypeVar("T")
 # How the keys of Hydra itself begin.
@@ -141,7 +142,8 @@ def _keys_of(command: str, overrides: Sequence[str], of_hydra: bool) -> list[str
     choices = [given for given in overrides if re.match(r"[\w/]+=[\w/-]+$", given)]
     for some in (choices, []):
         try:
-            known = known_keys(composed(command, some, of_hydra))
+            held: Any = OmegaConf.to_container(composed(command, some, of_hydra))
+            known = list(flat(held))
             # Those like `_target_` are not for users.
             return [one for one in known if one.startswith(HYDRA) and "._" not in one] if of_hydra else known
         except HydraException:

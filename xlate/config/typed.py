@@ -142,7 +142,7 @@ class _Builder:
             raise unknown_key(_set(key, value), self._known(key.partition(".")[0]))
 
     def _known(self, group: str) -> list[str]:
-        """The dotted names of all keys there are; for one in a group those of all groups."""
+        """The dotted names of all keys there are that hold no others; for one in a group those of all groups."""
         if group not in self.chosen:
             return list(keys_of(self.root, "", self.chosen))
         groups = (keys_of(kind, f"{place}.", self.chosen) for place, kind in self.chosen.items())
@@ -217,10 +217,10 @@ def _nearest(key: str, known: list[str]) -> list[str]:
 
     Those that hold others only where the names of groups are alike, `modell=phrase`.
     """
-    groups = [one for one in known if "." not in one and any(other.startswith(f"{one}.") for other in known)]
+    groups = {one.partition(".")[0] for one in known if "." in one}
     if "." not in key and (named := difflib.get_close_matches(key, groups, n=1, cutoff=0.75)):
         return named
-    single = [one for one in known if one != key and not any(other.startswith(f"{one}.") for other in known)]
+    single = [one for one in known if one != key]
     group = [one for one in single if "." in key and one.partition(".")[0] == key.partition(".")[0]]
     named = [one for one in single if one.rpartition(".")[2] == key.rpartition(".")[2]]
     if 0 < len(named) <= MOST_NAMED:
@@ -230,17 +230,6 @@ def _nearest(key: str, known: list[str]) -> list[str]:
         key, single, n=1, cutoff=0.4
     )
     return own if len(own) == 1 else near
-
-
-def known_keys(config: Any, prefix: str = "") -> list[str]:
-    """All keys of a configuration, nested ones with dots."""
-    keys: list[str] = []
-    for name in config:
-        keys.append(prefix + str(name))
-        node = config._get_node(name)
-        if isinstance(node, DictConfig) and not node._is_none() and not node._is_missing():
-            keys.extend(known_keys(node, f"{prefix}{name}."))
-    return keys
 
 
 def in_our_words(error: OmegaConfBaseException) -> InputError:
