@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -15,8 +16,12 @@ from xlate.cli.arguments import read_words
 from xlate.cli.main import main
 from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
+from xlate.cli.train import run as train_without_hydra
 from xlate.config.experiments import folder_name
+from xlate.config.load import load
+from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
+from xlate.train.run import Outcome
 
 
 def expanded(*arguments: str) -> list[str]:
@@ -67,24 +72,21 @@ def test_another_row_of_a_sweep_is_the_one_with_the_same_values(base: str, setti
     assert in_sweep(base, "s", settings) == (found or f"s/{folder_name(own)}")
 
 
-def test_rows_over_seeds_start_from_the_row_of_their_seed(
-    work: Path,  # noqa: F811
-    tmp_path: Path,
-) -> None:
+def test_rows_over_seeds_start_from_the_row_of_their_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 2 has row 1 of its own seed as its base, in the folder that row 1 has in the sweep."""
+    bases: list[str | None] = []
+    monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
+    monkeypatch.setattr(
+        "xlate.jobs.train.train.train", lambda config, *_: bases.append(config.base) or Outcome(summary={})
+    )
     rows = tmp_path / "mine" / "experiment" / "paper"
     rows.mkdir(parents=True)
-    base = "{sweep}/experiment=paper/table-row1"
-    for number, more in ((1, ""), (2, f"base: '{base}'\n")):
-        defaults = "defaults:\n  - override /model: floats\n  - override /loss: uniform\n"
-        (rows / f"table-row{number}.yaml").write_text(f"# @package _global_\n{defaults}{more}")
-    sweep = ["-m", "experiment=paper/table-row1,paper/table-row2", "seed=1,2", f"work={work}", "dev_sentences=2"]
+    for number, base in ((1, "null"), (2, "'{sweep}/experiment=paper/table-row1'")):
+        (rows / f"table-row{number}.yaml").write_text(f"# @package _global_\nbase: {base}\n")
+    sweep = ["-m", "experiment=paper/table-row1,paper/table-row2", "seed=1,2", "work=w"]
     folder = tmp_path / "sweep"
     assert main(["train", *sweep, "--config-dir", str(tmp_path / "mine"), f"hydra.sweep.dir={folder}"]) == 0
-    for seed in (1, 2):
-        held = yaml.safe_load((folder / f"experiment=paper/table-row2,seed={seed}/config.yaml").read_text())
-        assert held["base"] == f"{folder}/experiment=paper/table-row1,seed={seed}"
-        assert Path(held["base"], "summary.json").is_file()
+    assert bases == [None, None, *(f"{folder}/experiment=paper/table-row1,seed={seed}" for seed in (1, 2))]
 
 
 def test_names_of_runs_differ_when_their_settings_do(
@@ -351,3 +353,21 @@ def test_the_jobs_of_a_sweep_that_is_killed_end_too() -> None:
         process.send_signal(signal.SIGKILL)
         # Standard error ends with the last process that could write to it.
         process.communicate(timeout=60)
+
+
+@pytest.mark.parametrize(("given", "made"), [([], True), (["base=runs/x"], False), (["work=work/mine"], False)])
+def test_the_demo_corpus_is_not_made_unsaid(
+    given: list[str], made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    prepared, trained = [], []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("xlate.jobs.prepare.prepare", lambda config: prepared.append(config.work))
+    monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
+    monkeypatch.setattr(
+        "xlate.jobs.train.train.train", lambda config, *_: trained.append(config.work) or Outcome(summary={})
+    )
+    with caplog.at_level(logging.INFO, "xlate"):
+        train_without_hydra(load(TrainConfig, "train", given))
+    said = "no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up"
+    assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
+    assert len(trained) == 1
