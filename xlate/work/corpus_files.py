@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
+from xlate.settings import plain
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.factors import FactorNames
 from xlate.text.folders import WholeFolder, holds, without_mark
@@ -160,8 +161,7 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
 
     size = data.generated
     folder = work / "generated"
-    sizes = {"seed": size.seed, "train": size.train, "dev": size.dev, "test": size.test}
-    wanted = json.dumps({**sizes, **({"factored": True} if size.factored else {})})
+    wanted = json.dumps({name: value for name, value in plain(size).items() if value is not False})
     if holds(folder / MADE, wanted):
         return
     remedy = f"move it away, or name another folder than {work}"
