@@ -104,7 +104,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         backward_NK = forward_NK = np.zeros((len(words), k))
         if self.sparse_F is not None:
             one = np.ones(len(words), dtype=np.int64)
-            copied = dict(zip(OWN, (unit_N, source, source, target, target, one, one), strict=True))
+            copied: Steps = dict(zip(OWN, (unit_N, source, source, target, target, one, one), strict=True))
             backward_NK, plain_N = self.weighted(self.sparse_F, copied)
             static_N += plain_N
         text = self.copied(words)
