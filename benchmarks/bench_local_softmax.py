@@ -59,7 +59,7 @@ def kernel_run(batch: CandidateBatch, order: np.ndarray, dense_D: np.ndarray, sp
     steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(FLOATS, ETA), ETA), True, False)
     state = np.ones(1, dtype=np.uint64)
     assert loss.slope is not None
-    instance_pass(order, batch.arrays(), rule.learned(dense_D, sparse_F, {}), steps, loss.slope.pointer, state)
+    instance_pass(order, batch.arrays(), rule.learned(dense_D, sparse_F), steps, loss.slope.pointer, state)
 
 
 def peer_run(batch: CandidateBatch, order: np.ndarray, scorer: LinearScorer) -> None:

@@ -70,7 +70,7 @@ def kernel(batch: CandidateBatch, *, adagrad: bool = False) -> float:
     """Seconds of an epoch of the compiled steps."""
     lists, settings = batch.arrays(parts=True), ListSettings(adagrad=adagrad)
     loss, rule = settings.module, settings.rule
-    weights = rule.learned(np.zeros(0), np.zeros(WEIGHTS, np.float32), rule.memory(0, WEIGHTS))
+    weights = rule.learned(np.zeros(0), np.zeros(WEIGHTS, np.float32))
     steps = ListSteps(loss.numbers_array, rule.compiled(np.zeros(0), settings.rate), 1)
     room = list_room(lists, 1)
     order = np.random.default_rng(1).permutation(len(batch))

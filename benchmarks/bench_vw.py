@@ -32,7 +32,6 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass
 from xlate.losses.local_softmax import LocalSoftmax
-from xlate.train.learner import plain_arrays
 from xlate.updates.rule import UpdateRule
 
 POSITIVES, NEGATIVES, FLOATS = 1.98, 7.45, 7
@@ -99,7 +98,7 @@ def kernel_rate(instances: CandidateBatch, features: int, epoch: int) -> float:
     count = len(instances.candidate_offsets_I1) - 1
     loss, rule = LocalSoftmax(-4.0), UpdateRule()
     # Memory is handed out when it is first written, which Vowpal Wabbit's earlier passes have done.
-    learned = rule.learned(np.zeros(floats_of(instances)), np.full(features, 0.0), {})
+    learned = rule.learned(np.zeros(floats_of(instances)), np.full(features, 0.0))
     eta_D = np.full(floats_of(instances), ETA)
     steps = InstanceSteps(loss.numbers_array, rule.compiled(eta_D, ETA), True, False)
     arrays, state = instances.arrays(), np.ones(1, dtype=np.uint64)
@@ -143,7 +142,6 @@ def main() -> None:
         part = store.batch(np.arange(min(count, len(store))))
         instances = part
         count, features = len(part), store.sparse_size if part.contexts_X is None else 1 << 24
-        assert plain_arrays(store)
     else:
         instances, features = synthetic(count, FEATURES), FEATURES
     kernel_rate(synthetic(100, 1000), 1000, 0)

@@ -64,7 +64,7 @@ def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
     loss, rule = LocalSoftmax(-4.0), UpdateRule()
     steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(7, 0.1), 0.1), True, False)
     state = np.ones(1, dtype=np.uint64)
-    learned = rule.learned(dense_D, sparse_F, {})
+    learned = rule.learned(dense_D, sparse_F)
     met, _ = instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)
     # The floats of the three lines add up to 3.25, 5.375 and 7.5625.
     t, t_1, t_2 = math.exp(-3.25 + 0.5), math.exp(-5.375), math.exp(-7.5625)

@@ -89,7 +89,6 @@ def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: P
     names = list(index.names(np.arange(len(index))))
     assert signature(stored) == signature(index)
     assert list(stored.names(np.arange(len(stored)))) == names
-    assert [stored.id(name) for name in names] == list(range(len(index)))
     assert file.fitting("model", index, tmp_path).sparse_F.tolist() == weights.sparse_F.tolist()
     families = [family for family, part in index.ranges for _ in range(part.start, part.stop)]
     assert list(file.learned("model")) == list(zip(families, names, weights.sparse_F.tolist(), strict=True))
@@ -105,7 +104,6 @@ def test_features_without_a_weight_have_no_name_in_a_file(tmp_path: Path) -> Non
     file = load_weights(tmp_path / "w")
     (name,) = index.names(np.array([5]))
     assert [feature[1:] for feature in file.learned("m")] == [(name, -0.5)]
-    assert file.features["m"].id(name) == 5
     with pytest.raises(KeyError):
         list(file.features["m"].names(np.array([4])))
 

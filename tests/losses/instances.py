@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.losses.local_softmax import SINK
 
 Instance = list[tuple[float, bool]]
 
@@ -36,37 +35,3 @@ def naive_loss(given: Sequence[Instance], sink: float = -4.0) -> float:
             if true:
                 loss -= math.log(math.exp(score) / (math.exp(score) + against))
     return loss
-
-
-def naive_gradient(given: Sequence[Instance], sink: float = -4.0) -> list[float]:
-    """Prediction minus truth: each positive adds p - 1 to itself and its share to every negative."""
-    gradient = []
-    for instance in given:
-        against = math.exp(sink) + sum(math.exp(score) for score, true in instance if not true)
-        totals = [math.exp(score) + against for score, true in instance if true]
-        for score, true in instance:
-            if true:
-                gradient.append(math.exp(score) / (math.exp(score) + against) - 1)
-            else:
-                gradient.append(sum(math.exp(score) / total for total in totals))
-    return gradient
-
-
-def online_update(
-    weights_D: np.ndarray,
-    positives: Sequence[np.ndarray],
-    negatives: Sequence[np.ndarray],
-    eta: float,
-    sink: float = SINK,
-) -> None:
-    """Table II as it is written: changes `weights_D` in place, positive by positive, with dense feature vectors.
-
-    This is the reference that the kernel is tested against; it overflows where the kernel does not.
-    """
-    for positive in positives:
-        t = np.exp(weights_D @ positive)
-        t_negatives = [np.exp(weights_D @ negative) for negative in negatives]
-        total = t + np.exp(sink) + sum(t_negatives)
-        weights_D += eta * (1.0 - t / total) * positive
-        for t_i, negative in zip(t_negatives, negatives, strict=True):
-            weights_D += eta * (-t_i / total) * negative

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from xlate.errors import InputError
-from xlate.losses.loss import Loss, Needs, loss_of, losses
+from xlate.losses.loss import Needs, loss_of, losses
 
 KINDS = losses()
 NAMES = [name for name, kind in KINDS.items() if kind.needs is not Needs.LATTICE]
@@ -120,12 +120,6 @@ def test_the_order_of_candidates_does_not_matter(name: str) -> None:
     order = torch.tensor([2, 0, 3, 1, 4, 8, 6, 7, 5])
     loss = loss_of(name)
     assert float(loss(scores, gains, OFFSETS)) == pytest.approx(float(loss(scores[order], gains[order], OFFSETS)))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_settings_have_defaults(name: str) -> None:
-    assert isinstance(loss_of(name, unknown=3), Loss)
-    assert all(np.isfinite(loss_of(name).numbers_array))
 
 
 def test_an_unknown_name_is_refused() -> None:

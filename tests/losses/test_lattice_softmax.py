@@ -10,7 +10,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.kernels.search.lattices import all_paths, arc_graphs, is_empty, marked_paths, scores_of
+from tests.kernels.search.lattices import all_paths, arc_graphs, marked_paths, scores_of
 from xlate.candidates.lattice import SubLattice, joined
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum
@@ -23,7 +23,7 @@ def chain(path: list[int]) -> SubLattice:
     return SubLattice(ArcGraph(steps[:-1], steps[1:], len(steps)), np.array(path, dtype=np.int32))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(arc_graphs(), SEEDS)
 def test_log_sum_and_gradient_equal_plain_pytorch(graph, seed):
     fast = torch.tensor(scores_of(graph, seed), requires_grad=True)
@@ -36,7 +36,7 @@ def test_log_sum_and_gradient_equal_plain_pytorch(graph, seed):
         np.testing.assert_allclose(fast.grad, plain.grad, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(arc_graphs(), SEEDS, st.data())
 def test_loss_equals_the_enumeration(graph, seed, data):
     paths = [path for path in all_paths(graph) if path]
@@ -47,16 +47,6 @@ def test_loss_equals_the_enumeration(graph, seed, data):
     whole = sum(math.exp(score_A[path].sum()) for path in paths)
     loss = LatticeSoftmax()(torch.tensor(score_A), graph, joined([chain(path) for path in wanted]))
     assert loss.item() == pytest.approx(-math.log(share / whole), abs=1e-12)
-
-
-@settings(deadline=None, max_examples=20)
-@given(arc_graphs(), SEEDS)
-def test_gradcheck(graph, seed):
-    marked_A = np.random.default_rng(seed).random(len(graph.source_A)) < 0.8
-    target = marked_paths(graph, marked_A)
-    assume(all_paths(target.graph) and graph.nodes > 1)
-    scores_A = torch.tensor(scores_of(graph, seed), requires_grad=True)
-    assert torch.autograd.gradcheck(lambda s: LatticeSoftmax()(s, graph, target), [scores_A])
 
 
 @settings(max_examples=20)
@@ -73,16 +63,6 @@ def test_second_derivatives(graph, seed):
     torch.testing.assert_close(fast, plain)
 
 
-@settings(deadline=None, max_examples=40)
-@given(arc_graphs(), SEEDS)
-def test_marked_paths_are_those_of_marked_arcs(graph, seed):
-    marked_A = np.random.default_rng(seed).random(len(graph.source_A)) < 0.8
-    target = marked_paths(graph, marked_A)
-    expected = [path for path in all_paths(graph) if marked_A[path].all()]
-    assert sorted(target.arc_B[path].tolist() for path in all_paths(target.graph)) == sorted(expected)
-    assert is_empty(target) == (not expected)
-
-
 def test_by_hand():
     """Two arcs of scores 0 and ln 3, the second wanted: p = 3/4."""
     graph = ArcGraph(np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.int32), 2)
@@ -97,15 +77,3 @@ def test_without_a_wanted_path_the_loss_is_infinite():
     graph = ArcGraph(np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32), 2)
     none = marked_paths(graph, np.zeros(1, dtype=bool))
     assert float(LatticeSoftmax()(torch.zeros(1), graph, none)) == math.inf
-
-
-def test_only_sub_lattices_with_arcs_are_joined():
-    for parts in ([], [chain([])]):
-        with pytest.raises(ValueError, match="only sub-lattices with arcs"):
-            joined(parts)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_loss_has_the_type_of_the_scores(dtype):
-    graph = ArcGraph(np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.int32), 2)
-    assert LatticeSoftmax()(torch.zeros(2, dtype=dtype), graph, chain([0])).dtype == dtype

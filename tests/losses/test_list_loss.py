@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -78,25 +78,6 @@ def test_what_stands_beside_the_mask_does_not_count(name: str, odd: float) -> No
     assert torch.equal(wrong.grad[~mask], torch.zeros(4, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("reduction", ["mean", "none"])
-def test_gradients_are_those_of_differences(name: str, reduction: str) -> None:
-    scores, gains, mask = lists()
-    loss = module(name, reduction)
-    flat = scores.detach()[mask].requires_grad_()
-    assert torch.autograd.gradcheck(lambda s: loss(s, gains, mask), (scores,))
-    assert torch.autograd.gradcheck(lambda s: loss(s, gains[mask], offsets=offsets()), (flat,))
-
-
-@pytest.mark.parametrize("name", [*SMOOTH, "Pro"])
-def test_second_derivatives_are_those_of_differences(name: str) -> None:
-    scores, gains, mask = lists()
-    loss = module(name, "sum")
-    flat = scores.detach()[mask].requires_grad_()
-    assert torch.autograd.gradgradcheck(lambda s: loss(s, gains, mask), (scores,))
-    assert torch.autograd.gradgradcheck(lambda s: loss(s, gains[mask], offsets=offsets()), (flat,))
-
-
 @pytest.mark.parametrize("name", PADDED)
 def test_gradients_of_each_list_by_vmap(name: str) -> None:
     scores, gains, mask = lists()
@@ -130,6 +111,7 @@ def test_gradients_of_flat_lists_by_func(name: str) -> None:
     torch.testing.assert_close(found, whole)
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.tuples(st.floats(-30, 30), st.floats(-2, 2)), min_size=1, max_size=5), min_size=1))
 def test_any_lists_are_alike_in_both_forms(given_lists: list[list[tuple[float, float]]]) -> None:
     size = max(map(len, given_lists))
@@ -141,11 +123,6 @@ def test_any_lists_are_alike_in_both_forms(given_lists: list[list[tuple[float, f
         loss = module(name, "none")
         one = loss(padded[..., 0], padded[..., 1], mask)
         torch.testing.assert_close(one, loss(padded[..., 0][mask], padded[..., 1][mask], offsets=ends))
-
-
-def test_expected_bleu_by_hand() -> None:
-    value = ExpectedBleu()(torch.tensor([0.0, math.log(3.0)]), torch.tensor([1.0, 0.0]))
-    assert float(value) == pytest.approx(-0.25)
 
 
 def test_a_pair_counts_for_its_own_list() -> None:

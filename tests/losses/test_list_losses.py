@@ -15,7 +15,6 @@ from tests.losses.instances import Instance, flat, instances
 from xlate.errors import InputError
 from xlate.losses.expected_bleu import ExpectedBleu, ExpectedCorpusBleu
 from xlate.losses.hinge import Hinge
-from xlate.losses.lists import segment_argmax
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import ConditionalLikelihood, SoftmaxMargin
 from xlate.metrics.bleu import bleu_scores
@@ -77,20 +76,14 @@ TWINS: dict[str, Callable[[list[tuple[float, float]]], float]] = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
+@settings(max_examples=40, deadline=None)
 @given(given=lists)
 def test_loss_is_its_definition(name: str, given: Lists) -> None:
     loss = LOSSES[name](*tensors(given))
     assert float(loss) == pytest.approx(sum(TWINS[name](one) for one in given if one), abs=1e-9)
 
 
-def test_equal_gains_pull_nowhere() -> None:
-    scores = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    ExpectedBleu()(scores, torch.full((3,), 0.4, dtype=torch.float64), torch.tensor([0, 3])).backward()
-    assert scores.grad is not None
-    assert scores.grad.abs().max() < 1e-15
-
-
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(instances(), st.sampled_from([0.0, 1.0, 0.25]))
 def test_the_hinge_is_its_definition(given: list[Instance], margin: float) -> None:
     """Of the first true candidate against all others, true or not."""
@@ -102,11 +95,6 @@ def test_the_hinge_is_its_definition(given: list[Instance], margin: float) -> No
             costs = [s + margin * 2 * (instance[best][1] - true) for s, true in instance]
             total += max(0.0, max(c for x, c in enumerate(costs) if x != best) - instance[best][0])
     assert float(Hinge(margin=margin)(scores, gains, offsets)) == pytest.approx(total, abs=1e-9)
-
-
-def test_argmax_of_segments() -> None:
-    values = torch.tensor([1.0, 3.0, 3.0, -1.0])
-    assert segment_argmax(values, torch.tensor([0, 0, 3, 4])).tolist() == [-1, 1, 3]
 
 
 def test_expected_corpus_bleu() -> None:

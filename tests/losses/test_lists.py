@@ -33,24 +33,6 @@ def test_all_equal_loops(segments: list[list[float]]) -> None:
     assert FlatLists(offsets).logsumexp(values).tolist() == pytest.approx(logs, abs=1e-10)
 
 
-@settings(deadline=None, max_examples=15)
-@given(SEGMENTS)
-def test_gradients(segments: list[list[float]]) -> None:
-    values, offsets = joined([[value / 10 for value in segment] for segment in segments])
-    if len(values):
-        filled = torch.tensor([bool(segment) for segment in segments])
-        values.requires_grad_()
-        assert torch.autograd.gradcheck(lambda v: segment_sum(v, offsets), [values])
-        assert torch.autograd.gradcheck(lambda v: FlatLists(offsets).logsumexp(v)[filled], [values])
-
-
-def test_segments_by_example() -> None:
-    offsets = torch.tensor([0, 0, 2, 3, 3])
-    assert segment_ids(offsets).tolist() == [1, 1, 2]
-    assert segment_sum(torch.tensor([1.0, 2.0, 5.0]), offsets).tolist() == [0, 3, 5, 0]
-    assert segment_max(torch.tensor([1.0, 2.0, -5.0]), offsets).tolist() == [-INF, 2, -5, -INF]
-
-
 def test_huge_and_infinite_values() -> None:
     values, offsets = joined([[1e4, 1e4], [-1e4, -1e4], [-INF, 3.0], [-INF, -INF], []])
     values.requires_grad_()
@@ -60,9 +42,3 @@ def test_huge_and_infinite_values() -> None:
     assert values.grad is not None
     sigmoid = 1 / (1 + math.exp(-3))
     np.testing.assert_allclose(values.grad.numpy(), [0.5, 0.5, 0, 0, 0, sigmoid, 0, 0], atol=1e-12)
-
-
-def test_no_segments_at_all() -> None:
-    nothing, offsets = joined([])
-    assert FlatLists(offsets).logsumexp(nothing).shape == (0,)
-    assert segment_ids(offsets).shape == (0,)

@@ -36,7 +36,7 @@ def step(batch: CandidateBatch, negatives: int, seed: int) -> np.ndarray:
     rate, rule = 1e-6, UpdateRule()
     size = batch.candidates
     dense_D, sparse_F = np.full(FLOATS, 0.2), np.full(size, 0.2)
-    learned = rule.learned(dense_D, sparse_F, rule.memory(FLOATS, size))
+    learned = rule.learned(dense_D, sparse_F)
     loss = OneVsRest(negatives)
     steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(FLOATS, rate), rate), True, False, loss.negatives)
     state = np.array([seed], dtype=np.uint64)
@@ -48,13 +48,13 @@ def step(batch: CandidateBatch, negatives: int, seed: int) -> np.ndarray:
 def test_the_mean_of_drawn_steps_is_the_whole_step() -> None:
     batch = instance(1)
     whole = step(batch, 0, 1)
-    drawn = np.array([step(batch, 2, seed) for seed in range(3000)])
+    drawn = np.array([step(batch, 2, seed) for seed in range(1000)])
     error = drawn.std(axis=0) / np.sqrt(len(drawn))
     assert (np.abs(drawn.mean(axis=0) - whole) < 4.5 * error + 1e-4).all()
     # Not one of them is the whole step, and each looks at two of the six others.
     others = np.delete(drawn[:, FLOATS:], [1, 4], axis=1)
     assert ((others != 0).sum(axis=1) == 2).all()
-    assert (others != 0).mean(axis=0) == pytest.approx(np.full(6, 1 / 3), abs=0.05)
+    assert (others != 0).mean(axis=0) == pytest.approx(np.full(6, 1 / 3), abs=0.08)
 
 
 def test_enough_draws_are_the_whole_step() -> None:

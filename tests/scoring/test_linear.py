@@ -47,18 +47,6 @@ def test_scores_equal_a_loop(batch: CandidateBatch, seed: int) -> None:
     np.testing.assert_allclose(scores_C.detach().numpy(), np.array(expected, dtype=np.float64), rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
-@given(ragged_batches(two_level=True), st.integers(0, 999))
-def test_a_two_level_batch_scores_like_its_bags_written_out(batch: CandidateBatch, seed: int) -> None:
-    ids, offsets, values = batch.flat_ids()
-    flat = CandidateBatch(
-        batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids,
-        part_values_N=values, base_C=batch.base_C,
-    )  # fmt: skip
-    scorer = scorer_of(*random_weights(batch, seed))
-    torch.testing.assert_close(scorer(batch), scorer(flat), rtol=1e-9, atol=1e-9)
-
-
 @pytest.mark.parametrize("two_level", [False, True])
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
@@ -95,8 +83,3 @@ def test_weights_begin_at_zero_and_a_model_without_features_scores_zero() -> Non
     )  # fmt: skip
     assert LinearScorer(0, 0)(bare.validate()).tolist() == [0, 0]
     assert LinearScorer(2, 10)(example()).tolist() == [0, 0, 0]
-
-
-def test_an_id_without_a_weight_is_an_error() -> None:
-    with pytest.raises((IndexError, RuntimeError)):
-        LinearScorer(2, 9)(example())

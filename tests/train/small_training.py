@@ -1,10 +1,8 @@
-"""A small training on random stores, in this process or in one that can be killed."""
+"""A small training on random stores."""
 
 from __future__ import annotations
 
 import hashlib
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from xlate.train.checkpoint import Checkpoint
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase, Standing, Training
 from xlate.train.reporter import NullReporter
-from xlate.train.signals import StopFlag
 from xlate.updates.rule import UpdateRule
 
 NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4
@@ -126,20 +123,3 @@ class OnChunk(NullReporter):
         if tag.startswith(self.tag):
             self.chunks += 1
             self.call(self.chunks)
-
-
-def main(folder: Path, seconds_a_chunk: float) -> None:
-    """Trains slowly, says each chunk on standard output, stops on a signal: the process that tests kill."""
-
-    def say(chunk: int) -> None:
-        print(chunk, flush=True)
-        time.sleep(seconds_a_chunk)
-
-    with StopFlag() as stop:
-        run = training(folder, reporter=OnChunk(say), checkpoint_seconds=0.0)
-        held = run.run(initial(), stop)
-    print("finished" if run.finished(held) else "stopped", digest(held), flush=True)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]))

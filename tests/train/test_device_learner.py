@@ -26,19 +26,19 @@ DEVICES = ["cpu", pytest.param("cuda", marks=[pytest.mark.cuda, CUDA])]
 def learned(folder: Path, device: str, batch: int, **changes) -> tuple[np.ndarray, np.ndarray, float]:
     store, weights = CandidateStore.open(folder / "train"), initial()["linked"]
     learner = DeviceLearner(settings(**changes), store, weights, {}, torch.device(device), batch)
-    loss, _ = learner.learn(epoch_order(len(store), 1, 0), 0.5)
+    loss, _ = learner.learn(epoch_order(len(store), 1, 0)[:64], 0.5)
     return weights.dense_D, weights.sparse_F, loss
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("batch", [1, 7, 500])
+@pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("use_sparse", [True, False])
 def test_steps_equal_plain_sgd_of_autograd(folder: Path, device: str, batch: int, use_sparse: bool) -> None:
     changes = {"train_sparse": use_sparse, "use_sparse": use_sparse, "trained": (True, False, True)}
     dense_D, sparse_F, loss = learned(folder, device, batch, **changes)
     store, total = CandidateStore.open(folder / "train"), 0.0
     scorer, module = LinearScorer(3, 50), LocalSoftmax(-4.0)
-    order = epoch_order(len(store), 1, 0)
+    order = epoch_order(len(store), 1, 0)[:64]
     for start in range(0, len(order), batch):
         part = store.batch(order[start : start + batch])
         gain, offsets = torch.as_tensor(part.gain_CG[:, 0]), torch.as_tensor(part.candidate_offsets_I1)
@@ -66,13 +66,6 @@ def test_cuda_and_cpu_agree(folder: Path) -> None:
     np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-9, atol=1e-12)
 
 
-def test_projection_keeps_trained_floats_at_or_below_zero(folder: Path) -> None:
-    free, _, _ = learned(folder, "cpu", 16)
-    kept, _, _ = learned(folder, "cpu", 16, rule=UpdateRule(project=True))
-    assert free[0] > 0
-    assert kept[0] <= 0
-
-
 def test_a_training_goes_through_the_loop(folder: Path) -> None:
     run = training(folder, (settings(epochs=3),))
     run.learner = lambda s, store, w, memory: DeviceLearner(s, store, w, memory, torch.device("cpu"), 8)
@@ -81,30 +74,21 @@ def test_a_training_goes_through_the_loop(folder: Path) -> None:
     assert losses == sorted(losses, reverse=True)
 
 
-def test_what_mini_batches_do_not_have_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="Theorem"):
-        learned(folder, "cpu", 8, check_bound=True)
-
-
 RULES = {
     "plain": UpdateRule(),
     "adagrad": UpdateRule(adaptive=True),
     "l1": UpdateRule(l1=0.3),
-    "l2": UpdateRule(l2=0.5),
-    "adagrad l1": UpdateRule(adaptive=True, l1=0.3),
     "adagrad l2 average": UpdateRule(adaptive=True, l2=0.5, average=True),
     "adagrad l1 average project": UpdateRule(adaptive=True, l1=0.3, average=True, project=True),
     "l1 l2 of a step": UpdateRule(l1=0.1, l2=0.2, every=False),
     "adagrad l1 of a step": UpdateRule(adaptive=True, l1=0.1, every=False, average=True),
 }
 WITH_SLOPES = sorted(name for name, kind in losses().items() if kind.slope is not None)
-# A rule sees nothing of a loss but its slopes: every rule with one loss, and every loss with two rules.
-CELLS = [("local_softmax", rule) for rule in RULES] + [
-    (loss, rule) for loss in WITH_SLOPES if loss != "local_softmax" for rule in ("plain", "adagrad l1 average project")
-]
+# A rule sees nothing of a loss but its slopes: every rule with one loss, and every loss with one rule.
+CELLS = [*(("local_softmax", rule) for rule in RULES), *((loss, "adagrad l1 average project") for loss in WITH_SLOPES)]
 
 
-@pytest.mark.parametrize(("loss", "rule"), CELLS)
+@pytest.mark.parametrize(("loss", "rule"), sorted(set(CELLS)))
 def test_every_loss_and_rule_steps_alike_compiled_and_on_a_device(folder: Path, loss: str, rule: str) -> None:
     """A mini-batch of one instance with one true candidate is a step of the compiled pass."""
     phase, store = settings(loss=loss, rule=RULES[rule]), CandidateStore.open(folder / "train")

@@ -46,14 +46,9 @@ class Task:
             if example is not None:
                 yield example
 
-    def matches(self, weights: Weights) -> int:
-        """How many references come out as they are."""
-        best = [list(lattice.best().words) for lattice in self.lattices(weights)]
-        return sum(map(list.__eq__, best, self.references))
 
-
-def task(sentences: int = 20) -> tuple[Task, Task, Weights, Weights]:
-    """Training and held-out task, the weights that made the references, and disturbed ones."""
+def task(sentences: int) -> tuple[Task, Task, Weights]:
+    """Training and held-out task, and weights that are disturbed from those that made the references."""
     model, _ = model_and_arpa(11, others=False)
     rng = np.random.default_rng(5)
     words = [random_words(rng, 5) for _ in range(2 * sentences)]
@@ -62,12 +57,12 @@ def task(sentences: int = 20) -> tuple[Task, Task, Weights, Weights]:
     disturbed = Weights(true.dense_D + rng.normal(0, 0.3, size=10), 0 * true.sparse_F, model.dense_names)
     parts = (slice(0, sentences), slice(sentences, None))
     first, second = (Task(model, words[part], best[part]) for part in parts)
-    return first, second, true, disturbed
+    return first, second, disturbed
 
 
 def test_one_step_is_the_difference_of_expectations():
     """Gradient descent with eta 1 moves the weights by wanted less expected features, here by enumeration."""
-    train, _, _, start = task(1)
+    train, _, start = task(1)
     lattice = next(train.lattices(start))
     example = next(train.decode(start))
     paths = nbest(lattice, distinct=False)
@@ -88,27 +83,9 @@ def test_one_step_is_the_difference_of_expectations():
     assert np.abs(moved[:10]).max() > 0.01
 
 
-@pytest.mark.parametrize("rule", ["sgd", "adagrad"])
-def test_training_finds_back(rule):
-    """From disturbed weights towards those that made the references; measured on held-out sentences, too."""
-    train, heldout, true, start = task()
-    eta = {"sgd": 0.01, "adagrad": 0.1}[rule]
-    settings = GlobalSettings(rounds=3, epochs=5, rule=rule, eta=eta, eta_sparse=eta)
-    after, figures = GlobalTraining(train.decode, heldout.decode, settings).run(start)
-    assert train.matches(true) == heldout.matches(true) == 20
-    assert train.matches(after) >= train.matches(start) + 5
-    assert heldout.matches(after) >= heldout.matches(start) + 2
-    assert figures[5]["loss"] < figures[1]["loss"]
-    assert after.active > 20
-    for number in range(3):
-        losses = [f["valid_loss"] for f in figures if f["round"] == number]
-        assert len(losses) == 6
-        assert min(losses) < losses[0]
-
-
 def test_the_round_ends_with_the_lowest_heldout_loss():
     """Steps far too long: nothing is better than the start, which therefore stays."""
-    train, heldout, _, start = task(4)
+    train, heldout, start = task(4)
     settings = GlobalSettings(rounds=1, epochs=3, rule="sgd", eta=30.0, eta_sparse=30.0)
     after, figures = GlobalTraining(train.decode, heldout.decode, settings).run(start)
     assert min(f["valid_loss"] for f in figures) == figures[0]["valid_loss"]
@@ -116,17 +93,9 @@ def test_the_round_ends_with_the_lowest_heldout_loss():
     np.testing.assert_array_equal(after.sparse_F, start.sparse_F)
 
 
-def test_equal_seeds_give_equal_bits_and_others_do_not():
-    train, _, _, start = task(4)
-    runs = [GlobalTraining(train.decode, None, GlobalSettings(seed=seed)).run(start)[0] for seed in (1, 1, 2)]
-    np.testing.assert_array_equal(runs[0].dense_D, runs[1].dense_D)
-    np.testing.assert_array_equal(runs[0].sparse_F, runs[1].sparse_F)
-    assert (runs[0].dense_D != runs[2].dense_D).any()
-
-
 def test_each_round_has_an_order_of_its_own():
     """Every sentence is a training of one step, in the order drawn for the round."""
-    train, _, _, start = task(5)
+    train, _, start = task(5)
     examples = list(train.decode(start))
     settings = GlobalSettings(rounds=2, epochs=1, rule="sgd", eta=0.05, eta_sparse=0.05)
     found, _ = GlobalTraining(lambda _: examples, None, settings).run(start)
@@ -140,7 +109,7 @@ def test_each_round_has_an_order_of_its_own():
 
 
 def test_the_pull_holds_weights_near_their_start():
-    train, _, _, start = task(6)
+    train, _, start = task(6)
     away = []
     for pull in (0.0, 1.0, 100.0):
         settings = GlobalSettings(rounds=1, epochs=5, rule="sgd", eta=0.005, eta_sparse=0.005, pull=pull)
@@ -150,7 +119,7 @@ def test_the_pull_holds_weights_near_their_start():
 
 
 def test_projection_and_steps_of_zero():
-    train, _, _, start = task(4)
+    train, _, start = task(4)
     start = replace(start, dense_D=np.full(10, -0.001))
     settings = GlobalSettings(rounds=1, rule="sgd", eta=0.1, eta_sparse=0.0, project=True)
     after, _ = GlobalTraining(train.decode, None, settings).run(start)
@@ -160,16 +129,15 @@ def test_projection_and_steps_of_zero():
 
 
 def test_weights_that_explode_are_refused():
-    train, _, _, start = task(2)
+    train, _, start = task(2)
     with pytest.raises(InputError, match="no longer finite"):
         GlobalTraining(train.decode, None, GlobalSettings(rule="sgd", eta=1e308)).run(start)
 
 
-@pytest.mark.parametrize("rule", ["sgd", "adagrad"])
-@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize(("rule", "held"), [("sgd", False), ("adagrad", True)])
 def test_stopped_anywhere_it_ends_with_the_same_bits(tmp_path, rule, held):
     """Stopped at every look at the signal in turn: while decoding, between epochs, between rounds."""
-    train, heldout, _, start = task(4)
+    train, heldout, start = task(4)
     settings = GlobalSettings(rounds=2, epochs=2, rule=rule, eta=0.05, eta_sparse=0.05)
     decode = heldout.decode if held else None
     whole, expected = GlobalTraining(train.decode, decode, settings).run(start)
@@ -193,7 +161,7 @@ def test_stopped_anywhere_it_ends_with_the_same_bits(tmp_path, rule, held):
 
 
 def test_no_sentences_change_nothing():
-    _, _, _, start = task(1)
+    _, _, start = task(1)
     after, figures = GlobalTraining(lambda _: [], lambda _: [], GlobalSettings(rounds=1, epochs=1)).run(start)
     np.testing.assert_array_equal(after.dense_D, start.dense_D)
     assert figures[1]["loss"] == 0.0

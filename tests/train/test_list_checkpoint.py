@@ -9,28 +9,30 @@ import pytest
 import torch
 
 from tests.train.test_list_learner import F, random_lists
-from xlate.errors import InputError
+from tests.train.test_predicted_list_learner import learner as predicted_learner
 from xlate.train.checkpoint import Checkpoint, lists_identity
 from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, ListSettings
 
 SETTINGS = ListSettings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
 
 
-def learner(device: bool, settings: ListSettings = SETTINGS) -> ListLearner | DeviceListLearner:
+def learner(kind: str = "compiled") -> ListLearner:
+    if kind == "predicted":
+        return predicted_learner(SETTINGS)
     rng, batch, gain_C = random_lists(3, lists=24)
     heldout_I = np.arange(len(batch)) % 3 == 0
-    given = batch.arrays(gain_C, parts=True), rng.integers(0, 9, size=(batch.candidates, 10)), heldout_I, F, settings
-    return DeviceListLearner(*given, device=torch.device("cpu")) if device else ListLearner(*given)
+    statistics = rng.integers(0, 9, size=(batch.candidates, 10))
+    given = batch.arrays(gain_C, parts=True), statistics, heldout_I, F, SETTINGS
+    return DeviceListLearner(*given, None, torch.device("cpu")) if kind == "device" else ListLearner(*given)
 
 
-@pytest.mark.parametrize("device", [False, True])
-@pytest.mark.parametrize("seconds", [0.0, 1e9])
-def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, device: bool, seconds: float) -> None:
-    whole = learner(device)
+@pytest.mark.parametrize(("kind", "seconds"), [("compiled", 0.0), ("compiled", 1e9), ("device", 0.0), ("predicted", 0)])
+def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, kind: str, seconds: float) -> None:
+    whole = learner(kind)
     expected = list(whole.epochs())
     path = tmp_path / "lists.safetensors"
     for last in range(1, SETTINGS.epochs + 3):
-        part, found = learner(device), []
+        part, found = learner(kind), []
 
         def stop(last: int = last, found: list[EpochFigures] = found) -> bool:
             return len(found) >= last
@@ -45,7 +47,7 @@ def test_stopped_after_every_epoch_it_ends_with_the_same_bits(tmp_path: Path, de
 
 
 def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path) -> None:
-    one, path = learner(False), tmp_path / "lists.safetensors"
+    one, path = learner(), tmp_path / "lists.safetensors"
     list(one.epochs(checkpoint=Checkpoint(path, lists_identity(one.lists, SETTINGS, F), 0.0, refuses=False)))
     assert path.exists()
     other = Checkpoint(path, lists_identity(one.lists, ListSettings(), F), refuses=False)
@@ -58,13 +60,7 @@ def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["candidate_offsets_I1", "base_C", "gain_C", "dense_CD"])
 def test_other_lists_have_another_identity(name: str) -> None:
-    lists = learner(False).lists._replace(dense_CD=np.ones((4, 1), np.float32))
+    lists = learner().lists._replace(dense_CD=np.ones((4, 1), np.float32))
     changed = getattr(lists, name).copy()
     changed[1] += 1
     assert lists_identity(lists, SETTINGS, F) != lists_identity(lists._replace(**{name: changed}), SETTINGS, F)
-
-
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "lists.safetensors").write_bytes(b"nothing of the kind")
-    with pytest.raises(InputError, match="not a usable weights file"):
-        Checkpoint(tmp_path / "lists.safetensors", "x", refuses=False).load()

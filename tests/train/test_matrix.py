@@ -188,7 +188,7 @@ def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, f
     chosen = ListSettings(loss=name, rate=0.01, dense_rate=0.01, epochs=3, tolerance=0.0, batch=2 if device else 1)
     heldout_I = np.arange(len(twice)) >= len(lists)
     given = arrays, twice.gain_CG, heldout_I, sparse_size(lists), chosen, start_of(lists).dense_D * spread_D
-    learner = DeviceListLearner(*given) if device else ListLearner(*given)
+    learner = DeviceListLearner(*given, torch.device("cpu")) if device else ListLearner(*given)
     figures = list(learner.epochs())
     moved = bool((learner.weights.dense_D != given[-1]).any())
     changed = moved and (bool(learner.weights.sparse_F.any()) or not sparse_size(lists))

@@ -79,14 +79,6 @@ def test_a_signal_stops_it_and_it_goes_on_from_its_checkpoint(tmp_path: Path, nu
     assert again.summary["count"] == 5
 
 
-def test_settings_and_what_it_is_made_from_make_another_run(tmp_path: Path) -> None:
-    counted(tmp_path / "r", Counting(2))
-    with pytest.raises(InputError, match="seed: 1 there, 2 asked for"):
-        counted(tmp_path / "r", Counting(2), seed=2)
-    with pytest.raises(InputError, match="steps: 2 there, 3 asked for"):
-        counted(tmp_path / "r", Counting(3))
-
-
 def test_a_part_of_a_run_does_not_close_it(tmp_path: Path) -> None:
     outcome = counted(tmp_path / "r", Counting(2, part=True))
     assert outcome.summary is not None

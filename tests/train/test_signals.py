@@ -1,16 +1,17 @@
-"""Interruptions are not lost where Python drops what is raised, as in functions that compiled code calls."""
+"""The stop flag; interruptions are not lost where Python drops what is raised, as in what compiled code calls."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import signal
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from xlate.errors import Interrupted
-from xlate.train.signals import dropped_interruptions_raised, termination_raised
+from xlate.train.signals import STOPPING, StopFlag, dropped_interruptions_raised, termination_raised
 
 
 def fails_behind(action: Callable[[], object]) -> None:
@@ -44,3 +45,37 @@ def test_a_termination_that_was_dropped() -> None:
             fails_behind(lambda: os.kill(os.getpid(), signal.SIGTERM))
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_the_first_signal_is_answered_and_the_second_ends(capfd: pytest.CaptureFixture[str]) -> None:
+    with StopFlag() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.signal == signal.SIGINT
+        assert capfd.readouterr().err == f"\n{STOPPING}"
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_sets_the_flag_and_the_handlers_come_back(number: int) -> None:
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
+    with StopFlag() as stop:
+        assert not stop
+        os.kill(os.getpid(), number)
+        assert stop
+        assert stop.signal == number
+    assert {one: signal.getsignal(one) for one in before} == before
+
+
+def test_outside_the_main_thread_the_flag_is_simply_never_set() -> None:
+    seen: list[bool] = []
+
+    def enter() -> None:
+        with StopFlag() as stop:
+            seen.append(bool(stop))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert seen == [False]

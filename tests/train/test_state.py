@@ -1,11 +1,8 @@
-"""State, checkpoints and the stop flag."""
+"""State and checkpoints."""
 
 from __future__ import annotations
 
 import math
-import os
-import signal
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +12,8 @@ from xlate.errors import InputError
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing, TrainState
-from xlate.train.signals import StopFlag
 
 STATE = TrainState(1, 2, 3, 400, 0.1 + 0.2, 0.7, 1 / 3, 1, [{"phase": "flöße", "P": 1 / 7}])
-
-
-def test_the_next_phase_begins_anew_but_for_what_was_seen() -> None:
-    assert STATE.next_phase() == TrainState(phase=2, seen=400, history=STATE.history)
 
 
 def weights(start: float) -> Weights:
@@ -61,56 +53,3 @@ def test_no_checkpoint_is_none_and_a_foreign_one_is_refused(tmp_path: Path) -> N
     with pytest.raises(InputError, match="a checkpoint of another training"):
         Checkpoint(tmp_path / "w", "this").load()
     assert Checkpoint(tmp_path / "w", "this", refuses=False).load() is None
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_sets_the_flag_and_the_handlers_come_back(number: int) -> None:
-    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGINT)}
-    with StopFlag() as stop:
-        assert not stop
-        os.kill(os.getpid(), number)
-        assert stop
-        assert stop.signal == number
-    assert {one: signal.getsignal(one) for one in before} == before
-
-
-def test_handlers_come_back_after_an_exception() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-
-    def fail() -> None:
-        with StopFlag():
-            raise RuntimeError("midway")
-
-    with pytest.raises(RuntimeError, match="midway"):
-        fail()
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
-def test_a_second_interrupt_interrupts_at_once() -> None:
-    def interrupt_twice() -> None:
-        with StopFlag():
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupt_twice()
-
-
-def test_a_second_sigterm_changes_nothing() -> None:
-    with StopFlag() as stop:
-        os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert stop.signal == signal.SIGTERM
-
-
-def test_outside_the_main_thread_the_flag_is_simply_never_set() -> None:
-    seen: list[bool] = []
-
-    def enter() -> None:
-        with StopFlag() as stop:
-            seen.append(bool(stop))
-
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    assert seen == [False]

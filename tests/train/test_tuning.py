@@ -74,7 +74,7 @@ def test_the_first_decoding_is_no_round(tmp_path: Path, caplog: pytest.LogCaptur
     assert toy.decoded == 3
 
 
-@pytest.mark.parametrize("killed_after", [1, 2, 3])
+@pytest.mark.parametrize("killed_after", [1, 3])
 def test_a_stopped_tuning_goes_on_to_the_same_weights(tmp_path: Path, killed_after: int) -> None:
     settings = TuningSettings(rounds=4, tolerance=0.0)
     whole_toy = Toy()

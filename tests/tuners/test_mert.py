@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.tuners.test_mira import bleu_of, random_lists, telling_lists
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.envelope import corpus_bleu, envelopes, promising, slope_orders, swept_statistics
+from xlate.kernels.learning.envelope import corpus_bleu, envelopes, slope_orders, swept_statistics
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.weights import Weights
 from xlate.tuners.mert import mert, smoothed
@@ -23,7 +23,7 @@ def best_of(scores: np.ndarray, offsets: np.ndarray) -> list[int]:
     return [int(a + np.argmax(scores[a:b])) if a < b else -1 for a, b in pairwise(offsets)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([7, 60]))
 def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool, widest: int) -> None:
     random = np.random.default_rng(seed)
@@ -43,7 +43,6 @@ def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool, 
     assert len(sums) == len(edges) + 1
     ends = np.concatenate([[edges[0] - 1.0], edges, [edges[-1] + 1.0]]) if len(edges) else np.array([-1.0, 1.0])
     for b, x in enumerate(0.5 * (ends[:-1] + ends[1:])):
-        chosen = [c for c in best_of(np.round(score + x * slope, 9), offsets) if c >= 0]
         values = score + x * slope
         mine = np.zeros(10)
         for a, e in pairwise(offsets):
@@ -52,25 +51,6 @@ def test_sweep_is_what_trying_every_place_gives(seed: int, whole_numbers: bool, 
                 mine += statistics[top[0]] if len(top) == 1 else np.nan
         if not np.isnan(mine).any():
             assert np.allclose(mine, sums[b])
-        assert len(chosen) == int((sizes > 0).sum())
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from([1, 3, 1000]))
-def test_what_is_under_the_chain_is_nowhere_best(seed: int, values: int) -> None:
-    random = np.random.default_rng(seed)
-    offsets = np.array([0, 80, 80, 81, 200])
-    score, slope = (random.integers(-values, values + 1, 200) / values for _ in range(2))
-    kept, ends = promising(score, slope, slope_orders(slope, offsets), offsets)
-    assert np.diff(ends).tolist()[1:3] == [0, 1]
-    assert (np.diff(slope[kept])[np.diff(np.searchsorted(offsets, kept, side="right")) == 0] >= 0).all()
-    for x in np.concatenate([random.normal(size=50) * 10.0 ** random.integers(-3, 4, 50), [-1e9, 0.0, 1e9]]):
-        everything = score + x * slope
-        for (a, b), (first, last) in zip(pairwise(offsets), pairwise(ends), strict=True):
-            if a < b:
-                assert everything[kept[first:last]].max() == everything[a:b].max()
-    if values == 1000:
-        assert len(kept) < 60
 
 
 @given(st.integers(0, 1000))
@@ -89,7 +69,7 @@ def test_windows() -> None:
     assert smoothed(np.array([1.0, 2.0]), 0).tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_one_weight_is_set_to_the_best_place(seed: int) -> None:
     lists = random_lists(seed, instances=8, most=6)
     start = Weights(np.array([0.5, 0.3, 0.0]), np.zeros(5), ("a", "b", "c"))
@@ -113,8 +93,7 @@ def test_mert_finds_the_feature_that_counts_and_scales_it() -> None:
     assert np.array_equal(found.dense_D, mert(lists, start, MertConfig(restarts=4), 1).dense_D)
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("start", [0.0, 0.5])
+@pytest.mark.parametrize(("seed", "start"), [(seed, start) for seed in range(4) for start in (0.0, 0.5)])
 def test_the_score_of_a_place_is_not_that_of_a_tie_broken_by_chance(seed: int, start: float) -> None:
     # Whole numbers make many hypotheses equal where the weight of the last feature is 0.
     lists = random_lists(seed, instances=8, most=6)

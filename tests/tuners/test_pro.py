@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from tests.tuners.test_mira import telling_lists
-from xlate.config.load import load
-from xlate.config.schema import TrainConfig
-from xlate.jobs.train.tuning import optimiser
 from xlate.losses.pro import PairwiseLogistic
 from xlate.scoring.weights import Weights
 from xlate.tuners.gradient import pro, sampled_pairs
@@ -67,17 +62,3 @@ def test_fixed_weights_stay() -> None:
 
 def test_without_pairs_nothing_moves() -> None:
     assert pro(LISTS, BEGIN, ProConfig(least=2.0), 1) is BEGIN
-
-
-def test_a_configuration_names_the_pairs() -> None:
-    tune = load(TrainConfig, "train", ["loss=pro", "model=phrase", "decoder=phrase", "work=''"]).loss.tune
-    assert tune is not None
-    every = np.ones(3, dtype=bool)
-    changes: list[dict[str, float]] = [{}, {"share": 0.5}, {"kept": 1, "samples": 9}, {"least": 0.9}]
-    new, half, few, none = (
-        optimiser(replace(tune, **changed), every)(LISTS, BEGIN, 1).dense_D  # type: ignore[arg-type]
-        for changed in changes
-    )
-    assert half == pytest.approx((new + OLD_D) / np.abs(new + OLD_D).sum(), abs=1e-9)
-    assert not np.allclose(new, few)
-    assert none == pytest.approx(OLD_D)

@@ -20,7 +20,7 @@ from xlate.arrays.ranges import check_lengths, check_offsets, check_within, piec
 from xlate.arrays.stored import StoredArrays
 from xlate.errors import InputError
 from xlate.features.index import NamedFeatures
-from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids, no_contexts
+from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids
 from xlate.text.encoded import EncodedText
 
 FeatureDicts = Sequence[Sequence[Mapping[str, float]]]
@@ -414,9 +414,7 @@ class CandidateBatch:
                 raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")
             gain_C = self.gain_CG[:, 0]
         dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
-        held = self.context_offsets_I1, self.contexts_X
-        contexts = no_contexts() if held[0] is None or held[1] is None else (held[0], held[1])
-        return CandidateArrays(
+        arrays = CandidateArrays(
             self.candidate_offsets_I1,
             np.ascontiguousarray(dense_CD, dtype=np.float32),
             np.ascontiguousarray(gain_C, dtype=np.float32),
@@ -425,8 +423,10 @@ class CandidateBatch:
             self.part_id_offsets_P1,
             self.part_ids_N,
             _single(self.part_values_N),
-            *contexts,
         )
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            return arrays
+        return arrays._replace(context_offsets_I1=self.context_offsets_I1, contexts_X=self.contexts_X)
 
     def _between(self, parts: bool) -> tuple[Ints, Ints, Ints32]:
         if self.part_offsets_I1 is None or self.candidate_parts_K is None or self.candidate_part_offsets_C1 is None:

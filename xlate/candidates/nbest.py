@@ -23,7 +23,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
 from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.kernels.learning.candidates import CandidateArrays, no_contexts
+from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
 from xlate.text.encoded import EncodedText
@@ -110,7 +110,7 @@ class NbestArrays:
         none_C = np.zeros(0, np.float32)
         dense_CD = np.zeros((len(self.total_C), 0), np.float32)
         bags = self.value_offsets_C1, self.columns_V, self.values_V
-        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags, *no_contexts())
+        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags)
         return self.finite(sparse_scores(lists, weight_M))
 
     def texts(self, hypotheses: Ints) -> list[str]:

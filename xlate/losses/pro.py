@@ -8,11 +8,14 @@ that differ most are used.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from xlate.array_types import AnyFloats, AnyInts, Floats, Floats32, Ints, Uints
+from xlate.compiled import loop
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, draw
 from xlate.losses.lists import Lists
@@ -21,10 +24,9 @@ from xlate.losses.loss import Loss, scale
 DRAWN_FOR_ONE = 20
 
 
-@Slope
-def pairs_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, state: Uints) -> float:
-    """The slope over pairs that are drawn with `state`."""
-    gamma, pairs, least_difference = numbers[0], int(numbers[1]), numbers[2]
+@loop
+def drawn_pairs(gain_X: Floats32, size: int, pairs: int, least_difference: float, state: Uints) -> Ints:
+    """The better and the worse of each of P pairs of a list that are drawn with `state`, (P, 2)."""
     tries = DRAWN_FOR_ONE * pairs
     drawn = np.empty((tries, 2), dtype=np.int64)
     difference = np.empty(tries)
@@ -36,11 +38,16 @@ def pairs_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, n
             drawn[kept, 0], drawn[kept, 1] = (one, other) if apart > 0 else (other, one)
             difference[kept] = -abs(apart)
             kept += 1
+    return drawn[np.argsort(difference[:kept], kind="mergesort")[:pairs]]
+
+
+@Slope
+def pairs_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, state: Uints) -> float:
+    """The slope over pairs that are drawn with `state`."""
+    gamma = numbers[0]
     slope_X[:size] = 0.0
     loss = 0.0
-    order = np.argsort(difference[:kept], kind="mergesort")
-    for at in order[:pairs]:
-        better, worse = drawn[at]
+    for better, worse in drawn_pairs(gain_X, size, int(numbers[1]), numbers[2], state):
         distance = gamma * (score_X[better] - score_X[worse])
         missing = 1.0 / (1.0 + np.exp(min(distance, 700.0)))
         loss += np.log1p(np.exp(-distance)) if distance > -30.0 else -distance
@@ -102,18 +109,11 @@ class Pro(Loss):
     def pairs_of(self, gain_C: AnyFloats, offsets_I1: AnyInts) -> tuple[Ints, Ints]:
         """The better and the worse hypothesis of each pair, list after list; the same pairs that the slope draws."""
         gains = np.asarray(gain_C, dtype=np.float32)
-        found: list[tuple[int, int]] = []
+        found = [np.zeros((0, 2), dtype=np.int64)]
         state = np.array([self.seed & (1 << 64) - 1], dtype=np.uint64)
-        for first, last in zip(offsets_I1[:-1].tolist(), offsets_I1[1:].tolist(), strict=True):
-            if last == first:
-                continue
-            drawn = []
-            for _ in range(DRAWN_FOR_ONE * self.pairs):
-                one, other = first + draw(state, last - first), first + draw(state, last - first)
-                apart = float(gains[one] - gains[other])
-                if abs(apart) >= self.least_difference:
-                    drawn.append((-abs(apart), (one, other) if apart > 0 else (other, one)))
-            drawn.sort(key=lambda row: row[0])
-            found += [pair for _, pair in drawn[: self.pairs]]
-        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        for first, last in pairwise(offsets_I1.tolist()):
+            if last > first:
+                settings = last - first, self.pairs, self.least_difference
+                found.append(first + drawn_pairs(gains[first:last], *settings, state))
+        pairs = np.concatenate(found)
         return pairs[:, 0].copy(), pairs[:, 1].copy()

@@ -55,19 +55,10 @@ class LinearScorer(nn.Module):
 
 def bags_of_parts(batch: CandidateBatch, parts_P: Tensor) -> Tensor:
     """The sum of the scores of the parts that each of C candidates of a two-level batch holds, shape (C,)."""
-    assert batch.part_offsets_I1 is not None
-    assert batch.candidate_part_offsets_C1 is not None
-    device = parts_P.device
-    candidate_offsets = torch.as_tensor(batch.candidate_offsets_I1, device=device)
-    offsets_C1 = torch.as_tensor(batch.candidate_part_offsets_C1, device=device)
-    # Parts are counted within their instance; shift each to where the instance's parts begin.
-    ends_I1 = offsets_C1[candidate_offsets]
-    starts_I = torch.as_tensor(batch.part_offsets_I1, device=device)[:-1]
-    shift_K = torch.repeat_interleave(starts_I, ends_I1[1:] - ends_I1[:-1])
-    parts_K = torch.as_tensor(batch.candidate_parts_K, device=device).to(torch.int64) + shift_K
-    return nn.functional.embedding_bag(parts_K, parts_P[:, None], offsets_C1, mode="sum", include_last_offset=True)[
-        :, 0
-    ]
+    parts_K = torch.as_tensor(batch.part_of_K(), device=parts_P.device)
+    offsets_C1 = torch.as_tensor(batch.candidate_part_offsets_C1, device=parts_P.device)
+    bags_C1 = nn.functional.embedding_bag(parts_K, parts_P[:, None], offsets_C1, mode="sum", include_last_offset=True)
+    return bags_C1[:, 0]
 
 
 class CompiledScorer(nn.Module):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from xlate.array_types import AnyArray, AnyInts, Bytes, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex, Numbers, Ranges, ranges_of, signature
@@ -48,7 +48,7 @@ class StoredFeatures:
     Attributes:
         sizes: the families and how many features each has, in the order of the ids.
         ids_A: the features that have a weight, ascending.
-        packed: their names, as `packed_names` gives them.
+        packed: their names as compressed lines of UTF-8.
     """
 
     sizes: Sequence[tuple[str, int]]
@@ -64,61 +64,19 @@ class StoredFeatures:
         """The families with the ids of their features."""
         return ranges_of(self.sizes)
 
-    def id(self, name: str) -> int:
-        """The id of the first feature with a weight and this name, -1 when there is none."""
-        return self._id_of.get(name, -1)
-
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
         """The names of some features that have a weight.
 
         Raises:
             KeyError: one of them has none.
         """
-        known = dict(zip(self.ids_A.tolist(), self._names_A, strict=True))
+        known = dict(zip(self.ids_A.tolist(), self.names_A, strict=True))
         return (known[feature] for feature in ids.tolist())
 
-    def learned(self, sparse_F: Floats) -> Iterator[LearnedFeature]:
-        """The features whose weight is not 0, in the order of their ids."""
-        ends = [ids.stop for _, ids in self.ranges]
-        weights = sparse_F[self.ids_A].tolist()
-        for feature, name, weight in zip(self.ids_A.tolist(), self._names_A, weights, strict=True):
-            if weight:
-                yield LearnedFeature(self.sizes[bisect_right(ends, feature)][0], name, weight)
-
     @cached_property
-    def _names_A(self) -> list[str]:
-        text = zlib.decompress(self.packed).decode("utf-8") if len(self.ids_A) else None
-        return [] if text is None else text.split("\n")
-
-    @cached_property
-    def _id_of(self) -> dict[str, int]:
-        return dict(zip(reversed(self._names_A), self.ids_A[::-1].tolist(), strict=True))
-
-
-def packed_names(names: Iterable[str], path: str | Path) -> Bytes:
-    """Names as compressed lines of UTF-8.
-
-    Raises:
-        InputError: one holds a line end; `path` is the file they are for.
-    """
-    listed = list(names)
-    if "\n" in "".join(listed):
-        raise InputError("a line end in a feature name", file=path, seen=repr(next(n for n in listed if "\n" in n)))
-    return np.frombuffer(zlib.compress("\n".join(listed).encode("utf-8"), 6), dtype=np.uint8)
-
-
-def weights_of_ids(ids_A: AnyArray, values_A: AnyArray, size: int) -> AnyArray:
-    """All weights of so many features, (size,), 0 where no id has one.
-
-    Raises:
-        ValueError: ids that do not rise or are too large, or another number of values.
-    """
-    ascending = len(ids_A) < 2 or bool((np.diff(ids_A) > 0).all())
-    if len(ids_A) != len(values_A) or not ascending or (len(ids_A) and not 0 <= ids_A[0] <= ids_A[-1] < size):
-        raise ValueError(f"{len(values_A)} weights of {len(ids_A)} features that are not among {size}")
-    sparse_F = np.zeros(size, dtype=values_A.dtype)
-    sparse_F[ids_A] = values_A
-    return sparse_F
+    def names_A(self) -> list[str]:
+        """The names of the features that have a weight."""
+        return zlib.decompress(self.packed).decode("utf-8").split("\n") if len(self.ids_A) else []
 
 
 # What the file of a run is called.
@@ -197,7 +155,12 @@ def save_weights(
             ids_A = np.flatnonzero((weights.sparse_F != 0) | np.signbit(weights.sparse_F)).astype(np.int32)
             tensors[f"{name}.ids"], tensors[f"{name}.values"] = ids_A, weights.sparse_F[ids_A]
             if name in indexes:
-                tensors[f"{name}.names"] = packed_names(indexes[name].names(ids_A), path)
+                names = list(indexes[name].names(ids_A))
+                if "\n" in "".join(names):
+                    seen = repr(next(one for one in names if "\n" in one))
+                    raise InputError("a line end in a feature name", file=path, seen=seen)
+                packed = zlib.compress("\n".join(names).encode("utf-8"), 6)
+                tensors[f"{name}.names"] = np.frombuffer(packed, dtype=np.uint8)
         if name in indexes and len(indexes[name]) != len(weights.sparse_F):
             raise ValueError(f"{len(indexes[name])} features, {len(weights.sparse_F)} weights")
     described: dict[str, Any] = {
@@ -224,8 +187,14 @@ class WeightsFile:
 
     def learned(self, name: str) -> Iterator[LearnedFeature]:
         """The sparse features of a set whose weight is not 0, in the order of their ids; none without names."""
-        if name in self.features:
-            yield from self.features[name].learned(self.sets[name].sparse_F)
+        if name not in self.features:
+            return
+        features = self.features[name]
+        ends = [ids.stop for _, ids in features.ranges]
+        weights = self.sets[name].sparse_F[features.ids_A].tolist()
+        for feature, told, weight in zip(features.ids_A.tolist(), features.names_A, weights, strict=True):
+            if weight:
+                yield LearnedFeature(features.sizes[bisect_right(ends, feature)][0], told, weight)
 
     def fitting(self, name: str, index: FeatureIndex | None, path: Path) -> Weights:
         """The weights of a set, whose sparse features must be those of an index, or none; all in 64 bits.
@@ -309,7 +278,12 @@ def _unpacked(described: Mapping[str, Any], tensors: dict[str, AnyArray]) -> Wei
     for name, dense_names in described["dense_names"].items():
         size = described["sparse_size"][name]
         ids_A = tensors.pop(f"{name}.ids", np.zeros(0, dtype=np.int32))
-        sparse_F = weights_of_ids(ids_A, tensors.pop(f"{name}.values", np.zeros(0)), size)
+        values_A = tensors.pop(f"{name}.values", np.zeros(0))
+        within = not len(ids_A) or (ids_A[0] >= 0 and ids_A[-1] < size and bool((np.diff(ids_A) > 0).all()))
+        if len(ids_A) != len(values_A) or not within:
+            raise ValueError(f"{len(values_A)} weights of {len(ids_A)} features that are not among {size}")
+        sparse_F = np.zeros(size, dtype=values_A.dtype)
+        sparse_F[ids_A] = values_A
         sets[name] = Weights(tensors.pop(f"{name}.dense"), sparse_F, tuple(dense_names))
         if name in described["families"]:
             families = [(str(family), int(count)) for family, count in described["families"][name]]

@@ -10,7 +10,7 @@ rounds short and steps small, or pull the weights towards where they began.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
@@ -99,35 +99,35 @@ class GlobalTraining:
         else:
             model.restore(held.memory)
         while held.state.phase < self.settings.rounds:
-            if stop() or (after := self._round(model, held, stop)) is None:
+            if stop() or not self._round(model, held, stop):
                 return None
-            held = after
             self._save(held)
         return model.weights(), held.state.history
 
-    def _round(self, model: _Model, held: Standing, stop: Stop) -> Standing | None:
-        """A round from where it stands to its end, None when stopped. Its lattices are those of its first weights."""
+    def _round(self, model: _Model, held: Standing, stop: Stop) -> bool:
+        """A round from where it stands to its end, false when stopped. Its lattices are those of its first weights."""
         number, begin = held.state.phase, held.weights[BEGIN]
         examples, heldout = (
             [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
             for decode in (self.decode, self.heldout)
         )
         if stop():
-            return None
+            return False
         if held.state.epoch == 0:
-            held = _after_epoch(model, held, float("nan"), heldout)
+            _end_epoch(model, held, float("nan"), heldout)
         for epoch in track(range(held.state.epoch, self.settings.epochs + 1), f"{NAME} round {number + 1}"):
             order = epoch_order(len(examples), self.settings.seed, epoch, name=f"{NAME}.{number}")
             loss = sum(model.step(examples[i]) for i in order.tolist()) / max(1, len(examples))
-            held = _after_epoch(model, held, loss, heldout)
+            _end_epoch(model, held, loss, heldout)
             self._report(held.state.history[-1], model.weights())
             tell(loss=loss)
             self._save(held)
             if stop():
-                return None
+                return False
         model.load(held.best[BEGIN])
-        end = {BEGIN: model.weights()}
-        return Standing(end, end, held.state.next_phase(), model.arrays())
+        held.weights = held.best = {BEGIN: model.weights()}
+        held.state, held.memory = held.state.next_phase(), model.arrays()
+        return True
 
     def _save(self, held: Standing) -> None:
         if self.checkpoint is not None:
@@ -152,13 +152,14 @@ class GlobalTraining:
             self.reporter.scalar(f"{name}/{NAME}", value, step)
 
 
-def _after_epoch(model: _Model, held: Standing, loss: float, heldout: Sequence[LatticeExample]) -> Standing:
-    """The state behind an epoch; epoch 0 is before the first step."""
+def _end_epoch(model: _Model, held: Standing, loss: float, heldout: Sequence[LatticeExample]) -> None:
+    """Moves behind an epoch; epoch 0 is before the first step."""
     state, error = held.state, model.mean_loss(heldout)
     entry = {"phase": NAME, "round": state.phase, "epoch": state.epoch, "loss": loss, "valid_loss": error}
-    state = state.after_epoch(error, entry)
-    best = held.best if state.stale else {BEGIN: model.weights()}
-    return replace(held, best=best, state=state, memory=model.arrays())
+    state.end_epoch(error, entry)
+    if not state.stale:
+        held.best = {BEGIN: model.weights()}
+    held.memory = model.arrays()
 
 
 class _Model:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,8 +25,7 @@ from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.resident import Resident
 from xlate.train.checkpoint import STATE, Arrays, Checkpoint
-from xlate.updates.rule import UpdateRule
-from xlate.updates.tensors import TensorSteps
+from xlate.updates.rule import TensorSteps, UpdateRule
 
 # The arrays of the learner as it is, and as it was after its best epoch, in a checkpoint.
 NOW, KEPT = "now.", "kept."
@@ -123,24 +123,17 @@ class ListLearner:
         self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
         if not len(self.train) or not len(self.heldout):
             raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
-        dense = lists.dense_CD.shape[1]
-        self._begin(np.zeros(dense) if dense_D is None else np.array(dense_D, dtype=np.float64), size)
-
-    def _begin(self, dense_D: Floats, size: int) -> None:
-        """Makes the weights and the room for steps."""
-        settings, rule = self.settings, self.settings.rule
-        if self.loss.slope is None:
-            raise InputError("a loss without a compiled slope", seen=settings.loss, expected="one that has one")
-        self._weights = rule.learned(dense_D, np.zeros(size, np.float32), rule.memory(len(dense_D), size))
-        compiled = rule.compiled(np.full(len(dense_D), settings.dense_rate), settings.rate)
+        start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
+        self.weights: Learned = settings.rule.learned(start_D, np.zeros(size, np.float32))
+        compiled = settings.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
         self.steps = ListSteps(self.loss.numbers_array, compiled, settings.batch)
-        self._slope = self.loss.slope.pointer
-        self._room: ListRoom = list_room(self.lists, settings.batch)
+        self._room: ListRoom = list_room(lists, settings.batch)
 
     @property
-    def weights(self) -> Learned:
-        """What was learned, on the CPU."""
-        return self._weights
+    def _slope(self) -> Any:
+        if self.loss.slope is None:
+            raise InputError("a loss without a compiled slope", seen=self.settings.loss, expected="one that has one")
+        return self.loss.slope.pointer
 
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
@@ -190,11 +183,11 @@ class ListLearner:
 
     def copy(self) -> dict[str, AnyArray]:
         """Weights, and what the rule remembers of steps, as they are."""
-        return {name: array.copy() for name, array in self._weights._asdict().items() if len(array)}
+        return {name: array.copy() for name, array in self.weights._asdict().items() if len(array)}
 
     def restore(self, kept: Arrays) -> None:
         """Takes back what was copied."""
-        for name, array in self._weights._asdict().items():
+        for name, array in self.weights._asdict().items():
             if len(array):
                 array[:] = kept[name]
 
@@ -216,10 +209,10 @@ class ListLearner:
         return self._losses(rows_I, best_I), best_I
 
     def _pass(self, order_I: Ints) -> float:
-        return float(list_pass(order_I, self.lists, self._weights, self.steps, self._room, self._slope))
+        return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope))
 
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self.lists, self._weights, self.steps.numbers, self._room, self._slope
+        given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
         return float(list_losses(rows_I, *given, best_I))
 
 
@@ -251,11 +244,11 @@ class PredictedListLearner(ListLearner):
         self._room = self._predicted.lists
 
     def _pass(self, order_I: Ints) -> float:
-        given = self._weights, self.steps, self._predicted, self._slope
+        given = self.weights, self.steps, self._predicted, self._slope
         return float(predicted_pass(order_I, self.lists, self.parts, *given))
 
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self._weights, self.steps.numbers, self._predicted, self._slope
+        given = self.weights, self.steps.numbers, self._predicted, self._slope
         return float(predicted_losses(rows_I, self.lists, self.parts, *given, best_I))
 
 
@@ -280,38 +273,29 @@ class DeviceListLearner(ListLearner):
         heldout_I: Bools,
         size: int,
         settings: ListSettings,
-        dense_D: Floats | None = None,
-        device: torch.device | None = None,
+        dense_D: Floats | None,
+        device: torch.device,
     ) -> None:
-        self._device = device or torch.device("cpu")
         super().__init__(lists, statistics_CK, heldout_I, size, settings, dense_D)
-
-    def _begin(self, dense_D: Floats, size: int) -> None:
-        settings, rule, device = self.settings, self.settings.rule, self._device
-        floats_D = torch.tensor(dense_D, dtype=torch.float32, device=device)
-        zeros_F = torch.zeros(size, dtype=torch.float32, device=device)
-        self._tensors = TensorSteps(rule, floats_D, zeros_F, rule.memory(len(dense_D), size))
-        self._eta_D = torch.full_like(floats_D, settings.dense_rate)
+        self._tensors = TensorSteps(settings.rule, self.weights, device)
+        # As they are rounded there.
+        self._tensors.store(self.weights)
+        self._eta_D = torch.full_like(self._tensors.dense_D, settings.dense_rate)
         resident = Resident.load(self.lists, device)
         mixed = np.random.default_rng(settings.seed).permutation(self.train)
         cuts = [mixed[start : start + settings.batch] for start in range(0, len(mixed), settings.batch)]
         self._batches = [resident.gather(torch.as_tensor(rows, device=device)) for rows in cuts]
         self._held = resident.gather(torch.as_tensor(self.heldout, device=device))
 
-    @property
-    def weights(self) -> Learned:
-        dense_D = self._tensors.dense_D.cpu().numpy().astype(np.float64)
-        return self.settings.rule.learned(dense_D, self._tensors.sparse_F.cpu().numpy().copy(), {})
-
     def epoch(self, number: int) -> float:
         order = np.random.default_rng([self.settings.seed, number]).permutation(len(self._batches))
-        return sum(self._step(self._batches[place]) for place in order.tolist()) / len(self.train)
-
-    def copy(self) -> dict[str, AnyArray]:
-        return self._tensors.arrays()
+        total = sum(self._step(self._batches[place]) for place in order.tolist())
+        self._tensors.store(self.weights)
+        return total / len(self.train)
 
     def restore(self, kept: Arrays) -> None:
-        self._tensors.restore(kept)
+        super().restore(kept)
+        self._tensors.load(self.weights)
 
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
         scores_C = self._held.scores(self._tensors.dense_D, self._tensors.sparse_F)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from xlate.losses.loss import Loss
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import STATE, Checkpoint
-from xlate.train.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings, plain_arrays
+from xlate.train.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
 from xlate.train.reporter import NullReporter, Reporter
 from xlate.train.signals import StopFlag
 from xlate.updates.rule import Arrays
@@ -28,7 +28,7 @@ BEST = "best."
 BEGIN_DENSE, BEGIN_SPARSE = "begin_dense", "begin_sparse"
 
 
-@dataclass(frozen=True)
+@dataclass
 class TrainState:
     """Where training stands; with weights and arrays, all a checkpoint holds.
 
@@ -50,22 +50,16 @@ class TrainState:
     stale: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
 
-    def after_epoch(self, error: float, entry: dict[str, Any]) -> TrainState:
-        """The state behind an epoch of a held-out error.
+    def end_epoch(self, error: float, entry: dict[str, Any]) -> None:
+        """Moves behind an epoch of a held-out error.
 
         Without held-out instances the error is nan: every epoch then counts as better, so that none is undone.
         """
-        better = self.best_error is None or not error >= self.best_error
-        return replace(
-            self,
-            epoch=self.epoch + 1,
-            position=0,
-            epoch_loss=0.0,
-            epoch_curvature=0.0,
-            best_error=error if better else self.best_error,
-            stale=0 if better else self.stale + 1,
-            history=[*self.history, entry],
-        )
+        self.epoch, self.position, self.epoch_loss, self.epoch_curvature = self.epoch + 1, 0, 0.0, 0.0
+        self.stale += 1
+        if self.best_error is None or not error >= self.best_error:
+            self.best_error, self.stale = error, 0
+        self.history.append(entry)
 
     def next_phase(self) -> TrainState:
         """The beginning of the phase behind this one."""
@@ -76,7 +70,7 @@ class TrainState:
 AfterEpoch = Callable[[Mapping[str, Weights], TrainState], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Standing:
     """Weights by set, the best weights of the phase at hand by set, the state, and the memory of its learner."""
 
@@ -110,44 +104,19 @@ def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse:
     Raises:
         ValueError: a loss without a compiled slope.
     """
-    if loss.slope is None:
-        raise ValueError(f"{loss.name} has no compiled slope")
-    everything_I, nan = np.arange(len(store), dtype=np.int64), float("nan")
-    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.slope.pointer
-    errors, total, positives = prediction_errors(everything_I, plain_arrays(store), *given)
+    nan = float("nan")
+    errors, total, positives = _errors(store, np.arange(len(store)), weights, loss, use_sparse)
     return errors / len(store) if len(store) else nan, total / positives if positives else nan
 
 
-def measure_bound(
-    settings: PhaseSettings, store: CandidateStore, order_I: Ints, begin: Weights, end: Weights, state: TrainState
-) -> tuple[float, float]:
-    """Both sides of Theorem A.1 of Tillmann & Zhang (2007) for the epoch that a state stands behind, in nats per step.
-
-    With m steps of fixed size η from w_0 and any w::
-
-        1/m Σ L_i(w_{i-1})  ≤  1/m Σ L_i(w) + |w - w_0|² / (2ηm) + η/(2m) Σ |g_i|²
-
-    g_i is the gradient of step i. The right side is taken at the weights that the epoch ends with; the infimum is lower
-    still or equal, so a left side above it would show an error in the update. Where weights have steps of their own,
-    `|·|²` is a sum over them with the step inside: `|w - w_0|²/η` → Σ_k (w_k - w_0k)²/η_k and `η|g|²` → Σ_k η_k g_k².
-    What is not trained is a constant of the loss. The theorem is about fixed steps without shrinkage.
-
-    Args:
-        settings: of the phase; store: its instances.
-        order_I: the instances seen.
-        begin: weights before the epoch; end: behind it.
-        state: with the summed losses of the steps, each before its update, and the curvature Σ_i Σ_k η_k g_ik².
-    """
-    module, scale = settings.loss_module(), step_scale(settings, state.epoch)
-    assert module.slope is not None
-    given = settings.use_sparse, module.numbers_array, module.slope.pointer
-    _, loss, steps = prediction_errors(order_I, plain_arrays(store), end.dense_D, end.sparse_F, *given)
-    m = max(1, steps)
-    moved_D = np.where(settings.trained, (end.dense_D - begin.dense_D) ** 2, 0.0)
-    distance = float(moved_D.sum()) / (settings.eta * scale) if any(settings.trained) else 0.0
-    if settings.train_sparse:
-        distance += float(((end.sparse_F - begin.sparse_F) ** 2).sum()) / (settings.eta_sparse * scale)
-    return state.epoch_loss / m, loss / m + distance / (2 * m) + state.epoch_curvature / (2 * m)
+def _errors(
+    store: CandidateStore, rows_I: Ints, weights: Weights, loss: Loss, use_sparse: bool
+) -> tuple[int, float, int]:
+    if loss.slope is None:
+        raise ValueError(f"{loss.name} has no compiled slope")
+    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.slope.pointer
+    found: tuple[int, float, int] = prediction_errors(rows_I, store.arrays.arrays(), *given)
+    return found
 
 
 def step_scale(settings: PhaseSettings, epoch: int) -> float:
@@ -195,11 +164,9 @@ class Training:
         Raises:
             InputError: the checkpoint is unusable or of another training, or weights became infinite.
         """
-        held = Standing.load(self.checkpoint)
-        if held is None:
-            held = Standing({name: weights.copy() for name, weights in initial.items()})
+        held = Standing.load(self.checkpoint) or Standing({name: one.copy() for name, one in initial.items()})
         while not (self.finished(held) or stop):
-            held = self._phase(held, self.phases[held.state.phase], stop)
+            self._phase(held, self.phases[held.state.phase], stop)
         held.save(self.checkpoint)
         return held
 
@@ -207,23 +174,23 @@ class Training:
         """Whether every phase is done."""
         return held.state.phase >= len(self.phases)
 
-    def _phase(self, held: Standing, phase: Phase, stop: StopFlag) -> Standing:
+    def _phase(self, held: Standing, phase: Phase, stop: StopFlag) -> None:
         settings = phase.settings
         chosen = spread(len(phase.store), settings.subset)
         learner = self.learner(settings, phase.store, held.weights[settings.weights], held.memory)
         epochs = range(held.state.epoch, settings.epochs)
         for epoch in track(epochs, settings.name, total=settings.epochs):
-            held = self._epoch(held, phase, learner, chosen, stop)
+            self._epoch(held, phase, learner, chosen, stop)
             if stop and held.state.epoch == epoch:
-                return held
+                return
             if settings.patience and held.state.stale >= settings.patience:
                 break
         if settings.epochs:
             kept = held.best.get(settings.weights) or learner.end_epoch(step_scale(settings, held.state.epoch - 1))
-            held = replace(held, weights={**held.weights, settings.weights: kept})
-        return replace(held, best={}, memory={}, state=held.state.next_phase())
+            held.weights[settings.weights] = kept
+        held.best, held.memory, held.state = {}, {}, held.state.next_phase()
 
-    def _epoch(self, held: Standing, phase: Phase, learner: Learner, chosen: Ints, stop: StopFlag) -> Standing:
+    def _epoch(self, held: Standing, phase: Phase, learner: Learner, chosen: Ints, stop: StopFlag) -> None:
         settings, state = phase.settings, held.state
         weights = held.weights[settings.weights]
         order = chosen[epoch_order(len(chosen), settings.seed, state.epoch, name=settings.name, block=settings.block)]
@@ -236,26 +203,20 @@ class Training:
             loss, curvature = learner.learn(part, scale)
             rate = len(part) / (time.perf_counter() - start)
             self._check(weights, loss, settings)
-            state = replace(
-                state,
-                position=state.position + len(part),
-                seen=state.seen + len(part),
-                epoch_loss=state.epoch_loss + loss,
-                epoch_curvature=state.epoch_curvature + curvature,
-            )
+            state.position, state.seen = state.position + len(part), state.seen + len(part)
+            state.epoch_loss, state.epoch_curvature = state.epoch_loss + loss, state.epoch_curvature + curvature
             tell(loss=loss / len(part))
             eta = settings.eta_sparse if settings.train_sparse else settings.eta
             self.reporter.scalar(f"train/loss/{settings.name}", loss / len(part), state.seen)
             self.reporter.scalar(f"train/eta/{settings.name}", eta * scale, state.seen)
             self.reporter.scalar(f"time/instances_per_s/{settings.name}", rate, state.seen)
-            held = replace(held, state=state)
             if stop:
-                return held
+                return
             if self.checkpoint.due:
                 held.save(self.checkpoint)
-        return self._end_of_epoch(held, phase, learner, order)
+        self._end_of_epoch(held, phase, learner, order)
 
-    def _end_of_epoch(self, held: Standing, phase: Phase, learner: Learner, order: Ints) -> Standing:
+    def _end_of_epoch(self, held: Standing, phase: Phase, learner: Learner, order: Ints) -> None:
         settings, state = phase.settings, held.state
         weights = learner.end_epoch(step_scale(settings, state.epoch))
         error, loss = validate(phase.heldout, weights, settings.loss_module(), use_sparse=settings.use_sparse)
@@ -268,26 +229,43 @@ class Training:
             "P": error,
             "valid_loss": loss,
             "active": weights.active,
-            **(self._bound(held, phase, order) if settings.check_bound else {}),
+            **(self.bound(held, phase, order) if settings.check_bound else {}),
         }
         tell(loss=met, P=error)
         self.reporter.scalar(f"valid/P/{settings.name}", error, state.seen)
         self.reporter.scalar(f"valid/loss/{settings.name}", loss, state.seen)
         self._report_weights(settings, weights, state.seen)
-        state = state.after_epoch(error, entry)
+        state.end_epoch(error, entry)
         if settings.patience and not state.stale:
-            held = replace(held, best={settings.weights: weights.copy()})
+            held.best = {settings.weights: weights.copy()}
         if self.after_epoch is not None:
             self.after_epoch({**held.weights, settings.weights: weights}, state)
-        return replace(held, state=state)
 
-    def _bound(self, held: Standing, phase: Phase, order: Ints) -> dict[str, float]:
-        """Both sides of Theorem A.1 over the epoch that just ended."""
-        end, state = held.weights[phase.settings.weights], held.state
-        begin = replace(end, dense_D=held.memory[BEGIN_DENSE], sparse_F=held.memory[BEGIN_SPARSE])
-        left, right = measure_bound(phase.settings, phase.store, order, begin, end, state)
-        self.reporter.scalar(f"bound/online_loss/{phase.settings.name}", left, state.seen)
-        self.reporter.scalar(f"bound/right_side/{phase.settings.name}", right, state.seen)
+    def bound(self, held: Standing, phase: Phase, order: Ints) -> dict[str, float]:
+        """Both sides of Theorem A.1 of Tillmann & Zhang (2007) over the epoch that just ended, in nats per step.
+
+        With m steps of fixed size η from w_0 and any w::
+
+            1/m Σ L_i(w_{i-1})  ≤  1/m Σ L_i(w) + |w - w_0|² / (2ηm) + η/(2m) Σ |g_i|²
+
+        g_i is the gradient of step i. The right side is taken at the weights that the epoch ends with; the infimum is
+        lower still or equal, so a left side above it would show an error in the update. Where weights have steps of
+        their own, `|·|²` is a sum over them with the step inside: `|w - w_0|²/η` → Σ_k (w_k - w_0k)²/η_k and
+        `η|g|²` → Σ_k η_k g_k². What is not trained is a constant of the loss. The theorem is about fixed steps without
+        shrinkage.
+        """
+        settings, state, memory = phase.settings, held.state, held.memory
+        end, scale = held.weights[settings.weights], step_scale(settings, state.epoch)
+        _, loss, steps = _errors(phase.store, order, end, settings.loss_module(), settings.use_sparse)
+        m = max(1, steps)
+        moved_D = np.where(settings.trained, (end.dense_D - memory[BEGIN_DENSE]) ** 2, 0.0)
+        distance = float(moved_D.sum()) / (settings.eta * scale) if any(settings.trained) else 0.0
+        if settings.train_sparse:
+            distance += float(((end.sparse_F - memory[BEGIN_SPARSE]) ** 2).sum()) / (settings.eta_sparse * scale)
+        left = state.epoch_loss / m
+        right = loss / m + distance / (2 * m) + state.epoch_curvature / (2 * m)
+        self.reporter.scalar(f"bound/online_loss/{settings.name}", left, state.seen)
+        self.reporter.scalar(f"bound/right_side/{settings.name}", right, state.seen)
         return {"bound_left": left, "bound_right": right}
 
     def _check(self, weights: Weights, loss: float, settings: PhaseSettings) -> None:

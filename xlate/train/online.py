@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +27,11 @@ from xlate.search.processes import Workers
 from xlate.train.checkpoint import STATE, Arrays, Checkpoint
 from xlate.train.online_learner import OnlineLearner
 from xlate.train.reporter import NullReporter, Reporter
-from xlate.updates.online import OnlineStep
 
 log = logging.getLogger(__name__)
 # The lists of some sentences, at most so many translations each, under some weights.
 DecodeRows = Callable[[Weights, Ints, int], CandidateBatch]
+Figures = dict[str, Any]
 BEST = "best"
 
 
@@ -62,27 +62,8 @@ class OnlineSettings:
     seed: int = 1
 
 
-@dataclass
-class IterationFigures:
-    """What an iteration met: BLEU of the first translations and of the oracles, the mean loss, pairs, Σ α, weights.
-
-    `average_bleu` is of the sentences that are measured, under the average of all weights so far.
-    """
-
-    iteration: int
-    bleu: float = 0.0
-    oracle_bleu: float = 0.0
-    loss: float = 0.0
-    pairs: int = 0
-    violated: int = 0
-    alpha: float = 0.0
-    active: int = 0
-    average_bleu: float | None = None
-
-    def add(self, other: OnlineStep | IterationFigures) -> None:
-        """Counts a step, or the steps of a shard."""
-        for name in ("loss", "pairs", "violated", "alpha"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+# What the figures of steps add up to.
+SUMS = ("loss", "pairs", "violated", "alpha")
 
 
 @dataclass
@@ -92,17 +73,17 @@ class OnlineState:
     Attributes:
         iteration: iterations that are over.
         position: sentences of the present one that are done.
-        figures: of the iterations that are over.
+        figures: of the iterations that are over; see `Online.run`.
         partial: of the present one so far; empty between iterations.
-        first: summed statistics of the first translations of the present iteration.
+        first: summed statistics of the first translations of the present iteration, (K,).
         best_bleu, best: the score of the best average so far, and this average, where it is the one to be returned.
     """
 
     iteration: int = 0
     position: int = 0
-    figures: list[dict[str, Any]] = field(default_factory=list)
-    partial: dict[str, Any] = field(default_factory=dict)
-    first: list[float] = field(default_factory=list)
+    figures: list[Figures] = field(default_factory=list)
+    partial: Figures = field(default_factory=dict)
+    first: Floats = field(default_factory=lambda: np.zeros(0))
     best_bleu: float = -1.0
     best: Weights | None = None
 
@@ -112,7 +93,7 @@ class ShardResult(NamedTuple):
 
     arrays: Arrays
     oracles: dict[int, CandidateBatch]
-    figures: IterationFigures
+    figures: Figures
     first_K: Floats
     met: Ints32 | None
 
@@ -136,20 +117,28 @@ class Online:
     reporter: Reporter = field(default_factory=NullReporter)
     _state: OnlineState = field(default_factory=OnlineState, init=False)
 
-    def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[IterationFigures]] | None:
+    def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[Figures]] | None:
         """The chosen weights and the figures of all iterations; None when `stop` said so before the end.
+
+        An iteration met the `bleu` of the first translations and that of the oracles, the mean `loss`, pairs and how
+        many were violated, and Σ α; `active` weights are not 0. `average_bleu` is of the sentences that are measured,
+        under the average of all weights so far, None without such sentences.
 
         Raises:
             InputError: the checkpoint is damaged, or all sentences are held out.
         """
         file = self.checkpoint.load()
         if file is not None:
-            self._state = OnlineState(**file.metadata[STATE], best=file.sets.get(BEST))
+            held = file.metadata[STATE]
+            self._state = OnlineState(**{**held, "first": np.array(held["first"])}, best=file.sets.get(BEST))
             self.learner.restore(file.extra)
-        while self._state.iteration < self.settings.iterations:
+        state = self._state
+        while state.iteration < self.settings.iterations:
             if not self._iteration(stop):
                 return None
-        return self._chosen(), [IterationFigures(**one) for one in self._state.figures]
+        if self.settings.select == "last":
+            return self.learner.weights, state.figures
+        return self.learner.average if state.best is None else state.best, state.figures
 
     def _divided(self) -> tuple[Ints, Ints]:
         """The sentences to learn from, and those that are measured."""
@@ -166,47 +155,53 @@ class Online:
         state, settings = self._state, self.settings
         rows, measured = self._divided()
         order = np.random.default_rng([settings.seed, state.iteration]).permutation(rows)
-        figures = IterationFigures(**state.partial) if state.partial else IterationFigures(state.iteration + 1)
-        first_K = np.array(state.first) if state.first else np.zeros(self.learner.document.sums_K.shape)
         start, begun = time.perf_counter(), state.position
-        if settings.shards > 1:
+        if settings.shards > 1 and stop():
             # Shards are finished or not begun.
-            if stop():
-                self._save()
-                return False
-            self._shards(order, figures, first_K)
-        elif not self._sentences(order, figures, first_K, stop):
+            self._save()
+            return False
+        if not state.partial:
+            state.partial, state.first = self._nothing_met(state.iteration + 1)
+        if settings.shards > 1:
+            self._shards(order)
+        elif not self._sentences(order, stop):
             return False
         speed = (len(order) - begun) / max(time.perf_counter() - start, 1e-9)
-        self._finish(figures, first_K, len(order), measured)
-        self._report(figures, speed)
+        self._finish(len(order), measured)
+        self._report(state.figures[-1], speed)
         if self.checkpoint.due or stop() or state.iteration == settings.iterations:
             self._save()
         return True
 
-    def _sentences(self, order: Ints, figures: IterationFigures, first_K: Floats, stop: Callable[[], bool]) -> bool:
+    def _nothing_met(self, iteration: int = 0) -> tuple[Figures, Floats]:
+        """Figures and statistics of first translations before a step."""
+        figures: Figures = {"iteration": iteration, "bleu": 0.0, "oracle_bleu": 0.0}
+        figures |= {"loss": 0.0, "pairs": 0, "violated": 0, "alpha": 0.0, "active": 0, "average_bleu": None}
+        return figures, np.zeros(self.learner.document.sums_K.shape)
+
+    def _sentences(self, order: Ints, stop: Callable[[], bool]) -> bool:
         """Learns from sentences in an order, beginning where the state is."""
         state, batch = self._state, self.settings.batch
         starts = range(state.position, len(order), batch)
         for place in track(starts, f"iteration {state.iteration + 1}"):
             if stop():
-                self._save(figures, first_K)
+                self._save()
                 return False
-            self._learn(order[place : place + batch], figures, first_K)
+            self._learn(order[place : place + batch], state.partial, state.first)
             state.position = place + batch
             if self.checkpoint.due and state.position < len(order):
-                self._save(figures, first_K)
+                self._save()
         return True
 
-    def _learn(self, some: Ints, figures: IterationFigures, first_K: Floats) -> None:
+    def _learn(self, some: Ints, figures: Figures, first_K: Floats) -> None:
         """Decodes some sentences with the weights as they are, and learns from one after the other."""
         lists = self.decode(self.learner.weights, some, self.settings.size)
         for at, sentence in enumerate(some.tolist()):
             one = lists if len(some) == 1 else lists.select([at])
             first_K += one.gain_CG[:1].sum(axis=0)
-            figures.add(self.learner.learn(sentence, one))
+            _add(figures, vars(self.learner.learn(sentence, one)))
 
-    def _shards(self, order: Ints, figures: IterationFigures, first_K: Floats) -> None:
+    def _shards(self, order: Ints) -> None:
         """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
         shards = [order[shard :: self.settings.shards] for shard in range(self.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
@@ -230,13 +225,13 @@ class Online:
                     results += workers.take()
         for result in results:
             self.learner.put(result.oracles)
-            first_K += result.first_K
-            figures.add(result.figures)
+            self._state.first += result.first_K
+            _add(self._state.partial, result.figures)
         self.learner.mix([self.learner.renumbered(result.arrays, result.met, known) for result in results])
 
     def _shard(self, shard: int, rows: Ints, clock: int) -> ShardResult:
         """Learns from the sentences of a shard; the learner is as before afterwards."""
-        figures, first_K = IterationFigures(0), np.zeros(self.learner.document.sums_K.shape)
+        figures, first_K = self._nothing_met()
 
         def work() -> dict[int, CandidateBatch]:
             for place in range(0, len(rows), self.settings.batch):
@@ -249,40 +244,32 @@ class Online:
         met = None if self.learner.met is None else self.learner.met.copy()
         return ShardResult(arrays, oracles, figures, first_K, met)
 
-    def _finish(self, figures: IterationFigures, first_K: Floats, steps: int, measured: Ints) -> None:
+    def _finish(self, steps: int, measured: Ints) -> None:
         """Closes an iteration."""
         state, learner, average = self._state, self.learner, self.learner.average
-        objective = learner.document.objective
-        figures.bleu = float(objective.corpus(first_K[None])[0])
-        figures.oracle_bleu, figures.loss = learner.document.score, figures.loss / max(steps, 1)
-        figures.active = average.active
+        figures, objective = state.partial, learner.document.objective
+        figures["bleu"] = float(objective.corpus(state.first[None])[0])
+        figures["oracle_bleu"], figures["loss"] = learner.document.score, figures["loss"] / max(steps, 1)
+        figures["active"] = average.active
         if len(measured):
             lists = self.decode(average, measured, 1)
-            figures.average_bleu = float(objective.corpus(lists.gain_CG.sum(axis=0, dtype=np.float64)[None])[0])
-            if self.settings.select == "best" and figures.average_bleu > state.best_bleu:
-                state.best, state.best_bleu = average, figures.average_bleu
-        state.figures.append(asdict(figures))
-        state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, []
+            bleu = float(objective.corpus(lists.gain_CG.sum(axis=0, dtype=np.float64)[None])[0])
+            figures["average_bleu"] = bleu
+            if self.settings.select == "best" and bleu > state.best_bleu:
+                state.best, state.best_bleu = average, bleu
+        state.figures.append(figures)
+        state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, np.zeros(0)
 
-    def _save(self, figures: IterationFigures | None = None, first_K: Floats | None = None) -> None:
-        """Writes where it is; with figures, within an iteration."""
-        state = self._state
-        state.partial = {} if figures is None else asdict(figures)
-        state.first = [] if first_K is None else first_K.tolist()
-        plain = {name: value for name, value in vars(state).items() if name != BEST}
-        self.checkpoint.save(plain, self.learner.state(), {} if state.best is None else {BEST: state.best})
+    def _save(self) -> None:
+        """Writes where it is."""
+        held = {**vars(self._state), "first": self._state.first.tolist()}
+        best = held.pop(BEST)
+        self.checkpoint.save(held, self.learner.state(), {} if best is None else {BEST: best})
 
-    def _chosen(self) -> Weights:
-        if self.settings.select == "last":
-            return self.learner.weights
-        best = self._state.best
-        return self.learner.average if best is None else best
-
-    def _report(self, figures: IterationFigures, speed: float) -> None:
-        step = figures.iteration
-        for name in ("bleu", "oracle_bleu", "average_bleu", "loss", "pairs", "violated", "alpha", "active"):
-            value = getattr(figures, name)
-            if value is not None:
+    def _report(self, figures: Figures, speed: float) -> None:
+        step = figures["iteration"]
+        for name, value in figures.items():
+            if name != "iteration" and value is not None:
                 self.reporter.scalar(f"online/{name.replace('bleu', 'BLEU')}", float(value), step)
         self.reporter.scalar("online/sentences_per_second", speed, step)
         weights = self.learner.weights
@@ -291,9 +278,16 @@ class Online:
         if weights.active:
             self.reporter.histogram("weights/sparse", weights.sparse_F[weights.sparse_F != 0], step)
         log.info(
-            "iteration %d: BLEU %.2f, oracles %.2f, %d of %d pairs violated, %d features, %.1f sentences/s",
-            step, figures.bleu, figures.oracle_bleu, figures.violated, figures.pairs, figures.active, speed,
-        )  # fmt: skip
+            "iteration %(iteration)d: BLEU %(bleu).2f, oracles %(oracle_bleu).2f, %(violated)d of %(pairs)d pairs "
+            "violated, %(active)d features, %(speed).1f sentences/s",
+            {**figures, "speed": speed},
+        )
+
+
+def _add(figures: Figures, met: Mapping[str, Any]) -> None:
+    """Counts a step, or the steps of a shard."""
+    for name in SUMS:
+        figures[name] += met[name]
 
 
 def online_identity(made_from: Any, start: Weights) -> str:

@@ -79,9 +79,8 @@ class OnlineLearner:
         self.names, self.update, self.settings, self.document = start.dense_names, update, settings, document
         self.rule = UpdateRule(adaptive=settings.adagrad, every=False, average=True)
         self.compiled = self.rule.compiled(np.where(trained_D, settings.dense_rate, 0.0), settings.rate)
-        held = self.rule.memory(len(start.dense_D), len(start.sparse_F))
         dense_D, sparse_F = (np.array(array, dtype=np.float64) for array in (start.dense_D, start.sparse_F))
-        self.learned = self.rule.learned(dense_D, sparse_F, held)
+        self.learned = self.rule.learned(dense_D, sparse_F)
         self.oracles: list[CandidateBatch | None] = [None] * len(document.statistics_IK)
         self._room_F = np.zeros(len(sparse_F))
         # Of the arrays that grow, by name: larger ones, of which those in use are the beginnings.

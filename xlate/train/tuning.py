@@ -95,8 +95,9 @@ class Tuning:
             if stop():
                 return None
             before = 0 if lists is None else lists.candidates
-            held_I = self._heldout(len(done))
-            fresh = done.select(np.flatnonzero(~held_I)) if self.settings.heldout_every else done
+            every = self.settings.heldout_every
+            held_I: Bools = np.arange(len(done)) % every == every - 1 if every else np.zeros(len(done), np.bool_)
+            fresh = done.select(np.flatnonzero(~held_I)) if every else done
             lists = fresh if lists is None else pool([lists, fresh])
             # Equal translations of the first lists leave only when those of the next come.
             figures = self._figures(number, done, held_I, lists.candidates, max(lists.candidates - before, 0))
@@ -108,16 +109,12 @@ class Tuning:
             after = self.optimise(lists, weights, self.settings.seed + number)
             if stop():
                 return None
-            if _unmoved(weights, after, self.settings.tolerance):
+            moves = np.abs(np.concatenate([after.dense_D - weights.dense_D, after.sparse_F - weights.sparse_F]))
+            if moves.max(initial=0.0) <= self.settings.tolerance * np.abs(weights.dense_D).max(initial=1e-30):
                 break
             weights = after
         chosen = tried[-1] if self.settings.select == "last" else max(tried, key=lambda entry: self._rank(entry[1]))
         return chosen[0], [figures for _, figures in tried]
-
-    def _heldout(self, sentences: int) -> Bools:
-        every = self.settings.heldout_every
-        held_I: Bools = np.arange(sentences) % every == every - 1 if every else np.zeros(sentences, np.bool_)
-        return held_I
 
     def _decoded(self, number: int, weights: Weights) -> CandidateBatch:
         """The lists of a round, from disk when they were made with the same weights before; damaged ones are not."""
@@ -175,11 +172,3 @@ def round_path(folder: Path, number: int) -> Path:
 def fingerprint(weights: Weights) -> str:
     """The SHA-256 of weights, by which the lists made with them are known."""
     return hashlib.sha256(weights.dense_D.tobytes() + weights.sparse_F.tobytes()).hexdigest()
-
-
-def _unmoved(before: Weights, after: Weights, tolerance: float) -> bool:
-    moved = max(
-        float(np.abs(after.dense_D - before.dense_D).max(initial=0.0)),
-        float(np.abs(after.sparse_F - before.sparse_F).max(initial=0.0)),
-    )
-    return moved <= tolerance * float(np.abs(before.dense_D).max(initial=1e-30))

@@ -70,12 +70,13 @@ class OnlineStep:
 
 
 class OnlineUpdate(ABC):
-    """How a list moves the weights."""
+    """How a list moves the weights.
 
-    @property
-    def memory(self) -> Uints:
-        """What it remembers from list to list, changed in place: nothing, or the state of random numbers."""
-        return np.zeros(0, dtype=np.uint64)
+    Attributes:
+        memory: what it remembers from list to list, changed in place: nothing, or the state of random numbers.
+    """
+
+    memory: Uints = np.zeros(0, dtype=np.uint64)
 
     @abstractmethod
     def step(self, given: OneList) -> OnlineStep:
@@ -193,12 +194,8 @@ class LossSteps(OnlineUpdate):
             raise InputError("not a loss of one list", seen=seen, expected=expected)
         self.loss, self.eta = loss, eta
         self._pointer = loss.slope.pointer
-        self._state = np.full(1, seed, dtype=np.uint64)
-
-    @property
-    def memory(self) -> Uints:
-        """The state of the numbers by which a loss draws candidates."""
-        return self._state
+        # The state of the numbers by which a loss draws candidates.
+        self.memory = np.full(1, seed, dtype=np.uint64)
 
     def step(self, given: OneList) -> OnlineStep:
         """A step down the slope."""
@@ -206,5 +203,5 @@ class LossSteps(OnlineUpdate):
         if self.loss.needs is Needs.TRUTH:
             gains = best_as_truth(gains, np.array([0, len(gains)])).astype(np.float32)
         numbers = self.loss.numbers_array
-        loss, slope_C = slopes_of_list(given.score_C, gains, numbers, self._state, self._pointer)
+        loss, slope_C = slopes_of_list(given.score_C, gains, numbers, self.memory, self._pointer)
         return OnlineStep(self.eta * slope_C, loss)

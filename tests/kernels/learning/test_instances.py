@@ -11,14 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.losses.instances import online_update
 from tests.strategies import ragged_batches
-from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass, prediction_errors
 from xlate.losses.hinge import Hinge
 from xlate.losses.local_softmax import LocalSoftmax
-from xlate.scoring.linear import LinearScorer
 from xlate.updates.rule import UpdateRule
 
 DENSE, SPARSE, SINK = 3, 9, -4.0
@@ -35,7 +32,7 @@ def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: 
         options.get("adaptive", False), options.get("l1", 0.0), options.get("l2", 0.0),
         average=sums_W is not None, project=options.get("project", False),
     )  # fmt: skip
-    learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:], rule.memory(DENSE, SPARSE))
+    learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:])
     etas = eta_W[:DENSE], float(eta_W[-1])
     steps = InstanceSteps(
         loss.numbers_array, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options
@@ -132,82 +129,55 @@ def random_start(batch: CandidateBatch, seed: int) -> tuple[np.ndarray, np.ndarr
     return order, random.normal(size=DENSE + SPARSE)
 
 
-@settings(max_examples=50, deadline=None)
-@given(BATCHES, st.integers(0, 999), st.sampled_from([0.01, 0.3]))
-def test_an_epoch_equals_table_ii(batch: CandidateBatch, seed: int, eta: float) -> None:
-    order, weights_W = random_start(batch, seed)
-    expected_W, vectors_CW = weights_W.copy(), vectors(batch)
-    for i in order:
-        positives, negatives = split(batch, i)
-        online_update(expected_W, [vectors_CW[c] for c in positives], [vectors_CW[c] for c in negatives], eta)
-    run(batch, order, weights_W, steps(eta, eta))
-    close(weights_W, expected_W)
+PLAIN = {"etas": (0.1, 0.2)}
+OPTIONS: list[dict[str, Any]] = [
+    {"etas": (0.3, 0.3)},
+    {"etas": (0.0, 0.2)},
+    {"etas": (0.2, 0.0), "project": True},
+    {"etas": ([0.1, 0.0, 0.3], 0.1), "project": True},
+    {**PLAIN, "l1": 0.3},
+    {**PLAIN, "l1": 1e-3},
+    {**PLAIN, "l2": 0.4},
+    {**PLAIN, "margin": 0.0},
+    {**PLAIN, "margin": 1.0},
+]
 
 
-@settings(max_examples=50, deadline=None)
-@given(
-    BATCHES,
-    st.integers(0, 999),
-    st.sampled_from([(0.1, 0.1), (0.0, 0.2), (0.2, 0.0), ([0.1, 0.0, 0.3], 0.1)]),
-    st.booleans(),
-)
-def test_steps_by_weight_and_projection_equal_the_eager_twin(
-    batch: CandidateBatch, seed: int, etas: tuple[float, float], project: bool
+@settings(max_examples=150, deadline=None)
+@given(BATCHES, st.integers(0, 999), st.sampled_from(OPTIONS), st.booleans())
+def test_an_epoch_equals_its_eager_twin(
+    batch: CandidateBatch, seed: int, options: dict[str, Any], average: bool
 ) -> None:
+    """Table II with steps by weight, projection, shrinkage put off, averages, margins; loss and curvature."""
     order, weights_W = random_start(batch, seed)
-    expected_W, before_W = weights_W.copy(), weights_W.copy()
-    expected = eager_epoch(batch, order, expected_W, steps(*etas), project=project)
-    assert run(batch, order, weights_W, steps(*etas), project=project) == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    close(weights_W, expected_W)
-    fixed = steps(*etas) == 0
-    assert weights_W[fixed].tolist() == before_W[fixed].tolist()
-
-
-@settings(max_examples=60, deadline=None)
-@given(BATCHES, st.integers(0, 999), st.sampled_from([(0.3, 0.0), (0.0, 0.4), (0.0, 0.0), (1e-3, 0.0)]))
-def test_lazy_shrinkage_and_averages_equal_their_eager_twins(
-    batch: CandidateBatch, seed: int, penalties: tuple[float, float]
-) -> None:
-    order, weights_W = random_start(batch, seed)
-    expected_W, sums_W, path = weights_W.copy(), np.zeros(DENSE + SPARSE), []
-    l1, l2 = penalties
-    expected = eager_epoch(batch, order, expected_W, steps(0.1, 0.2), l1=l1, l2=l2, path=path)
-    loss = run(batch, order, weights_W, steps(0.1, 0.2), l1=l1, l2=l2, sums_W=sums_W)
+    given_W, options = steps(*options["etas"]), {key: value for key, value in options.items() if key != "etas"}
+    expected_W, before_W, sums_W = weights_W.copy(), weights_W.copy(), np.zeros(DENSE + SPARSE)
+    path: list[np.ndarray] = []
+    curvatures: list[float] = []
+    found: list[float] = []
+    expected = eager_epoch(batch, order, expected_W, given_W, **options, path=path, curvatures=curvatures)
+    kernel = {key: value for key, value in options.items() if key != "margin"}
+    if "margin" in options:
+        kernel["loss"] = Hinge(margin=options["margin"])
+    loss = run(batch, order, weights_W, given_W, **kernel, sums_W=sums_W if average else None, curvatures=found)
     assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
     close(weights_W, expected_W)
-    close(sums_W / len(path), np.mean(path, axis=0))
+    assert found == pytest.approx(curvatures, rel=1e-6, abs=1e-9)
+    if average:
+        close(sums_W / len(path), np.mean(path, axis=0))
+    if "l1" not in options and "l2" not in options:
+        assert weights_W[given_W == 0].tolist() == before_W[given_W == 0].tolist()
 
 
-@settings(max_examples=60, deadline=None)
-@given(BATCHES, st.integers(0, 999), st.sampled_from([0.0, 1.0]))
-def test_perceptron_and_hinge_equal_their_eager_twins(batch: CandidateBatch, seed: int, margin: float) -> None:
-    order, weights_W = random_start(batch, seed)
-    expected_W = weights_W.copy()
-    expected = eager_epoch(batch, order, expected_W, steps(0.1, 0.2), margin=margin)
-    loss = run(batch, order, weights_W, steps(0.1, 0.2), loss=Hinge(margin=margin))
-    assert loss == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    close(weights_W, expected_W)
-
-
-@settings(max_examples=40, deadline=None)
-@given(BATCHES, st.integers(0, 999))
-def test_the_curvature_is_the_squared_gradient_times_the_step(batch: CandidateBatch, seed: int) -> None:
-    order, weights_W = random_start(batch, seed)
-    expected_W, seen, expected = weights_W.copy(), [], []
-    eager_epoch(batch, order, expected_W, steps(0.1, 0.2), curvatures=expected)
-    run(batch, order, weights_W, steps(0.1, 0.2), curvatures=seen)
-    assert seen == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-def test_projection_keeps_trained_floats_at_or_below_zero(rng: np.random.Generator) -> None:
-    batch = random_batch(rng, 50)
-    batch.dense_CD[::5, 0] += 2  # where it may, the first weight rises
-    weights_W, free_W = np.zeros(DENSE + SPARSE), np.zeros(DENSE + SPARSE)
-    run(batch, np.arange(50), weights_W, steps(0.1, 0.1), project=True)
-    run(batch, np.arange(50), free_W, steps(0.1, 0.1))
-    assert (weights_W[:DENSE] <= 0).all()
-    assert free_W[0] > 0.1
-    assert (weights_W[DENSE:] > 0).any(), "only floats are costs"
+def test_table_ii_by_hand() -> None:
+    """w = (ln 2, 0), one positive (1, 0), negatives (0, 1) and (1, 1), eta 0.5: t = 2, t_i = 1, 2, T = 5 + e^-4."""
+    dense_CD = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0]], np.float32)
+    gains = np.array([[1], [-1], [-1]], np.float32)
+    batch = CandidateBatch(np.array([0, 3]), dense_CD, gains, np.zeros(4, np.int64), np.zeros(0, np.int32))
+    weights_W, total = steps([math.log(2), 0.0, 0.0], 0.0), 5 + math.exp(-4)
+    run(batch, np.array([0]), weights_W, steps(0.5, 0.5))
+    expected = [math.log(2) + 0.5 * (1 - 2 / total) - 0.5 * 2 / total, -0.5 * 1 / total - 0.5 * 2 / total]
+    assert weights_W[:2].tolist() == pytest.approx(expected, rel=1e-14)
 
 
 def test_sparse_weights_that_are_not_used_do_not_count(rng: np.random.Generator) -> None:
@@ -216,6 +186,7 @@ def test_sparse_weights_that_are_not_used_do_not_count(rng: np.random.Generator)
     loud = run(batch, np.arange(30), loud_W, steps(0.1, 0.0), use_sparse=False)
     assert loud == run(batch, np.arange(30), silent_W, steps(0.1, 0.0))
     assert loud_W[:DENSE].tolist() == silent_W[:DENSE].tolist()
+    assert measure(batch, loud_W, use_sparse=False) == measure(batch, silent_W) != measure(batch, loud_W)
 
 
 def random_batch(rng: np.random.Generator, instances: int, candidates: int = 5) -> CandidateBatch:
@@ -230,58 +201,17 @@ def random_batch(rng: np.random.Generator, instances: int, candidates: int = 5) 
     ).validate()
 
 
-def test_autograd_with_plain_sgd_steps_the_same(rng: np.random.Generator) -> None:
-    """LinearScorer and LocalSoftmax, one plain step down the gradient a positive, as nobody would run it."""
-    batch, eta = random_batch(rng, 25), 0.2
-    batch.gain_CG[2::7] = 1
-    scorer, loss = LinearScorer(DENSE, SPARSE), LocalSoftmax(SINK)
-    weights = [scorer.dense, scorer.bag.weight]
-    order, total = rng.permutation(25), 0.0
-    for i in order:
-        alone = batch.select([i])
-        positives, _ = split(alone, 0)
-        for positive in positives:
-            # The other positives count neither as truth nor as alternatives.
-            rows = [c for c in range(alone.candidates) if c == positive or c not in positives]
-            scores = scorer(alone)[rows]
-            gain = torch.tensor([1.0 if c == positive else -1.0 for c in rows])
-            value = loss(scores, gain, torch.tensor([0, len(rows)]))
-            with torch.no_grad():
-                for weight, gradient in zip(weights, torch.autograd.grad(value, weights), strict=True):
-                    weight -= eta * gradient
-            total += float(value.detach())
-    weights_W = np.zeros(DENSE + SPARSE)
-    assert run(batch, order, weights_W, steps(eta, eta)) == pytest.approx(total, rel=1e-6)
-    close(weights_W[:DENSE], scorer.dense.detach().numpy())
-    close(weights_W[DENSE:], scorer.bag.weight.detach().numpy()[:, 0])
-
-
-def test_more_candidates_than_the_first_buffer_holds(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both as compiled and as plain Python, where NumPy checks every index."""
+def test_as_plain_python_every_index_is_within_its_array(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batch = random_batch(rng, 3, candidates=200)
-    weights_W = np.zeros(DENSE + SPARSE)
-    expected_W = weights_W.copy()
-    expected = eager_epoch(batch, np.arange(3), expected_W, steps(0.1, 0.1))
-    assert run(batch, np.arange(3), weights_W, steps(0.1, 0.1)) == pytest.approx(expected, rel=1e-6)
-    close(weights_W, expected_W)
+    weights_W, expected_W = np.zeros(DENSE + SPARSE), np.zeros(DENSE + SPARSE)
+    eager_epoch(batch, np.arange(3), expected_W, steps(0.1, 0.1))
     # Only compiled code can be lent arrays.
     monkeypatch.setattr("xlate.kernels.learning.instances.lent", lambda arrays: arrays)
-    interpreted_W, plain = np.zeros(DENSE + SPARSE), LocalSoftmax.slope.function
-    run(batch, np.arange(3), interpreted_W, steps(0.1, 0.1), kernel=instance_pass.py_func, slope=plain)
-    close(interpreted_W, expected_W)
-
-
-def test_huge_scores_do_not_overflow() -> None:
-    """A true candidate at 1e5 against one at -1e5 is certain; the other way round the step is the whole eta."""
-    batch = CandidateBatch(
-        np.array([0, 2]), np.array([[1, 0, 0], [-1, 0, 0]], np.float32), np.array([[1], [-1]], np.float32),
-        np.zeros(3, np.int64), np.zeros(0, np.int32),
-    )  # fmt: skip
-    for start, loss, moved in [(1e5, 0.0, 0.0), (-1e5, 2e5, 0.5 * 2)]:
-        weights_W = np.zeros(DENSE + SPARSE)
-        weights_W[0] = start
-        assert run(batch, np.array([0]), weights_W, steps(0.5, 0.5)) == pytest.approx(loss, abs=1e-9)
-        assert weights_W[0] - start == pytest.approx(moved, abs=1e-9)
+    plain = LocalSoftmax.slope.function
+    run(batch, np.arange(3), weights_W, steps(0.1, 0.1), kernel=instance_pass.py_func, slope=plain)
+    close(weights_W, expected_W)
 
 
 def naive_errors(batch: CandidateBatch, scores_C: np.ndarray) -> int:
@@ -317,23 +247,3 @@ def test_errors_and_loss_equal_the_definitions(batch: CandidateBatch, seed: int,
     assert positives == int((batch.gain_CG > 0).sum())
     if rounded:
         assert errors == naive_errors(batch, scores_C)
-
-
-def test_a_tie_is_an_error_and_an_empty_instance_is_none() -> None:
-    """Instances: tie, win, loss, no candidates, a positive alone, a negative alone."""
-    scores = np.array([1, 1, 2, 1, 1, 2, 0, 0], np.float32)
-    gains = np.array([1, -1, 1, -1, 1, -1, 1, -1], np.float32)
-    offsets = offsets_of([2, 2, 2, 0, 1, 1])
-    dense_CD = np.zeros((8, DENSE), np.float32)
-    dense_CD[:, 0] = scores
-    batch = CandidateBatch(offsets, dense_CD, gains[:, None], np.zeros(9, np.int64), np.zeros(0, np.int32)).validate()
-    weights_W = steps([1.0, 0.0, 0.0], 0.0)
-    assert measure(batch, weights_W)[0] == 3
-    assert measure(batch, np.zeros(DENSE + SPARSE))[0] == 4, "weights of zero err wherever there is an alternative"
-
-
-def test_the_measure_can_leave_sparse_weights_out(rng: np.random.Generator) -> None:
-    batch, weights_W = random_batch(rng, 40), rng.normal(size=DENSE + SPARSE)
-    dense_only_W = np.concatenate([weights_W[:DENSE], np.zeros(SPARSE)])
-    assert measure(batch, weights_W, use_sparse=False) == measure(batch, dense_only_W)
-    assert measure(batch, weights_W) != measure(batch, dense_only_W)

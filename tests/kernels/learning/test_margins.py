@@ -1,4 +1,4 @@
-"""The quadratic program of margins against a solver from outside, and what must hold of any solution."""
+"""The quadratic program of margins: what only its solution has, and what must hold of any."""
 
 from __future__ import annotations
 
@@ -48,43 +48,6 @@ def dual(alpha_P: Matrix, delta_PF: Matrix, lacking_P: Matrix) -> float:
     return float(-0.5 * step_F @ step_F + alpha_P @ lacking_P)
 
 
-def generic(delta_PF: Matrix, lacking_P: Matrix, most: float) -> Matrix:
-    """The α by projected gradients with momentum, to convergence."""
-    step = 1.0 / max(float(np.linalg.norm(delta_PF, 2)) ** 2, 1e-12)
-    alpha_P = ahead_P = np.zeros(len(lacking_P))
-    for n in range(20_000):
-        after_P = projected(ahead_P + step * (lacking_P - delta_PF @ (ahead_P @ delta_PF)), most)
-        if n % 50 == 49 and np.abs(after_P - alpha_P).max() < 1e-14 * most:
-            return after_P
-        # Momentum is given up where it leads downhill.
-        uphill = (after_P - ahead_P) @ (after_P - alpha_P) > 0
-        ahead_P, alpha_P = after_P + (n % 100) / (n % 100 + 3) * uphill * (after_P - alpha_P), after_P
-    return alpha_P
-
-
-def projected(alpha_P: Matrix, most: float) -> Matrix:
-    """The nearest numbers of 0 or more with a sum of at most `most`."""
-    positive_P = np.maximum(alpha_P, 0.0)
-    if positive_P.sum() <= most:
-        return positive_P
-    sorted_P = np.sort(alpha_P)[::-1]
-    levels_P = (np.cumsum(sorted_P) - most) / np.arange(1, len(alpha_P) + 1)
-    return np.maximum(alpha_P - levels_P[np.flatnonzero(sorted_P > levels_P)[-1]], 0.0)
-
-
-@given(CASES, st.sampled_from([0.01, 0.3, 5.0]))
-def test_it_is_as_good_as_a_generic_solver(seed: int, most: float) -> None:
-    delta_PF, lacking_P = differences(seed)
-    if not len(lacking_P):
-        return
-    ours, theirs = solved(seed, most), generic(delta_PF, lacking_P, most)
-    wanted = program(seed)[4].reshape(-1) > 0
-    found = dual(ours.reshape(-1)[wanted], delta_PF, lacking_P)
-    assert found == pytest.approx(dual(theirs, delta_PF, lacking_P), abs=1e-6)
-    # The step is unique though the α need not be.
-    assert ours.reshape(-1)[wanted] @ delta_PF == pytest.approx(theirs @ delta_PF, abs=1e-4)
-
-
 @given(CASES, st.sampled_from([0.01, 0.3, 5.0]))
 def test_it_has_the_gap_of_0_that_only_the_solution_has(seed: int, most: float) -> None:
     """The primal objective at the step equals the dual, so both are best (to 1e-6 and far below)."""
@@ -98,22 +61,6 @@ def test_it_has_the_gap_of_0_that_only_the_solution_has(seed: int, most: float) 
     slack = max(0.0, float((lacking_P - delta_PF @ step_F).max(initial=0.0)))
     primal = 0.5 * step_F @ step_F + most * slack
     assert primal == pytest.approx(dual(alpha_P, delta_PF, lacking_P), abs=1e-6)
-
-
-@given(CASES)
-def test_margins_hold_after_the_step_where_c_is_large(seed: int) -> None:
-    features_CF, score_C, oracle_M, hypothesis_K, loss_MK = program(seed)
-    rng = np.random.default_rng(seed)
-    # Features of their own make every margin possible.
-    features_CF = np.concatenate([features_CF, np.diag(1.0 + rng.random(len(features_CF)))], axis=1)
-    products_CC = features_CF @ features_CF.T
-    alpha_MK = largest_margins(products_CC, score_C, oracle_M, hypothesis_K, loss_MK, 1e6, STEPS)
-    slope_C = np.zeros(len(score_C))
-    np.add.at(slope_C, oracle_M, alpha_MK.sum(axis=1))
-    np.subtract.at(slope_C, hypothesis_K, alpha_MK.sum(axis=0))
-    after_C = score_C + products_CC @ slope_C
-    lead_MK = after_C[oracle_M][:, None] - after_C[hypothesis_K]
-    assert (lead_MK[loss_MK > 0] >= loss_MK[loss_MK > 0] - 1e-6).all()
 
 
 @given(CASES, MOST)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import mmap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -127,10 +127,10 @@ class OnlineTraining(DecoderRecipe):
             **({"active_features": weights.active} if len(weights.sparse_F) else {}),
             "iterations": len(figures),
             "online_sentences": len(self.text),
-            "online_BLEU": round(figures[-1].bleu, 4),
-            "oracle_BLEU": round(figures[-1].oracle_bleu, 4),
+            "online_BLEU": round(figures[-1]["bleu"], 4),
+            "oracle_BLEU": round(figures[-1]["oracle_bleu"], 4),
             "weights": {"dense": rounded(weights)},
-            "history": [asdict(one) for one in figures],
+            "history": figures,
             "learned_times": round(scale, 4),
             **measured,
         }

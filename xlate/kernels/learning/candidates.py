@@ -52,13 +52,8 @@ class CandidateArrays(NamedTuple):
     part_id_offsets_P1: Ints
     part_ids_N: Ints32
     part_values_N: AnyFloats
-    context_offsets_I1: Ints
-    contexts_X: Ints32
-
-
-def no_contexts() -> tuple[Ints, Ints32]:
-    """What stands for contexts where there are none."""
-    return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    context_offsets_I1: Ints = np.zeros(0, np.int64)
+    contexts_X: Ints32 = np.zeros(0, np.int32)
 
 
 @inlined

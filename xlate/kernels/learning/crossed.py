@@ -14,7 +14,6 @@ import numpy as np
 from xlate.array_types import AnyFloats, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop, prefetch
 from xlate.kernels.learning.candidates import BOTH, CONTEXT, PART, CandidateArrays
-from xlate.kernels.learning.updates import Learned, Rule, settle
 
 # The instance at hand, and the one whose weights are on their way.
 TURNS = 2
@@ -43,45 +42,25 @@ class Crossed(NamedTuple):
 
 
 @loop
-def crossed_room(ids: int, pairs: int) -> Crossed:
-    """Room for instances of so many ids and pairs."""
-    slots = 16
-    while slots < 2 * ids:
+def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
+    """Room for any of some instances."""
+    most, pairs, slots = 0, 0, 16
+    for i in rows_I:
+        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+        ids = candidates.part_id_offsets_P1[last] - candidates.part_id_offsets_P1[first]
+        most = max(most, ids)
+        pairs = max(pairs, ids * (candidates.context_offsets_I1[i + 1] - candidates.context_offsets_I1[i]))
+    while slots < 2 * most:
         slots *= 2
     return Crossed(
         np.full(3 * slots, -1, np.int64),
-        np.empty((TURNS, ids), np.int32),
+        np.empty((TURNS, most), np.int32),
         np.empty((TURNS, pairs), np.int32),
         np.zeros((TURNS, 2), np.int64),
         np.empty(pairs, np.int64),
-        np.empty(ids),
+        np.empty(most),
         np.zeros(1, np.int64),
     )
-
-
-@loop
-def with_room(room: Crossed, i: int, candidates: CandidateArrays) -> Crossed:
-    """The same with room for instance i, which does not fit; what it holds is kept."""
-    ids, pairs = _sizes(i, candidates)
-    grown = crossed_room(max(2 * ids, room.number_RN.shape[1]), max(2 * pairs, room.feature_RY.shape[1]))
-    grown.number_RN[:, : room.number_RN.shape[1]] = room.number_RN
-    grown.feature_RY[:, : room.feature_RY.shape[1]] = room.feature_RY
-    grown.size_R2[:] = room.size_R2
-    return grown
-
-
-@inlined
-def _sizes(i: int, candidates: CandidateArrays) -> tuple[int, int]:
-    first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
-    ids = candidates.part_id_offsets_P1[last] - candidates.part_id_offsets_P1[first]
-    return int(ids), int(ids * (candidates.context_offsets_I1[i + 1] - candidates.context_offsets_I1[i]))
-
-
-@inlined
-def fits(room: Crossed, i: int, candidates: CandidateArrays) -> bool:
-    """Whether there is room for instance i."""
-    ids, pairs = _sizes(i, candidates)
-    return bool(ids <= room.number_RN.shape[1] and pairs <= room.feature_RY.shape[1])
 
 
 @loop
@@ -172,21 +151,10 @@ def move_ids(
 
 
 @loop
-def settle_ids(here: tuple[Crossed, int], learned: Learned, rule: Rule) -> None:
-    """Settles the weights of every id."""
-    room, turn = here
-    for y in range(room.size_R2[turn, 0] * room.size_R2[turn, 1]):
-        settle(learned, rule, room.feature_RY[turn, y])
-
-
-@loop
 def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, score_C: Floats) -> None:
     """Writes the scores of all candidates, in the contexts of their instances."""
-    instances, ids, pairs = len(candidates.candidate_offsets_I1) - 1, 1, 1
-    for i in range(instances):
-        more_ids, more_pairs = _sizes(i, candidates)
-        ids, pairs = max(ids, more_ids), max(pairs, more_pairs)
-    owned = crossed_room(ids, pairs)
+    instances = len(candidates.candidate_offsets_I1) - 1
+    owned = crossed_room(np.arange(instances), candidates)
     room = lent(owned)
     for i in range(-1, instances):
         if i + 1 < instances:

@@ -17,12 +17,9 @@ from xlate.kernels.learning.crossed import (
     Crossed,
     crossed_room,
     crossed_score,
-    fits,
     look_up,
     move_ids,
     score_ids,
-    settle_ids,
-    with_room,
 )
 from xlate.kernels.learning.slopes import draw
 from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
@@ -57,8 +54,11 @@ class Room(NamedTuple):
 
 
 @loop
-def step_room(size: int) -> Room:
-    """Room for so many members."""
+def step_room(rows_I: Ints, offsets_I1: Ints) -> Room:
+    """Room for a step on any of some instances: one true candidate, and as many others as there are."""
+    size = 1
+    for i in rows_I:
+        size = max(size, 1 + offsets_I1[i + 1] - offsets_I1[i])
     return Room(np.empty(size, np.int64), np.empty(size), np.empty(size, np.float32), np.empty(size))
 
 
@@ -71,29 +71,23 @@ def instance_pass(
     order_I, candidates, state = lent(order_I), lent(candidates), lent(state)
     learned, steps = lent(learned), lent(steps)
     loss, curvature = 0.0, 0.0
-    owned = step_room(64)
+    owned = step_room(order_I, candidates.candidate_offsets_I1)
     room = lent(owned)
     # Squares and penalties of a step are of its whole gradient; plain steps can be made candidate by candidate.
     whole = steps.rule.adaptive or (not steps.rule.every and (steps.rule.l1 > 0.0 or steps.rule.l2 > 0.0))
     gradient_F = np.zeros(len(learned.sparse_F) if steps.curvature or whole else 0)
     # Of members that are drawn by lot nothing can be looked up before.
     crosses = len(candidates.context_offsets_I1) > 0 and steps.use_sparse and steps.negatives == 0
-    owned_pairs = crossed_room(128, 2048) if crosses else crossed_room(0, 0)
+    owned_pairs = crossed_room(order_I if crosses else order_I[:0], candidates)
     pairs = lent(owned_pairs)
     for place in range(-1, len(order_I)):
         _fetch_ahead(order_I, place, candidates, learned, steps)
         if crosses and place + 1 < len(order_I):
-            if not fits(pairs, order_I[place + 1], candidates):
-                owned_pairs = with_room(owned_pairs, order_I[place + 1], candidates)
-                pairs = lent(owned_pairs)
             look_up((pairs, (place + 1) % 2), order_I[place + 1], candidates, learned.sparse_F)
         if place < 0:
             continue
         i, here = order_I[place], (pairs, place % 2)
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
-        if last - first >= len(room.member_X):
-            owned = step_room(2 * (last - first))
-            room = lent(owned)
         size = _members(candidates, first, last, room)
         if 0 < steps.negatives < size - 1:
             size = _drawn(size, steps.negatives, room, state)
@@ -151,15 +145,22 @@ def _score(
     steps: InstanceSteps,
 ) -> None:
     """Writes the scores of the members of instance i, whose pairs are `here` when it has been looked up."""
-    if len(here[0].value_K) > 0:
+    pairs, turn = here
+    if len(pairs.value_K) > 0:
         if steps.rule.settles:
-            settle_ids(here, learned, steps.rule)
+            for y in range(pairs.size_R2[turn, 0] * pairs.size_R2[turn, 1]):
+                settle(learned, steps.rule, pairs.feature_RY[turn, y])
         score_ids(here, learned.sparse_F)
         for x in range(size):
             room.score_X[x] = crossed_score(here, i, room.member_X[x], candidates, learned.dense_D)
         return
     if steps.rule.settles:
-        _settle_members(i, room.member_X, size, candidates, learned, steps.rule)
+        begin, end = context_of(i, candidates)
+        for x in range(size):
+            c = room.member_X[x]
+            for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+                for y in range(begin, end):
+                    settle(learned, steps.rule, feature_of(n, y, candidates, len(learned.sparse_F)))
     for x in range(size):
         c = room.member_X[x]
         room.score_X[x] = plain_score(i, c, candidates, learned.dense_D, learned.sparse_F, steps.use_sparse)
@@ -177,6 +178,7 @@ def _move(
 ) -> None:
     """Moves the weights of the members of instance i by plain steps, one after the other."""
     crosses, moves_dense = len(here[0].value_K) > 0, False
+    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
     for d in range(len(rule.eta_D)):
         moves_dense = moves_dense or rule.eta_D[d] != 0.0
     for x in range(size):
@@ -187,19 +189,12 @@ def _move(
             for d in range(len(rule.eta_D)):
                 move_dense(learned, rule, d, slope, np.float64(candidates.dense_CD[c, d]))
         if rule.eta != 0.0 and not crosses:
-            _move_sparse(i, c, slope, candidates, learned, rule)
+            for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
+                value = np.float64(candidates.part_values_N[n]) if valued else 1.0
+                for y in range(begin, end):
+                    move_sparse(learned, rule, feature_of(n, y, candidates, len(learned.sparse_F)), slope * value)
     if rule.eta != 0.0 and crosses:
         move_ids(here, i, (room.member_X, room.slope_X, size), candidates, learned.sparse_F, rule.eta)
-
-
-@inlined
-def _move_sparse(i: int, c: int, slope: float, candidates: CandidateArrays, learned: Learned, rule: Rule) -> None:
-    """Moves the sparse weights of one candidate of instance i."""
-    valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
-    for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-        value = np.float64(candidates.part_values_N[n]) if valued else 1.0
-        for x in range(begin, end):
-            move_sparse(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)), slope * value)
 
 
 @loop
@@ -245,19 +240,6 @@ def add_gradient(i: int, room: Room, size: int, candidates: CandidateArrays, gra
             value = np.float64(candidates.part_values_N[n]) if valued else 1.0
             for x in range(begin, end):
                 gradient_F[feature_of(n, x, candidates, len(gradient_F))] += slope * value
-
-
-@loop
-def _settle_members(
-    i: int, member_X: Ints, size: int, candidates: CandidateArrays, learned: Learned, rule: Rule
-) -> None:
-    """Settles all weights that a step looks at."""
-    begin, end = context_of(i, candidates)
-    for place in range(size):
-        c = member_X[place]
-        for n in range(candidates.part_id_offsets_P1[c], candidates.part_id_offsets_P1[c + 1]):
-            for x in range(begin, end):
-                settle(learned, rule, feature_of(n, x, candidates, len(learned.sparse_F)))
 
 
 @loop
@@ -335,13 +317,10 @@ def prediction_errors(
     """
     errors, loss, positives = 0, 0.0, 0
     state = np.ones(1, dtype=np.uint64)
-    owned = step_room(64)
+    owned = step_room(order_I, candidates.candidate_offsets_I1)
     room = lent(owned)
     for i in order_I:
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
-        if last - first >= len(room.member_X):
-            owned = step_room(2 * (last - first))
-            room = lent(owned)
         size, best_true, best_false = _members(candidates, first, last, room), -np.inf, -np.inf
         for x in range(1, size):
             room.score_X[x] = plain_score(i, room.member_X[x], candidates, dense_D, sparse_F, use_sparse)

@@ -64,16 +64,13 @@ class PredictedRoom(NamedTuple):
 @loop
 def predicted_room(lists: CandidateArrays, parts: PredictedParts, size: int) -> PredictedRoom:
     """Room enough for every list, with a gradient of `size` weights."""
-    most, widest = 0, 0
+    most = 0
     offsets_S1 = parts.spans.candidate_offsets_I1
     for i in range(len(parts.span_offsets_I1) - 1):
         most = max(most, offsets_S1[parts.span_offsets_I1[i + 1]] - offsets_S1[parts.span_offsets_I1[i]])
-    for s in range(len(offsets_S1) - 1):
-        widest = max(widest, offsets_S1[s + 1] - offsets_S1[s])
-    moved_S = np.zeros(len(offsets_S1) - 1, np.bool_)
-    return PredictedRoom(
-        list_room(lists, 1), np.empty(most), np.empty(most), step_room(widest), np.zeros(size), moved_S
-    )
+    spans = len(offsets_S1) - 1
+    members, moved_S = step_room(np.arange(spans), offsets_S1), np.zeros(spans, np.bool_)
+    return PredictedRoom(list_room(lists, 1), np.empty(most), np.empty(most), members, np.zeros(size), moved_S)
 
 
 @loop
