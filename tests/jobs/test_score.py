@@ -98,6 +98,7 @@ def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["hyp=[]"], "seen:     no output"),
         (["hyp={a}0", "measures=[]"], "measures=[] and no columns"),
         (["hyp={f}/empty"], "no line in empty"),
         (["hyp=[{a}]", "against=[{b}0,{b}1]"], "3 runs and 2 runs"),

@@ -128,15 +128,17 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     Raises:
         InputError: outputs, references or columns that cannot be read or do not fit together.
     """
+    if not config.hyp:
+        raise InputError("nothing to score", "no output", "one file or run, or more")
     ours = [read_output(path, config.split) for path in config.hyp]
     theirs = [read_output(path, config.split) for path in config.against]
     # Where only columns made elsewhere are asked for, outputs are measured against nothing.
     references: list[list[str]] = []
-    if ours and config.measures:
+    if config.measures:
         references = references_for([*ours, *theirs], config.ref, config.split)
-    elif ours and config.columns:
+    elif config.columns:
         count_of_lines([*ours, *theirs])
-    elif ours:
+    else:
         raise InputError(
             "nothing to measure",
             seen="measures=[] and no columns",

@@ -284,8 +284,6 @@ def evaluate(
         0.0
     """
     streams = checked_references(hypotheses, references) if measures else []
-    if bootstrap < 0:
-        raise InputError("too few bootstrap samples", bootstrap, "0 for none, or 1 and more")
     settings: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize, "bootstrap": bootstrap, "seed": seed}
     figures = {measure: measure_sentences(measure, hypotheses, streams, **settings) for measure in measures}
     notes: list[str] = []
@@ -354,17 +352,12 @@ def with_column(
 
 
 def system_figures(runs_R: Sequence[Evaluation]) -> tuple[dict[str, Any], str]:
-    """The figures of R runs of one system on the same sentences as plain values, and a line for each for people.
+    """The figures of R runs, one or more, of one system on the same sentences as plain values, and a line for each for people.
 
     Of one run they are `Evaluation.to_json` and `summary`. Of several the values are `runs`, and for each measure its
     mean under its name, `_deviation`, `_runs` (the figure of each) and `_signature`; a line is mean ± deviation (n),
     where the deviation is that of a sample (n - 1).
-
-    Raises:
-        InputError: there is no run.
     """
-    if not runs_R:
-        raise InputError("nothing to score", "no output", "one file or run, or more")
     first, runs = runs_R[0], len(runs_R)
     if runs == 1:
         return first.to_json(), first.summary()
