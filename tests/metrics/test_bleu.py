@@ -122,8 +122,8 @@ def test_matches_are_those_of_counting(references, phrases):
 
 
 def test_states_are_the_contexts_of_the_references():
-    automaton = ReferenceAutomaton([list("abc"), list("ab")], order=3)
-    assert len(automaton) == 1 + 3 + 2
+    automaton = ReferenceAutomaton([list("abcd"), list("ab")])
+    assert len(automaton) == 1 + 4 + 3 + 2
     assert automaton.word("q") == 0
     assert not automaton.next_SW[:, 0].any()
     assert len(ReferenceAutomaton([])) == 1

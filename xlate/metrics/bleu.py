@@ -80,7 +80,7 @@ class ReferenceNgrams:
         [[3, 3, 2, 1, 0, 0, 3, 2, 1, 0]]
     """
 
-    def __init__(self, streams: Sequence[EncodedText], order: int = ORDER) -> None:
+    def __init__(self, streams: Sequence[EncodedText]) -> None:
         """Counts the n-grams of the references; an n-gram counts as often as it stands in the reference that has most
         of it.
 
@@ -93,7 +93,6 @@ class ReferenceNgrams:
                 [len(stream) for stream in streams],
                 "one stream or more, all with the same number of sentences",
             )
-        self.order = order
         self.lengths_RS: Ints = np.stack([np.diff(stream.offsets_S1) for stream in streams])
         # For n = 1 and up: the keys of all n-grams, the pairs of a sentence and its n-gram, and how often each counts.
         self._counts: list[tuple[Ints, Ints, Ints]] = []
@@ -124,12 +123,12 @@ class ReferenceNgrams:
                 "a sentence number, below the number of sentences, for each hypothesis",
             )
         lengths_H = np.diff(hypotheses.offsets_S1)
-        stats_HK = np.zeros((count, 2 + 2 * self.order), np.int64)
+        stats_HK = np.zeros((count, 2 + 2 * ORDER), np.int64)
         stats_HK[:, 0] = lengths_H
         stats_HK[:, 1] = self._closest(lengths_H, sentences_H)
         rank_T = np.zeros(len(hypotheses.ids_T), np.int64)
-        for n in range(1, self.order + 1):
-            stats_HK[:, 1 + self.order + n] = np.maximum(0, lengths_H - n + 1)
+        for n in range(1, ORDER + 1):
+            stats_HK[:, 1 + ORDER + n] = np.maximum(0, lengths_H - n + 1)
             start_G, owner_G = _places(hypotheses, n)
             begun_G = rank_T[start_G] >= 0
             start_G, owner_G = start_G[begun_G], owner_G[begun_G]
@@ -148,7 +147,7 @@ class ReferenceNgrams:
     def _count(self, joined: EncodedText) -> None:
         sentences = len(self)
         rank_T = np.zeros(len(joined.ids_T), np.int64)
-        for n in range(1, self.order + 1):
+        for n in range(1, ORDER + 1):
             start_G, row_G = _places(joined, n)
             keys_G = _pair(rank_T[start_G], joined.ids_T[start_G + n - 1])
             known, rank_G = np.unique(keys_G, return_inverse=True)
@@ -220,7 +219,7 @@ Words = tuple[str, ...]
 
 
 class ReferenceAutomaton:
-    """S states, one for each sequence of fewer than `order` words that stands in a reference; state 0 is the empty
+    """S states, one for each sequence of fewer than four words that stands in a reference; state 0 is the empty
     sequence.
 
     A hypothesis is in the state of its longest suffix that has one (Aho & Corasick 1975). Later matches depend on
@@ -228,21 +227,20 @@ class ReferenceAutomaton:
 
     Attributes:
         next_SW: the next state, by state and word; words are numbered by `word`.
-        depth_SW: the length n ≤ order of the longest reference n-gram that ends with this word; all shorter n-grams
+        depth_SW: the length n ≤ 4 of the longest reference n-gram that ends with this word; all shorter n-grams
             that end with it are then in the references too.
     """
 
-    def __init__(self, references: Sequence[Sequence[str]], order: int = ORDER) -> None:
+    def __init__(self, references: Sequence[Sequence[str]]) -> None:
         """Collects the n-grams of the references of one sentence, any number of them."""
         followers: dict[Words, set[str]] = defaultdict(set)
         for reference in references:
             for end in range(1, len(reference) + 1):
-                for n in range(1, min(order, end) + 1):
+                for n in range(1, min(ORDER, end) + 1):
                     followers[tuple(reference[end - n : end - 1])].add(reference[end - 1])
         grams = [(*context, word) for context, words in followers.items() for word in words]
-        contexts: list[Words] = [(), *sorted((g for g in grams if len(g) < order), key=lambda g: (len(g), g))]
+        contexts: list[Words] = [(), *sorted((g for g in grams if len(g) < ORDER), key=lambda g: (len(g), g))]
         states = {context: state for state, context in enumerate(contexts)}
-        self.order = order
         self._words = {word: number for number, word in enumerate(sorted(followers[()]), 1)}
         self.next_SW: Ints32 = np.zeros((len(contexts), len(self._words) + 1), np.int32)
         self.depth_SW: Ints32 = np.zeros_like(self.next_SW)
@@ -254,7 +252,7 @@ class ReferenceAutomaton:
             for word in followers.get(context, ()):
                 longer = (*context, word)
                 self.depth_SW[state, self.word(word)] = len(longer)
-                if len(longer) < order:
+                if len(longer) < ORDER:
                     self.next_SW[state, self.word(word)] = states[longer]
 
     def word(self, word: str) -> int:
@@ -270,11 +268,11 @@ class ReferenceAutomaton:
 
         Returns:
             The states behind the phrases, (S, P), and how many n-grams of the references end in them for n = 1 to
-            `order`, each occurrence counted, (S, P, order).
+            4, each occurrence counted, (S, P, 4).
         """
         next_SP = np.empty((len(self), len(phrases)), np.int32)
-        matches_SPn = np.zeros((len(self), len(phrases), self.order), np.int32)
-        lengths_n = np.arange(1, self.order + 1)
+        matches_SPn = np.zeros((len(self), len(phrases), ORDER), np.int32)
+        lengths_n = np.arange(1, ORDER + 1)
         for p, phrase in enumerate(phrases):
             state_S = np.arange(len(self))
             for number in map(self.word, phrase):
