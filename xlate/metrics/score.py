@@ -352,7 +352,7 @@ def with_column(
 
 
 def system_figures(runs_R: Sequence[Evaluation]) -> tuple[dict[str, Any], str]:
-    """The figures of R runs of one system, 1 or more, on the same sentences as plain values, and a line each for people.
+    """The figures of R ≥ 1 runs of one system on the same sentences as plain values, and a line for each for people.
 
     Of one run they are `Evaluation.to_json` and `summary`. Of several the values are `runs`, and for each measure its
     mean under its name, `_deviation`, `_runs` (the figure of each) and `_signature`; a line is mean ± deviation (n),
