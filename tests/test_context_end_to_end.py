@@ -1,4 +1,4 @@
-"""Predictions in context on a small built-in corpus: classifiers, a phrase system with them, and what is refused."""
+"""Predictions in context on a small built-in corpus: classifiers, a phrase system with them, and tables for Moses."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from xlate.config.stored import read_config
 from xlate.models.context.opening import context_model
 from xlate.models.context.stores import context_stores
 from xlate.models.phrase.kind import open_phrase_model
-from xlate.models.phrase.model import PhraseModel
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.scoring.weights import load_weights, save_weights
+from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory
 
 CONTEXT = ["model=context", "model.words=[all,class4]", "model.bits=16", "model.folds=3", "loss.epochs=3"]
@@ -30,8 +30,11 @@ def context_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  
     return made_once(tmp_path_factory, "context", lambda folder: trained(work, folder, *CONTEXT))
 
 
-def opened(folder: Path) -> PhraseModel:
-    return open_phrase_model(folder, read_config(folder / "config.yaml", TrainConfig))
+@pytest.fixture(scope="module")
+def predicting(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A phrase run whose feature the classifier is."""
+    use = ["context=feature", f"model.context.run={context_run}", "model.context.best=5", "loss=mira"]
+    return made_once(tmp_path_factory, "predicting", lambda folder: trained(work, folder, *PHRASE, *use))
 
 
 def test_a_classifier_learns_to_tell_translations_in_context(work: Path, context_run: Path) -> None:  # noqa: F811
@@ -47,60 +50,49 @@ def test_a_classifier_learns_to_tell_translations_in_context(work: Path, context
     assert figures["weights"]["context"]["forward"] > 0.2
 
 
-def test_predictions_add_up(work: Path, context_run: Path) -> None:  # noqa: F811
-    model = context_model(context_run, WorkDirectory(work))
-    words = WorkDirectory(work).source_tokens("Nirka no holdo va bolko ast.")
-    found = model.predict(words)
-    assert len(found.spans) > 4
-    assert np.add.reduceat(np.exp(found.log_C), found.offsets_I1[:-1]) == pytest.approx(1.0)
-    assert not np.allclose(found.log_C, found.share_C, atol=0.1)
-
-
 def test_a_phrase_system_tunes_and_translates_with_predictions(
     work: Path,  # noqa: F811
     context_run: Path,
+    predicting: Path,
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    use = ["context=feature", f"model.context.run={context_run}"]
-    trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira")
-    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
+    use = ["context=feature", f"model.context.run={context_run}", "model.context.best=5"]
+    weights = load_weights(predicting / "weights.safetensors").sets["phrase"]
     held = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
     assert held["Context0"] > 0
-    lines = translated(tmp_path / "run", tmp_path, "nbest=5", f"nbest_out={tmp_path / 'nbest'}")
+    lines = translated(predicting, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'nbest'}")
     assert len(lines) == 3
     assert "Context0=" in (tmp_path / "nbest").read_text()
     assert lines != translated(phrase_run, tmp_path)
-    assert lines == translated(tmp_path / "run", tmp_path, "processes=2")
+    assert lines == translated(predicting, tmp_path, "processes=2")
     weights_file = context_run / "weights.safetensors"
     kept = weights_file.read_bytes()
     held_weights = load_weights(weights_file)
     save_weights(weights_file, held_weights.sets, extra=held_weights.extra, metadata={**held_weights.metadata, "x": 1})
-    assert main(["translate", f"run={tmp_path / 'run'}", f"input={tmp_path / 'in.txt'}"]) == 2
+    assert main(["translate", f"run={predicting}", f"input={tmp_path / 'in.txt'}"]) == 2
     weights_file.write_bytes(kept)
     # Tuned on from a run without predictions, and from one with them.
     on = ["loss=mert", "loss.tune.restarts=1", "loss.tune.start=base"]
     figures = trained(work, tmp_path / "from", *PHRASE, *use, *on, f"base={phrase_run}")
     assert figures["tune_BLEU"] > 20
     sparse = ["sparse=local", "model.sparse.words=[top20]", "loss=mira", "loss.tune.start=base"]
-    figures = trained(work, tmp_path / "sparse", *PHRASE, *use, *sparse, f"base={tmp_path / 'run'}")
+    figures = trained(work, tmp_path / "sparse", *PHRASE, *use, *sparse, f"base={predicting}")
     assert figures["tune_BLEU"] > 20
 
 
 def test_predicted_words_alone(work: Path, tmp_path: Path) -> None:  # noqa: F811
-    settings = [*CONTEXT, "loss=one_vs_rest", "loss.epochs=3", "model.unit=word"]
-    trained(work, tmp_path / "words", *settings)
+    trained(work, tmp_path / "words", *CONTEXT, "loss=one_vs_rest", "loss.epochs=1", "model.unit=word")
     use = ["context=alone", f"model.context.run={tmp_path / 'words'}", "decoder.options=100"]
     trained(work, tmp_path / "run", *PHRASE, *use, "loss=mira", "model.reordering=none")
-    model = opened(tmp_path / "run")
+    model = open_phrase_model(tmp_path / "run", read_config(tmp_path / "run" / "config.yaml", TrainConfig))
     assert model.in_sentence is not None
     words = WorkDirectory(work).source_tokens("Nirka no holdo va bolko ast.")
     table = model.table
     lengths = np.diff(table.source_phrases.offsets_S1)[table.source_B]
     every = np.arange(len(table))
-    found = model.in_sentence.of(SentencePhrases(words, np.zeros(len(every), int), np.ones(len(every), int), every))[
-        :, 0
-    ]
+    asked = SentencePhrases(words, np.zeros(len(every), int), np.ones(len(every), int), every)
+    found = model.in_sentence.of(asked)[:, 0]
     assert (lengths[found > -np.inf] == 1).all()
     assert (found > -np.inf).any()
     assert len(translated(tmp_path / "run", tmp_path)) == 3
@@ -137,3 +129,94 @@ def test_what_cannot_be_is_refused(
     assert "two penalties" in refused(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
     assert main(["translate", f"run={context_run}", f"input={context_run / 'config.yaml'}"]) == 2
     assert "context=feature" in capsys.readouterr().err
+
+
+def test_a_classifier_says_how_good_it_is(
+    work: Path,  # noqa: F811
+    context_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    capsys.readouterr()
+    one_vs_rest = trained(work, tmp_path / "run", *CONTEXT, "loss=one_vs_rest", "loss.epochs=1")
+    told = f"the right translation first in {100 * one_vs_rest['accuracy']:.1f} %"
+    assert told in capsys.readouterr().err
+    for folder in (context_run, tmp_path / "run"):
+        figures = json.loads((folder / "summary.json").read_text())
+        bands = figures["accuracy_by_frequency"].values()
+        assert sum(band["instances"] for band in bands) == figures["heldout_instances"]
+        # A tie is an error of P, and need not be one here.
+        assert figures["accuracy"] >= 1 - figures["P"] - 1e-3
+        assert figures["accuracy"] > 0.5
+        assert 0 < figures["baseline_accuracy"] < 1
+        assert 0 <= figures["calibration_error"] < 0.5
+        events = b"".join(path.read_bytes() for path in folder.glob("events.out.tfevents.*"))
+        for tag in (b"valid/reliability", b"valid/accuracy_by_frequency", b"weights/context/sparse", b"valid/accuracy"):
+            assert tag in events
+
+
+@pytest.mark.parametrize("reordering", ["files", "scores"])
+def test_tables_of_sentences_translate_as_the_run_does(predicting: Path, tmp_path: Path, reordering: str) -> None:
+    free = translated(predicting, tmp_path, "nbest=10", f"nbest_out={tmp_path / 'free.nbest'}")
+    out = tmp_path / "tables"
+    for _ in range(2):
+        given = [f"out={out}", f"input={tmp_path / 'in.txt'}", f"reordering={reordering}"]
+        assert main(["export", f"run={predicting}", *given]) == 0
+    own = translated(predicting, tmp_path, f"tables={out}", "nbest=10", f"nbest_out={tmp_path / 'own.nbest'}")
+    assert own == free
+    assert (tmp_path / "own.nbest").read_text() == (tmp_path / "free.nbest").read_text()
+    files = {"0.gz", "1.gz", "2.gz", "README.txt", "translate.sh", "input.txt", "moses.ini", "lm.arpa.gz"}
+    beside = {f"reordering.{n}.gz" for n in range(3)} if reordering == "files" else set()
+    cased = {"truecase-model.source", "truecase-model.target"}
+    assert {path.name for path in out.iterdir()} == files | beside | cased | {"xlate-export.json"}
+    size = 5 if reordering == "files" else 11
+    assert f"num-features={size} path=0.gz " in (out / "moses.ini").read_text()
+    assert read_lines(out / "1.gz") == []
+    for n in (0, 2):
+        rows = [line.split(" ||| ") for line in read_lines(out / f"{n}.gz")]
+        assert rows == sorted(rows, key=lambda row: f"{row[0]} |||".encode())
+        assert {(len(row), len(row[2].split(" "))) for row in rows} == {(6, size)}
+        if reordering == "files":
+            told = [line.split(" ||| ")[:2] for line in read_lines(out / f"reordering.{n}.gz")]
+            assert told == [row[:2] for row in rows]
+
+
+def test_what_has_no_place_in_tables_is_refused(
+    predicting: Path, context_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translated(predicting, tmp_path)
+    assert main(["export", f"run={predicting}", f"out={tmp_path / 'out'}"]) == 2
+    assert "input=FILE" in capsys.readouterr().err
+    assert main(["export", f"run={context_run}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}"]) == 2
+    assert main(["export", f"run={predicting}", f"out={tmp_path / 'out'}", f"input={tmp_path / 'in.txt'}"]) == 0
+    (tmp_path / "in.txt").write_text("Nirka va.\n\nGonban va fuspan ri pikum nu.\n")
+    files = [f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'o'}", f"tables={tmp_path / 'out'}"]
+    assert main(["translate", f"run={predicting}", *files]) == 2
+    assert "another sentence" in capsys.readouterr().err
+    (tmp_path / "in.txt").write_text("nirka " * 401 + "\n")
+    assert main(["export", f"run={predicting}", f"out={tmp_path / 'out2'}", f"input={tmp_path / 'in.txt'}"]) == 2
+    assert "401 words" in capsys.readouterr().err
+
+
+def test_weights_and_a_sentence_are_shown_in_words(
+    work: Path,  # noqa: F811
+    context_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = context_model(context_run, WorkDirectory(work).check())
+    translated_most = model.targets.table.source_phrases[int(np.diff(model.listed.offsets_P1).argmax())]
+    phrase = " ".join(model.vocabulary.word(word) for word in translated_most.tolist())
+    capsys.readouterr()
+    assert main(["inspect", f"run={context_run}", f"find='{phrase}'", "top=3"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{phrase}: " in shown
+    assert "all[-1]=" in shown
+    assert main(["inspect", f"run={context_run}", "sentence='Nirka no holdo va bolko ast.'", "top=4"]) == 0
+    shown = capsys.readouterr().out
+    assert "in context" in shown
+    assert "nirka no holdo va bolko ast ." in shown.lower()
+    assert main(["inspect", f"run={context_run}", "find=xyzzy"]) == 2
+    assert "no phrase with translations in context" in capsys.readouterr().err
+    assert main(["inspect", f"run={context_run}", f"weights={tmp_path / 'w'}"]) == 2
+    assert "have no names" in capsys.readouterr().err

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_once import made_once
-from tests.test_context_end_to_end import context_run  # noqa: F401
-from tests.test_context_tables_end_to_end import classifier  # noqa: F401
-from tests.test_context_tables_end_to_end import run as predicting_run  # noqa: F401
+from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
 from tests.test_distortion_end_to_end import distortion_run as distance_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_hierarchical_end_to_end import rules_run  # noqa: F401
@@ -28,7 +26,7 @@ from xlate.models.pack_format import MARK, Pack, extract, read_pack, write_archi
 from xlate.models.run_places import RUNS
 
 BOTH = ["model.context.run=translations", "model.context.distortion=distances"]
-SYSTEMS = ["run", "distortion_run", "sparse_run", "rules_run", "predicting_run", "lcs_run"]
+SYSTEMS = ["run", "distortion_run", "sparse_run", "rules_run", "predicting", "lcs_run"]
 
 
 @pytest.fixture(scope="module")

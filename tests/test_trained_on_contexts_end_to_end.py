@@ -1,4 +1,4 @@
-"""A classifier trained on for expected BLEU over lists of the system that it serves, from the command line."""
+"""Lists of folds with predictions by classifiers that have not seen them, which are trained on over these lists."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.made_once import made_once
-from tests.test_context_end_to_end import context_run  # noqa: F401
+from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
 from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
+from xlate.align.copies import balanced_folds
 from xlate.cli.main import main
+from xlate.config.model_schema import ContextUseConfig
+from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.models.context.opening import context_model
+from xlate.models.context.model import ContextModel
+from xlate.models.context.opening import classifier, context_model, with_predictions
+from xlate.models.context.predicted import PredictedScores
 from xlate.models.context.runs import fold_classifier
+from xlate.models.context.stores import context_stores
+from xlate.models.phrase.folds import PhraseFolds
+from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.store import load_phrase_model
 from xlate.scoring.weights import load_weights
 from xlate.train.checkpoint import Checkpoint
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=2", "loss.lists.nbest=10", "loss.lists.shard=150", "loss.lists.epochs=3"]
 ON = ["model=context", "loss=xbleu", *LISTS, "loss.lists.tolerance=0", "loss.lists.gamma=3"]
+SPARSE = [*PHRASE, "loss=xbleu", "sparse=local", "model.sparse.words=[top20]", *LISTS]
 WEIGHTS = "weights.safetensors"
-
-
-@pytest.fixture(scope="module")
-def base(work: Path, context_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """A phrase run whose feature the classifier is."""
-    use = ["context=feature", f"model.context.run={context_run}", "loss=mira"]
-    return made_once(tmp_path_factory, "trained-on-base", lambda folder: trained(work, folder, *PHRASE, *use))
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +46,14 @@ def own(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: 
 
 
 @pytest.fixture(scope="module")
-def on(own: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def on(
+    own: Path,
+    predicting: Path,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     """The classifier trained on."""
     folder = tmp_path_factory.mktemp("runs") / "on"
-    trained(own, folder, *ON, f"base={base}")
+    trained(own, folder, *ON, f"base={predicting}")
     return folder
 
 
@@ -84,7 +90,11 @@ class Killed(BaseException):
 
 
 def test_killed_after_an_epoch_it_ends_with_the_same_bytes(
-    own: Path, base: Path, on: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own: Path,
+    predicting: Path,  # noqa: F811
+    on: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     save, saved = Checkpoint.save, []
 
@@ -95,7 +105,7 @@ def test_killed_after_an_epoch_it_ends_with_the_same_bytes(
             raise Killed
 
     monkeypatch.setattr(Checkpoint, "save", once)
-    asked = ["train", f"work={own}", f"run={tmp_path / 'run'}", *ON, f"base={base}", "checkpoint_seconds=0"]
+    asked = ["train", f"work={own}", f"run={tmp_path / 'run'}", *ON, f"base={predicting}", "checkpoint_seconds=0"]
     with pytest.raises(Killed):
         main(asked)
     assert not (tmp_path / "run" / WEIGHTS).exists()
@@ -106,7 +116,7 @@ def test_killed_after_an_epoch_it_ends_with_the_same_bytes(
 
 def test_what_cannot_be_trained_on_is_refused(
     own: Path,
-    base: Path,
+    predicting: Path,  # noqa: F811
     on: Path,
     phrase_run: Path,  # noqa: F811
     context_run: Path,  # noqa: F811
@@ -121,8 +131,57 @@ def test_what_cannot_be_trained_on_is_refused(
     assert "base=RUN" in refused()
     assert "without predictions" in refused(f"base={phrase_run}")
     assert "model=phrase" in refused(f"base={context_run}")
-    assert "as it is" in refused(f"base={base}", "model.window=2")
-    assert "loss.lists.joint" in refused(f"base={base}", "loss.lists.joint=true")
-    assert "loss.lists.heldout_every" in refused(f"base={base}", "loss.lists.heldout_every=1")
-    sparse = ["model=phrase", "sparse=local", "model.sparse.words=[top20]", "context=feature"]
-    assert "every fold" in refused(*sparse, f"model.context.run={on}")
+    assert "as it is" in refused(f"base={predicting}", "model.window=2")
+    assert "loss.lists.joint" in refused(f"base={predicting}", "loss.lists.joint=true")
+    assert "loss.lists.heldout_every" in refused(f"base={predicting}", "loss.lists.heldout_every=1")
+    assert "every fold" in refused(*SPARSE, "context=feature", f"model.context.run={on}")
+
+
+def test_sparse_features_are_learned_beside_predictions(
+    own: Path,
+    context_run: Path,  # noqa: F811
+    distortion_run: Path,  # noqa: F811
+    phrase_run: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prepared = WorkDirectory(own)
+    use = ["context=feature", f"model.context.run={context_run}", f"model.context.distortion={distortion_run}"]
+    figures = trained(own, tmp_path / "run", *SPARSE, *use)
+    assert figures["active_features"] > 20
+    weights = load_weights(tmp_path / "run" / "weights.safetensors").sets["phrase"]
+    assert {"Context0", "Displacement0"} <= set(weights.dense_names)
+    assert len(translated(tmp_path / "run", tmp_path)) == 3
+    fold_S = balanced_folds(prepared.copies, 2)
+    for run in (context_run, distortion_run):
+        for fold in range(2):
+            config, folder = fold_classifier(run, prepared, (fold, 2))
+            assert config_of_run(folder).model.left_out == fold
+            stores = context_stores(prepared, config.model)
+            for store in (stores.train, stores.heldout):
+                assert store.arrays.sentence_I is not None
+                assert not (fold_S[store.arrays.sentence_I] == fold).any()
+    # What a fold's system knows of a pair is by its own numbers, and p(e|f) is that without the fold.
+    models = PhraseFolds(prepared, "none", 2)
+    model = load_phrase_model(models.stage(1).folder / "model")
+    rows = models.rows.of(model.table)
+    settings = ContextUseConfig(run=str(context_run))
+    scores = with_predictions(model, settings, prepared, (1, 2), rows).in_sentence
+    assert isinstance(scores, PredictedScores)
+    found = classifier(fold_classifier(context_run, prepared, (1, 2))[1], prepared)
+    assert isinstance(found, ContextModel)
+    counts = found.listed.pair_N
+    assert np.isin(counts, rows.pair_B).all()
+    words = prepared.source_tokens("Nirka no holdo va bolko ast.")
+    predicted = found.predict(words)
+    own_row = {int(b): own for own, b in enumerate(rows.pair_B.tolist())}
+    spans = np.repeat(np.arange(len(predicted.spans)), np.diff(predicted.offsets_I1))
+    mine = np.array([own_row[b] for b in predicted.pair_C.tolist()])
+    given = scores.of(SentencePhrases(words, predicted.spans.start_I[spans], predicted.spans.end_I[spans], mine))[:, 0]
+    assert given == pytest.approx(np.maximum(predicted.log_C, -100.0))
+    far = scores.of(SentencePhrases(words, np.zeros(5, int), np.full(5, 30), np.arange(5)))[:, 0]
+    assert np.exp(far) == pytest.approx(np.maximum(model.table.scores_B4[:5, 2], np.exp(-100.0)))
+    # Float weights of a run without predictions cannot begin.
+    asked = ["train", f"work={own}", f"run={tmp_path / 'none'}", *SPARSE, *use, f"base={phrase_run}"]
+    assert main(asked) == 2
+    assert "other predictions" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,6 @@ from tests.strategies import ragged_batches
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.datapoints import read_datapoints, write_datapoints
 from xlate.errors import InputError
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass
-from xlate.losses.local_softmax import LocalSoftmax
-from xlate.updates.rule import UpdateRule
 
 # The form of Figure 3, with numbers of our own: a true successor and two alternatives, seven floats each.
 DATAPOINT = """\
@@ -31,7 +27,7 @@ DATAPOINT = """\
 """
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ragged_batches(extras=False))
 def test_round_trip(batch: CandidateBatch) -> None:
     """Equal to the last bit, but for instances without candidates, which the format cannot say."""
@@ -54,43 +50,16 @@ def test_a_datapoint_as_in_figure_3(tmp_path: Path) -> None:
     assert read_datapoints(path).dense_CD.tolist() == batch.dense_CD.tolist()
 
 
-def test_figure_3_trains_to_table_ii_by_hand(tmp_path: Path) -> None:
-    """One update from w = (-1 on the floats, 0.5 on binary 6), eta 0.1, worked out number by number."""
-    path = tmp_path / "d.txt"
-    path.write_text(DATAPOINT)
-    batch = read_datapoints(path)
-    dense_D, sparse_F = -np.ones(7), np.zeros(8)
-    sparse_F[6] = 0.5
-    loss, rule = LocalSoftmax(-4.0), UpdateRule()
-    steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(7, 0.1), 0.1), True, False)
-    state = np.ones(1, dtype=np.uint64)
-    learned = rule.learned(dense_D, sparse_F)
-    met, _ = instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)
-    # The floats of the three lines add up to 3.25, 5.375 and 7.5625.
-    t, t_1, t_2 = math.exp(-3.25 + 0.5), math.exp(-5.375), math.exp(-7.5625)
-    total = t + math.exp(-4) + t_1 + t_2
-    up, down_1, down_2 = 0.1 * (1 - t / total), -0.1 * t_1 / total, -0.1 * t_2 / total
-    assert met == pytest.approx(-math.log(t / total), rel=1e-12)
-    assert dense_D[0] == pytest.approx(-1 + up * 0.5 + down_1 * 0.125 + down_2 * 1.5, rel=1e-12)
-    assert dense_D[1] == pytest.approx(-1 + up * 0.25 + down_1 * 1 + down_2 * 0.0625, rel=1e-12)
-    assert dense_D[3] == pytest.approx(-1 + down_2 * 0.5, rel=1e-12)
-    assert dense_D[6] == pytest.approx(-1 - up - down_1 - 2 * down_2, rel=1e-12)
-    assert sparse_F.tolist() == pytest.approx([0, 0, 0, 0, down_2, 0, 0.5 + up, 0], rel=1e-12)
-
-
 MALFORMED = {
     "1 2 0.5 0.5": "a malformed datapoint line",
     "1 2 0.5 x 0": "not a number: x",
-    "1 2 0.5 0.5 1": "a malformed datapoint line",
     "1 2 0.5 0.5 0 7": "a malformed datapoint line",
     "one 2 0.5 0.5 0": "a malformed datapoint line",
-    "1": "a malformed datapoint line",
     "1 2 0.5 0.5 1 1.5": "not a whole number: 1.5",
     "1 3 0.5 0.5 0.5 0": "the number of floats changes",
     "1 2 nan 0.5 0": "not a finite number: nan",
     "1 2 0.5 1e39 0": "a number out of range: 1e39",
     "1 2 0.5 0.5 1 2147483648": "a number out of range: 2147483648",
-    f"1 1{'0' * 30} 0.5 0.5 0": "a malformed datapoint line",
 }
 
 

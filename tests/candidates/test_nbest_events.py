@@ -9,6 +9,7 @@ from tests.phrases.small_corpora import encoded, phrase_of, table_of
 from xlate.candidates.block_instances import OracleStep, write_events, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.features.block import FLOATS
+from xlate.kernels.features.block_features import Before, Placed
 from xlate.kernels.orientation import NEUTRAL, RIGHT
 
 
@@ -19,10 +20,12 @@ def test_steps_become_linked_and_neutral_instances(tmp_path):
     numbers = {phrase_of(s.blocks.table, b): b for b in range(3)}
     a, b, x = numbers[(3,), (3,)], numbers[(4,), (4,)], numbers[(4,), (6,)]
     word = s.lm.map_vocabulary(TARGET.words)
+    start = int(s.lm.begin_state)
+    behind = s.lm.score(start, int(word[3]))[1]
     steps = [
-        OracleStep(-1, 0, a, 0, NEUTRAL, (), ()),
-        OracleStep(a, 1, b, 1, RIGHT, (x,), (int(word[3]),)),
-        OracleStep(-1, 2, b, 1, RIGHT, (x,), (int(word[3]),)),
+        OracleStep(Before(-1, 0, start), Placed(a, 0, NEUTRAL), ()),
+        OracleStep(Before(a, 1, behind), Placed(b, 1, RIGHT), (x,)),
+        OracleStep(Before(-1, 2, behind), Placed(b, 1, RIGHT), (x,)),
     ]
     sizes = write_events(tmp_path, steps, s.instances.blocks, s.lm, (*FLOATS, *more), len(s.index))
     assert sizes == {"linked": 1, "neutral": 1}, "a step behind an unknown word teaches nothing"

@@ -28,14 +28,10 @@ def arrays_of(lists: list[list[str]]) -> NbestArrays:
 
 
 @given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 6, 1000]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_expected_gains_are_means_over_the_list(lists: list[list[str]], measure: str, scale: float, most: int) -> None:
     with mock.patch.object(nbest_gains, "MOST_PAIRS", most):
-        check_expected_gains(lists, measure, scale)
-
-
-def check_expected_gains(lists: list[list[str]], measure: str, scale: float) -> None:
-    found = iter(utilities(arrays_of(lists), measure, scale).tolist())
+        found = iter(utilities(arrays_of(lists), measure, scale).tolist())
     for texts in lists:
         weight = np.exp(-scale * np.arange(len(texts)))
         for text in texts:
@@ -48,7 +44,7 @@ def check_expected_gains(lists: list[list[str]], measure: str, scale: float) -> 
 
 
 @given(LISTS, st.lists(TEXT.filter(str.strip), min_size=2, max_size=2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_statistics_of_chrf_and_ter_are_those_of_sacrebleu(lists: list[list[str]], references: list[str]) -> None:
     streams = [[line] * len(lists) for line in references]
     found = gain_statistics(arrays_of(lists), streams, Objective.of("chrf:1,ter:1"))
@@ -77,7 +73,7 @@ def test_a_column_of_the_list_is_a_gain() -> None:
 
 
 @given(LISTS, st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_some_of_the_lists_are_as_if_read_alone(lists: list[list[str]], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.sampled_from(range(len(lists))), min_size=1, unique=True))
     some, alone = arrays_of(lists).select(np.array(chosen)), arrays_of([lists[i] for i in chosen])

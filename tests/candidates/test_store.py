@@ -46,17 +46,10 @@ def test_appended_batches_come_back(whole: CandidateBatch, data: st.DataObject) 
             np.testing.assert_array_equal(stored, array)
             assert stored.dtype == array.dtype
         assert set(arrays_of(store.arrays)) == set(arrays_of(whole))
-        assert len(store) == len(whole)
+        assert (len(store), store.dense_names, store.gain_names) == (len(whole), ["f0", "f1"], ["gain"])
+        assert (store.sparse_size, store.metadata) == (10, {"made": "här"})
         rows = data.draw(st.lists(st.integers(0, len(whole) - 1), max_size=5)) if len(whole) else []
         assert listed(store.batch(rows)) == [listed(whole)[row] for row in rows]
-
-
-def test_names_and_metadata_come_back(tmp_path: Path) -> None:
-    with StoreWriter(tmp_path / "s", ["a", "b"], 10, ["bleu"], {"seed": 3, "wörter": [1, 2]}) as writer:
-        writer.append(example())
-    store = CandidateStore.open(tmp_path / "s")
-    assert (store.dense_names, store.gain_names, store.sparse_size) == (["a", "b"], ["bleu"], 10)
-    assert store.metadata == {"seed": 3, "wörter": [1, 2]}
 
 
 def test_arrays_are_mapped_not_read_and_batches_are_copies(tmp_path: Path) -> None:
@@ -64,28 +57,7 @@ def test_arrays_are_mapped_not_read_and_batches_are_copies(tmp_path: Path) -> No
     assert isinstance(store.arrays.part_ids_N.base, np.memmap)
     assert not store.arrays.part_ids_N.flags.writeable
     assert store.batch([1, 0]).part_ids_N.flags.writeable
-
-
-def test_a_store_without_batches_is_an_empty_store(tmp_path: Path) -> None:
-    store = CandidateStore.open(write(tmp_path / "s"))
-    assert len(store) == 0
-    assert store.batch([]).dense_CD.shape == (0, 1)
-
-
-def test_a_stored_array_is_a_plain_npy_file(tmp_path: Path) -> None:
-    write(tmp_path / "s", example())
     assert np.load(tmp_path / "s" / "part_ids_N.npy", allow_pickle=False).tolist() == [7, 9, 4]
-
-
-def test_nothing_is_left_after_an_exception(tmp_path: Path) -> None:
-    def fail_midway() -> None:
-        with StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
-            writer.append(example())
-            raise RuntimeError("midway")
-
-    with pytest.raises(RuntimeError, match="midway"):
-        fail_midway()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_left_when_closing_fails(tmp_path: Path) -> None:
@@ -97,19 +69,19 @@ def test_nothing_is_left_when_closing_fails(tmp_path: Path) -> None:
     assert (tmp_path / "s").read_text() == "a file is in the way"
 
 
-def test_an_interrupted_writer_leaves_the_older_store(tmp_path: Path) -> None:
-    write(tmp_path / "s", example())
-    unfinished = StoreWriter(tmp_path / "s", ["a", "b"], 10)
-    unfinished.append(example().select([0]))
-    assert len(CandidateStore.open(tmp_path / "s")) == 2
-    unfinished.discard()
-    assert len(CandidateStore.open(tmp_path / "s")) == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["s"]
-
-
-def test_a_finished_writer_replaces_the_older_store(tmp_path: Path) -> None:
+def test_a_finished_writer_replaces_the_older_store_and_one_that_failed_leaves_it(tmp_path: Path) -> None:
     write(tmp_path / "s", example())
     before = CandidateStore.open(tmp_path / "s")
+
+    def fail_midway() -> None:
+        with StoreWriter(tmp_path / "s", ["a", "b"], 10) as writer:
+            writer.append(example())
+            raise RuntimeError("midway")
+
+    with pytest.raises(RuntimeError, match="midway"):
+        fail_midway()
+    assert len(CandidateStore.open(tmp_path / "s")) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
     write(tmp_path / "s", example().select([0]))
     assert len(CandidateStore.open(tmp_path / "s")) == 1
     assert before.arrays.part_ids_N.tolist() == [7, 9, 4], "a reader keeps the store it opened"
@@ -120,9 +92,7 @@ def test_a_finished_writer_replaces_the_older_store(tmp_path: Path) -> None:
     ("message", "change"),
     [
         ("dense_CD: 1 columns, named", {"dense_CD": np.zeros((3, 1), np.float32)}),
-        ("gain_CG: 2 columns, named", {"gain_CG": np.zeros((3, 2), np.float32)}),
         ("part_ids_N: id 10, expected below 10", {"part_ids_N": np.array([1, 10, 2], np.int32)}),
-        ("part_ids_N: -1 at 0, expected from 0 up", {"part_ids_N": np.array([-1, 1, 2], np.int32)}),
         ("the batches before had", {"base_C": None}),
     ],
 )
@@ -142,7 +112,6 @@ def _edit_header(folder: Path, **changes: object) -> None:
     [
         ("not a candidate store(?s:.*)version 2", {"magic": "another"}),
         ("of an earlier version(?s:.*)of version 2", {"magic": "xlate-candidates", "version": 1}),
-        ("of another version(?s:.*)seen: +3", {"version": 3}),
         ("its checksum differs", {"metadata": {}}),
         ("candidate_parts_K.npy: (?s:.*)1 at 3(?s:.*)below 1", {}),
     ],
@@ -193,12 +162,8 @@ def test_shards_are_one_store(tmp_path: Path) -> None:
     assert store.arrays.unit_PU.tolist() == [[0, 1], [2, 3], [0, 1], [2, 3], [4, 5]]
     assert store.arrays.between_offsets_P1.tolist() == [0, 1, 2, 3, 4, 5]
     assert store.batch([4, 0]).between_T.tolist() == [2, 0]
-    assert CandidateStore.open(shard_path(tmp_path, 2)).arrays.unit_PU.tolist() == [[0, 1], [2, 3], [4, 5]]
-
-
-def test_shards_together_have_the_features_of_all(tmp_path: Path) -> None:
-    for number, size in enumerate((3, 7, 5)):
-        write(shard_path(tmp_path, number), units(1), sparse_size=size)
+    # A store has the features of all its shards, not those of the first.
+    write(shard_path(tmp_path, 1), units(1), sparse_size=7)
     assert CandidateStore.open(tmp_path).sparse_size == 7
 
 
@@ -239,8 +204,6 @@ def test_shards_of_other_features_are_no_store(tmp_path: Path) -> None:
 
 
 def test_units_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="with unit_PU, between_offsets_P1, between_T"):
-        replace(units(2), between_T=None).validate()
     with pytest.raises(ValueError, match=r"unit_PU: shape \(2, 2\), expected shape \(3, 2\)"):
         replace(units(3), unit_PU=np.zeros((2, 2), np.int32)).validate()
     with pytest.raises(ValueError, match="3 columns, 2 in the batches before"):
@@ -253,6 +216,8 @@ def test_an_order_is_a_permutation(size: int, seed: int, epoch: int, block: int 
     order = epoch_order(size, seed, epoch, name="floats", block=block)
     assert sorted(order.tolist()) == list(range(size))
     assert order.dtype == np.int64
+    # Runs of neighbours stay together.
+    assert block is None or np.count_nonzero(np.diff(order // block)) == max(-(-size // block) - 1, 0)
 
 
 def test_equal_arguments_give_equal_orders_and_others_other_ones() -> None:
@@ -264,15 +229,6 @@ def test_equal_arguments_give_equal_orders_and_others_other_ones() -> None:
     assert len({order(), order(seed=2), order(epoch=1), order(name="b"), order(block=10)}) == 5
     # A seed and an epoch that change places must not give the same stream.
     assert order(seed=3, epoch=5) != order(seed=5, epoch=3)
-
-
-@settings(deadline=None)
-@given(st.integers(1, 60), st.integers(1, 20), st.integers(0, 99))
-def test_blocks_keep_runs_together(size: int, block: int, seed: int) -> None:
-    order = epoch_order(size, seed, 0, block=block)
-    runs = order // block
-    changes = int((np.diff(runs) != 0).sum())
-    assert changes == -(-size // block) - 1
 
 
 def test_runs_and_what_is_within_them_are_both_shuffled() -> None:

@@ -41,6 +41,11 @@ def row_numbers(offsets_R1: AnyInts) -> Ints:
     return np.repeat(np.arange(len(offsets_R1) - 1), np.diff(offsets_R1))
 
 
+def places_in_rows(offsets_R1: AnyInts) -> Ints:
+    """The place of each value in its row, from 0: offsets 0 2 2 5 give 0 1 0 1 2."""
+    return np.arange(offsets_R1[-1]) - np.repeat(offsets_R1[:-1], np.diff(offsets_R1))
+
+
 def marked_in_rows(marked_T: Bools, offsets_R1: AnyInts) -> Ints:
     """How many values of each row are marked, (R,), in no more memory than for the rows.
 

@@ -51,7 +51,7 @@ class ArrayStream:
         self.rows = 0
         self._stream = stream
         self._dtype = np.dtype(dtype)
-        self._columns = tuple(columns)
+        self.columns = tuple(columns)
         self._digest = hashlib.sha256()
         stream.write(b" " * header_bytes(self._dtype))
 
@@ -69,7 +69,7 @@ class ArrayStream:
         """Writes the header and flushes to disk; returns the array's entry for the header of its folder: dtype, shape,
         bytes and SHA-256.
         """
-        shape = [self.rows, *self._columns]
+        shape = [self.rows, *self.columns]
         size = self._stream.tell()
         self._stream.seek(0)
         self._stream.write(npy_header(self._dtype, shape))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Floats32, Ints, Ints32
-from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, row_numbers
+from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, places_in_rows, row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays
 from xlate.errors import InputError
@@ -66,22 +66,25 @@ class FeatureNames:
             (('lm',), ('bigram=a b',))
         """
         flat = _flat(features)
-        floats = _in_all(flat) if dense is None else tuple(dense)
-        among = set(floats)
-        return cls(floats, NamedFeatures.of(name for one in flat for name in one if name not in among))
+        if dense is None:
+            dense = [name for name in (flat[0] if flat else ()) if all(name in one for one in flat)]
+        among = set(dense)
+        return cls(tuple(dense), NamedFeatures.of(name for one in flat for name in one if name not in among))
 
     def arrays(self, features: FeatureDicts, gains: Gains) -> dict[str, Any]:
         """The arrays of a batch with these features; see `CandidateBatch.from_lists`."""
-        flat = _flat(features)
-        _check_sizes(features, gains)
-        places = [(i, x) for i, one in enumerate(features) for x in range(len(one))]
-        _check_values(flat, places)
+        flat, gain_CG, id_of = _flat(features), _checked_gains(features, gains), self.sparse.id
         dense = [[one.get(name, 0.0) for name in self.dense] for one in flat]
+        # Features that the index does not know are left out.
+        rows = [sorted((id_of(name), value) for name, value in one.items() if id_of(name) >= 0) for one in flat]
+        values_N = np.array([value for row in rows for _, value in row], np.float32)
         return {
             "candidate_offsets_I1": offsets_of([len(one) for one in features]),
             "dense_CD": np.array(dense, np.float32).reshape(len(flat), len(self.dense)),
-            "gain_CG": _gains(gains, places),
-            **_sparse_arrays(flat, self.sparse),
+            "gain_CG": gain_CG,
+            "part_id_offsets_P1": offsets_of([len(row) for row in rows]),
+            "part_ids_N": np.array([feature for row in rows for feature, _ in row], np.int32),
+            "part_values_N": None if (values_N == 1).all() else values_N,
         }
 
     def weights(self, dense_D: Iterable[float], sparse_F: Iterable[float]) -> dict[str, float]:
@@ -101,24 +104,33 @@ def _flat(features: FeatureDicts) -> list[Mapping[str, float]]:
     return [candidate for one in features for candidate in one]
 
 
-def _check_sizes(features: FeatureDicts, gains: Gains) -> None:
+def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
+    """The gains of candidates, (C, G), each of which has a gain, names of features, and finite values.
+
+    Raises:
+        InputError: naming the list and the hypothesis.
+    """
     if len(features) != len(gains):
         seen = f"{len(features)} lists of features, {len(gains)} of gains"
         raise InputError("features and gains of other numbers of lists", seen=seen, expected="as many of both")
+    rows: list[tuple[float, ...]] = []
     for i, (one, told) in enumerate(zip(features, gains, strict=True)):
         if len(one) != len(told):
             seen = f"{len(one)} hypotheses, {len(told)} gains"
             raise InputError(f"list {i}: features and gains do not fit", seen=seen, expected="as many of both")
-
-
-def _check_values(flat: Sequence[Mapping[str, float]], places: Sequence[tuple[int, int]]) -> None:
-    for one, (i, x) in zip(flat, places, strict=True):
-        for name, value in one.items():
-            if not isinstance(name, str) or not name:
-                raise InputError(f"list {i}, hypothesis {x}: no name", seen=repr(name), expected="a string")
-            if not math.isfinite(_number(value)):
-                where = f"list {i}, hypothesis {x}: feature {name}"
-                raise InputError(where, seen=repr(value), expected="a finite number")
+        for x, (candidate, gain) in enumerate(zip(one, told, strict=True)):
+            where = f"list {i}, hypothesis {x}"
+            for name, value in candidate.items():
+                if not isinstance(name, str) or not name:
+                    raise InputError(f"{where}: no name", seen=repr(name), expected="a string")
+                if not math.isfinite(_number(value)):
+                    raise InputError(f"{where}: feature {name}", seen=repr(value), expected="a finite number")
+            row = tuple(gain) if isinstance(gain, Sequence) else (gain,)
+            rows.append(row)
+            if len(row) != len(rows[0]) or not all(math.isfinite(_number(value)) for value in row):
+                expected = "a finite number" if len(rows[0]) == 1 else f"{len(rows[0])} finite numbers"
+                raise InputError(f"{where}: gain", seen=repr(row), expected=expected)
+    return np.array(rows, np.float32).reshape(len(rows), len(rows[0]) if rows else 1)
 
 
 def _number(value: object) -> float:
@@ -127,35 +139,6 @@ def _number(value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return math.nan
-
-
-def _in_all(flat: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
-    """The names that every hypothesis has, in the order of the first one."""
-    if not flat:
-        return ()
-    others = [one.keys() for one in flat[1:]]
-    return tuple(name for name in flat[0] if all(name in one for one in others))
-
-
-def _gains(gains: Gains, places: Sequence[tuple[int, int]]) -> Floats32:
-    rows = [tuple(told) if isinstance(told, Sequence) else (told,) for one in gains for told in one]
-    columns = len(rows[0]) if rows else 1
-    for row, (i, x) in zip(rows, places, strict=True):
-        if len(row) != columns or not all(math.isfinite(_number(value)) for value in row):
-            expected = "a finite number" if columns == 1 else f"{columns} finite numbers"
-            raise InputError(f"list {i}, hypothesis {x}: gain", seen=repr(row), expected=expected)
-    return np.array(rows, np.float32).reshape(len(rows), columns)
-
-
-def _sparse_arrays(flat: Sequence[Mapping[str, float]], index: NamedFeatures) -> dict[str, Any]:
-    """Ids and values of the sparse features; those that the index does not know are left out."""
-    rows = [sorted((index.id(name), value) for name, value in one.items() if index.id(name) >= 0) for one in flat]
-    values_N = np.array([value for row in rows for _, value in row], np.float32)
-    return {
-        "part_id_offsets_P1": offsets_of([len(row) for row in rows]),
-        "part_ids_N": np.array([feature for row in rows for feature, _ in row], np.int32),
-        "part_values_N": None if (values_N == 1).all() else values_N,
-    }
 
 
 # Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
@@ -306,6 +289,28 @@ class CandidateBatch:
             raise ValueError("candidates without words cannot be told apart by them")
         return EncodedText(self.words_T, self.word_offsets_C1)
 
+    @property
+    def units(self) -> tuple[Ints32, Ints, Ints32]:
+        """The unit of each part, (P, U), and more of it, as offsets and numbers.
+
+        Raises:
+            ValueError: parts have ids.
+        """
+        if self.unit_PU is None or self.between_offsets_P1 is None or self.between_T is None:
+            raise ValueError("parts of ids are no units")
+        return self.unit_PU, self.between_offsets_P1, self.between_T
+
+    @property
+    def contexts(self) -> tuple[Ints, Ints32]:
+        """What each instance stands in, as offsets and ids.
+
+        Raises:
+            ValueError: instances without contexts.
+        """
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            raise ValueError("instances without contexts")
+        return self.context_offsets_I1, self.contexts_X
+
     def __len__(self) -> int:
         """The number of instances I."""
         return len(self.candidate_offsets_I1) - 1
@@ -330,13 +335,12 @@ class CandidateBatch:
     def select(self, instances: Sequence[int] | AnyInts) -> CandidateBatch:
         """The batch of the given instances, in that order."""
         rows = np.asarray(instances, dtype=np.int64)
-        candidates, candidate_offsets = gathered(self.candidate_offsets_I1, rows)
-        if self.part_offsets_I1 is None:
-            taken = self.taken({"I": rows, "C": candidates, "P": candidates})
-            return replace(taken, candidate_offsets_I1=candidate_offsets)
-        parts, part_offsets = gathered(self.part_offsets_I1, rows)
+        candidates, offsets_I1 = gathered(self.candidate_offsets_I1, rows)
+        parts, part_offsets_I1 = candidates, None
+        if self.part_offsets_I1 is not None:
+            parts, part_offsets_I1 = gathered(self.part_offsets_I1, rows)
         taken = self.taken({"I": rows, "C": candidates, "P": parts})
-        return replace(taken, candidate_offsets_I1=candidate_offsets, part_offsets_I1=part_offsets)
+        return replace(taken, candidate_offsets_I1=offsets_I1, part_offsets_I1=part_offsets_I1)
 
     def taken(self, rows: Mapping[str, Ints]) -> CandidateBatch:
         """Copies of some rows: instances `I`, candidates `C`, parts `P`; offsets by instance are left as they are.
@@ -344,19 +348,16 @@ class CandidateBatch:
         Parts stay numbered within their instance as they were.
         """
         made: dict[str, Any] = {}
+
+        def take(names: Iterable[str], places: Ints) -> None:
+            made.update({name: np.asarray(held[places]) for name in names if (held := getattr(self, name)) is not None})
+
         for level, names in ROWS.items():
-            for name in names:
-                array = getattr(self, name)
-                if array is not None:
-                    made[name] = np.asarray(array[rows[level]])
+            take(names, rows[level])
         for offsets, (level, names) in RAGGED.items():
-            given = getattr(self, offsets)
-            if given is not None:
+            if (given := getattr(self, offsets)) is not None:
                 places, made[offsets] = gathered(given, rows[level])
-                for name in names:
-                    array = getattr(self, name)
-                    if array is not None:
-                        made[name] = np.asarray(array[places])
+                take(names, places)
         return replace(self, **made)
 
     def part_of_K(self) -> Ints:
@@ -381,13 +382,14 @@ class CandidateBatch:
         Args:
             size: the number of sparse weights, a power of two; see `kernels/learning/candidates.py`.
         """
-        if self.context_offsets_I1 is None or self.contexts_X is None:
+        if self.contexts_X is None:
             return self
+        offsets_I1, contexts_X = self.contexts
         instance_C = row_numbers(self.candidate_offsets_I1)
         instance_N = np.repeat(instance_C, np.diff(self.part_id_offsets_P1))
-        contexts, offsets_N1 = gathered(self.context_offsets_I1, instance_N)
+        contexts, offsets_N1 = gathered(offsets_I1, instance_N)
         part_Y = np.repeat(self.part_ids_N, np.diff(offsets_N1)).astype(np.int64)
-        ids_Y = crossed_ids(self.contexts_X[contexts].astype(np.int64), part_Y, size)
+        ids_Y = crossed_ids(contexts_X[contexts].astype(np.int64), part_Y, size)
         return replace(
             self,
             part_id_offsets_P1=offsets_N1[self.part_id_offsets_P1],
@@ -414,7 +416,7 @@ class CandidateBatch:
                 raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")
             gain_C = self.gain_CG[:, 0]
         dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
-        arrays = CandidateArrays(
+        return CandidateArrays(
             self.candidate_offsets_I1,
             np.ascontiguousarray(dense_CD, dtype=np.float32),
             np.ascontiguousarray(gain_C, dtype=np.float32),
@@ -423,17 +425,15 @@ class CandidateBatch:
             self.part_id_offsets_P1,
             self.part_ids_N,
             _single(self.part_values_N),
+            *([] if self.contexts_X is None else self.contexts),
         )
-        if self.context_offsets_I1 is None or self.contexts_X is None:
-            return arrays
-        return arrays._replace(context_offsets_I1=self.context_offsets_I1, contexts_X=self.contexts_X)
 
     def _between(self, parts: bool) -> tuple[Ints, Ints, Ints32]:
         if self.part_offsets_I1 is None or self.candidate_parts_K is None or self.candidate_part_offsets_C1 is None:
             if not parts:
                 return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
-            own_K = np.arange(self.candidates) - self.candidate_offsets_I1[row_numbers(self.candidate_offsets_I1)]
-            return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K.astype(np.int32)
+            own_K = places_in_rows(self.candidate_offsets_I1).astype(np.int32)
+            return self.candidate_offsets_I1, np.arange(self.candidates + 1), own_K
         return self.part_offsets_I1, self.candidate_part_offsets_C1, self.candidate_parts_K
 
 

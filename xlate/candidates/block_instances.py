@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from xlate.array_types import Bools, Ints
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import FLOATS
@@ -127,7 +128,7 @@ class BlockInstances:
         options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
         # The place of each block among those of its source phrase; one that is no option of it ranks behind all.
         rank_B = np.full(len(self.blocks.source_B), len(option_O), dtype=np.int64)
-        rank_B[option_O] = np.arange(len(option_O)) - np.repeat(options_P1[:-1], np.diff(options_P1))
+        rank_B[option_O] = places_in_rows(options_P1)
         return np.asarray(rank_B[self.matches.block_M] < self.alternatives)
 
     @cached_property
@@ -158,24 +159,18 @@ def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequen
     return sizes
 
 
-@dataclass(frozen=True)
-class OracleStep:
+class OracleStep(NamedTuple):
     """One block of an oracle block sequence: what follows what, and which blocks of the list cover the same words.
 
     Attributes:
-        before: the block before it, negative when there is none or it is an unknown word; before_end: its source end.
-        block, start, orientation: the block itself.
+        before: the block before it, negative when there is none or it is an unknown word, and where that ends.
+        placed: the block itself.
         others: other blocks that some translation of the list uses for the same source words.
-        lm_words: the target words so far, in the language model's numbers.
     """
 
-    before: int
-    before_end: int
-    block: int
-    start: int
-    orientation: int
+    before: Before
+    placed: Placed
     others: Sequence[int]
-    lm_words: Sequence[int]
 
 
 def write_events(
@@ -197,10 +192,10 @@ def write_events(
         blocks: what features are computed from; lm: the language model; names: of the floats.
         features: the number of sparse features.
     """
-    rows = [(step, step.orientation == NEUTRAL and blocks.oriented) for step in steps]
+    rows = [(step, step.placed.orientation == NEUTRAL and blocks.oriented) for step in steps]
     sizes = {}
     for name, neutral in (("linked", False), ("neutral", True)):
-        kept = [step for step, is_neutral in rows if is_neutral == neutral and (neutral or step.before >= 0)]
+        kept = [step for step, is_neutral in rows if is_neutral == neutral and (neutral or step.before.block >= 0)]
         with StoreWriter(directory / name, names, 0 if neutral else features) as writer:
             for start in range(0, len(kept), 1000):
                 writer.append(_oracle_batch(kept[start : start + 1000], blocks, lm, neutral))
@@ -209,24 +204,19 @@ def write_events(
 
 
 def _oracle_batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> CandidateBatch:
-    sizes = [1 + len(step.others) for step in steps]
-    total = sum(sizes)
+    offsets_I1 = offsets_of([1 + len(step.others) for step in steps])
+    total = int(offsets_I1[-1])
     dense_CD = np.zeros((total, blocks.dense), dtype=np.float32)
     gain_C = np.full(total, -1, dtype=np.float32)
+    gain_C[offsets_I1[:-1]] = 1
     ids_N = np.zeros(total * max(1, len(blocks.bigrams.tag_A)), dtype=np.int32)
     id_offsets_C1 = np.zeros(total + 1, dtype=np.int64)
     c = 0
     for step in steps:
-        state = int(lm.begin_state)
-        for word in step.lm_words:
-            state = lm.score(state, word)[1]
-        before = NOBODY if neutral else step.before
-        gain_C[c] = 1
-        for block in (step.block, *step.others):
-            placed = Placed(block, step.start, step.orientation)
-            block_costs(blocks, lm.arrays, Before(before, step.before_end, state), placed, dense_CD[c])
+        before = step.before._replace(block=NOBODY) if neutral else step.before
+        for block in (step.placed.block, *step.others):
+            block_costs(blocks, lm.arrays, before, step.placed._replace(block=block), dense_CD[c])
             n = int(id_offsets_C1[c])
-            id_offsets_C1[c + 1] = n if before < 0 else put_bigrams(blocks.bigrams, before, block, ids_N, n)
+            id_offsets_C1[c + 1] = n if before.block < 0 else put_bigrams(blocks.bigrams, before.block, block, ids_N, n)
             c += 1
-    offsets_I1 = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return CandidateBatch(offsets_I1, dense_CD, gain_C[:, None], id_offsets_C1, ids_N[: id_offsets_C1[-1]])

@@ -15,8 +15,7 @@ from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.context import Bags, ContextFeatures, Distances, Spans, TargetFeatures, joined_bags
-from xlate.phrases.occurrences import ListedPairs, Occurrences
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.occurrences import ListedPairs
 from xlate.text.encoded import EncodedText
 
 
@@ -91,12 +90,6 @@ class Examples:
     spans: Spans
     number_X: Ints
     pair_X: Ints
-
-    @classmethod
-    def of_pairs(cls, seen: Occurrences, table: PhraseTable) -> Examples:
-        """That a pair was extracted there."""
-        spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, table.source_B[seen.pair_X])
-        return cls(spans, seen.pair_X.astype(np.int64), np.full(len(seen), NO_PAIR))
 
     def __len__(self) -> int:
         """The number of facts X."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
-from xlate.arrays.ragged import offsets_of, places_of, row_numbers
+from xlate.arrays.ragged import offsets_of, places_in_rows, places_of, row_numbers
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex
@@ -190,7 +190,7 @@ def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> Candi
     rows["P"] = rows["P"][used_P[rows["P"]]]
     part_offsets_I1 = offsets_of(np.bincount(instance_P[rows["P"]], minlength=instances))
     number_P = np.zeros(len(used_P), np.int64)
-    number_P[rows["P"]] = np.arange(len(rows["P"])) - np.repeat(part_offsets_I1[:-1], np.diff(part_offsets_I1))
+    number_P[rows["P"]] = places_in_rows(part_offsets_I1)
     return replace(
         whole.taken(rows),
         candidate_offsets_I1=offsets_I1,
@@ -226,10 +226,8 @@ def _keys(batch: CandidateBatch) -> NDArray[np.void]:
 def _word_hashes(batch: CandidateBatch) -> Hashes:
     """A hash of each candidate's target words."""
     words = batch.words
-    place_T = _places_in_rows(words.offsets_S1)
-    powers = _powers(1 + int(place_T.max(initial=0)))
-    terms_T = (words.ids_T.astype(np.uint64) + np.uint64(2)) * powers[place_T]
-    return _mixed(_sums(terms_T, words.offsets_S1) + np.diff(words.offsets_S1).astype(np.uint64))
+    sizes_C = np.diff(words.offsets_S1).astype(np.uint64)
+    return _mixed(_sequence_hashes(words.ids_T, words.offsets_S1) + sizes_C)
 
 
 def _part_hashes(batch: CandidateBatch) -> Hashes:
@@ -238,19 +236,19 @@ def _part_hashes(batch: CandidateBatch) -> Hashes:
     bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
     mixed_N = (batch.part_ids_N.astype(np.uint64) << np.uint64(32)) | bits_N.view(np.uint32).astype(np.uint64)
     hash_P = _sums(_mixed(mixed_N), batch.part_id_offsets_P1)
-    if batch.unit_PU is None or batch.between_T is None or batch.between_offsets_P1 is None:
+    if batch.unit_PU is None:
         return hash_P
-    width = batch.unit_PU.shape[1]
-    terms_PU = (batch.unit_PU.astype(np.uint64) + np.uint64(2)) * _powers(width + 1)[1:]
-    place_T = _places_in_rows(batch.between_offsets_P1)
-    powers = _powers(width + 2 + int(place_T.max(initial=0)))
-    terms_T = (batch.between_T.astype(np.uint64) + np.uint64(2)) * powers[width + 1 + place_T]
-    return hash_P + _mixed(terms_PU.sum(axis=1, dtype=np.uint64) + _sums(terms_T, batch.between_offsets_P1))
+    unit_PU, offsets_P1, between_T = batch.units
+    width = unit_PU.shape[1]
+    terms_PU = (unit_PU.astype(np.uint64) + np.uint64(2)) * _powers(width + 1)[1:]
+    return hash_P + _mixed(terms_PU.sum(axis=1, dtype=np.uint64) + _sequence_hashes(between_T, offsets_P1, width + 1))
 
 
-def _places_in_rows(offsets_R1: Ints) -> Ints:
-    """The place of each value in its ragged row, from 0."""
-    return np.arange(offsets_R1[-1]) - np.repeat(offsets_R1[:-1], np.diff(offsets_R1))
+def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, first: int = 0) -> Hashes:
+    """A polynomial of each ragged row, whose coefficients are its values; their places are counted from `first`."""
+    place_N = first + places_in_rows(offsets_R1)
+    powers = _powers(1 + int(place_N.max(initial=0)))
+    return _sums((values_N.astype(np.uint64) + np.uint64(2)) * powers[place_N], offsets_R1)
 
 
 def _powers(count: int) -> Hashes:
@@ -331,14 +329,9 @@ def under_templates(
     base_C = None if weights_D is None else lists.dense_CD @ weights_D
     if lists.draws_C is not None and lists.draws_C.any():
         base_C = np.log(lists.draws_C) / gamma
-    assert lists.unit_PU is not None
-    if isinstance(sparse, SparseFeatures):
-        found = _template_ids(lists, sparse)
-    else:
-        found = sparse.of_units(lists.unit_PU)
     return _of_ids(
         lists,
-        found,
+        _template_ids(lists, sparse) if isinstance(sparse, SparseFeatures) else sparse.of_units(lists.units[0]),
         dense_CD=lists.dense_CD if weights_D is None else lists.dense_CD[:, :0],
         base_C=None if base_C is None else base_C.astype(np.float32),
     )
@@ -346,8 +339,7 @@ def under_templates(
 
 def with_ids(lists: CandidateBatch, index: BigramIndex | StructureFeatures) -> CandidateBatch:
     """Lists of units as lists of the ids of their features; new features get ids."""
-    assert lists.unit_PU is not None
-    return _of_ids(lists, index.of_units(lists.unit_PU))
+    return _of_ids(lists, index.of_units(lists.units[0]))
 
 
 def _of_ids(lists: CandidateBatch, found: tuple[Ints, Ints32], **changes: Any) -> CandidateBatch:
@@ -358,16 +350,14 @@ def _of_ids(lists: CandidateBatch, found: tuple[Ints, Ints32], **changes: Any) -
 
 def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, Ints32]:
     """The features of every unit, made piece by piece: on the way they take several times their room."""
-    assert lists.unit_PU is not None
-    assert lists.between_offsets_P1 is not None
-    assert lists.between_T is not None
+    unit_PU, offsets_P1, between_T = lists.units
     lengths: list[Ints] = [np.zeros(0, np.int64)]
     found: list[Ints32] = [np.zeros(0, np.int32)]
-    for first in range(0, len(lists.unit_PU), UNITS_AT_A_TIME):
-        columns = lists.unit_PU[first : first + UNITS_AT_A_TIME]
-        ends = lists.between_offsets_P1[first : first + len(columns) + 1]
+    for first in range(0, len(unit_PU), UNITS_AT_A_TIME):
+        columns = unit_PU[first : first + UNITS_AT_A_TIME]
+        ends = offsets_P1[first : first + len(columns) + 1]
         steps = dict(zip(STEP, columns.T, strict=True))
-        between = {"between_offsets": ends - ends[0], "between": lists.between_T[ends[0] : ends[-1]]}
+        between = {"between_offsets": ends - ends[0], "between": between_T[ends[0] : ends[-1]]}
         offsets, ids = sparse.ids({**steps, **between})
         lengths.append(np.diff(offsets))
         found.append(ids)

@@ -8,7 +8,7 @@ Byrne 2004).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -150,21 +150,38 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
 def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None) -> Floats:
     """Edits and reference length of every hypothesis, (C, 2), or of some, and 0 of the others.
 
-    The same words of a list are counted once. `references` are those of each list, `some` numbers of hypotheses.
+    `references` are those of each list, `some` numbers of hypotheses.
     """
-    words, row_C = list(arrays.numbers), row_numbers(arrays.candidate_offsets_I1)
-    chosen = np.arange(len(row_C)) if some is None else some
-    keys = [(int(row_C[c]), " ".join(words[i] for i in arrays.text[c])) for c in chosen.tolist()]
-    wanted = list(dict.fromkeys(keys))
-    most = max(map(len, references))
-    streams: list[list[str | None]] = [
-        [references[row][k] if k < len(references[row]) else None for row, _ in wanted] for k in range(most)
-    ]
-    values_SK = measure_sentences("ter", [text for _, text in wanted], streams).stats.values_SK
-    place = {key: number for number, key in enumerate(wanted)}
+    row_C = row_numbers(arrays.candidate_offsets_I1)
+    chosen_C = np.arange(len(row_C)) if some is None else some
     counted_CK = np.zeros((len(row_C), 2))
-    counted_CK[chosen] = values_SK[[place[key] for key in keys]]
+    texts = zip(row_C[chosen_C].tolist(), arrays.texts(chosen_C), strict=True)
+    counted_CK[chosen_C] = text_statistics("ter", list(texts), references, {})
     return counted_CK
+
+
+def text_statistics(
+    measure: str,
+    hypotheses: Sequence[tuple[int, str]],
+    references: Sequence[Sequence[str]],
+    known: dict[tuple[int, str], list[float]],
+) -> Floats:
+    """The statistics of a measure that is made from text, one row for each hypothesis.
+
+    Args:
+        measure: its name.
+        hypotheses: the number of a list and a text of it.
+        references: those of each list, one or more.
+        known: the rows of hypotheses that were measured before; those of new ones are added, so that each is measured
+            once.
+    """
+    new = [one for one in dict.fromkeys(hypotheses) if one not in known]
+    if new:
+        # A sentence with fewer references than another one has None in their place.
+        streams = list(zip_longest(*(references[number] for number, _ in new)))
+        values_SK = measure_sentences(measure, [text for _, text in new], streams).stats.values_SK
+        known.update(zip(new, values_SK.tolist(), strict=True))
+    return np.array([known[one] for one in hypotheses])
 
 
 UTILITIES = ("bleu", "chrf")

@@ -76,7 +76,6 @@ class StoreWriter:
         self._files: dict[str, BinaryIO] = {}
         self._arrays: dict[str, ArrayStream] = {}
         self._ends: dict[str, int] = {}
-        self._unit_width: int | None = None
 
     def append(self, batch: CandidateBatch) -> None:
         """Adds a batch's instances behind those already written.
@@ -92,16 +91,15 @@ class StoreWriter:
             raise ValueError(
                 f"part_ids_N: id {batch.part_ids_N.max()}, expected below {self._described['sparse_size']}"
             )
-        width = None if batch.unit_PU is None else batch.unit_PU.shape[1]
-        if self._files and width != self._unit_width:
-            raise ValueError(f"unit_PU: {width} columns, {self._unit_width} in the batches before")
-        self._unit_width = width
-        present = {name for name in LAYOUT if getattr(batch, name) is not None}
-        if self._files and present != set(self._files):
+        present = {name: array for name in LAYOUT if (array := getattr(batch, name)) is not None}
+        if self._files and present.keys() != self._files.keys():
             raise ValueError(f"arrays {sorted(present)}, the batches before had {sorted(self._files)}")
-        for name in LAYOUT:
-            if name in present:
-                self._append(name, getattr(batch, name))
+        for name, array in present.items():
+            if name in self._arrays and array.shape[1:] != self._arrays[name].columns:
+                before = self._arrays[name].columns[0]
+                raise ValueError(f"{name}: {array.shape[1]} columns, {before} in the batches before")
+        for name, array in present.items():
+            self._append(name, array)
 
     def close(self) -> None:
         """Completes the files and gives the folder its final name; an older store of that name is replaced."""
@@ -195,7 +193,6 @@ class CandidateStore:
             for shard in shards
         ]
         for stored in opened:
-            check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
             for name in ("dense_names", "gain_names"):
                 seen, expected = stored.metadata[name], str(opened[0].metadata[name])
                 if str(seen) != expected:

@@ -41,7 +41,6 @@ def begin(kind: type[Recipe], monkeypatch: pytest.MonkeyPatch, *given: str, stop
     trained(method.config, Path("none"), stop)
 
 
-@pytest.mark.parametrize("device", ["cuda", "auto"])
 @pytest.mark.parametrize(
     ("kind", "given", "line"),
     [
@@ -52,7 +51,6 @@ def begin(kind: type[Recipe], monkeypatch: pytest.MonkeyPatch, *given: str, stop
         (ContextTraining, ["model=context", "loss=local_softmax", "loss.batch=64"], None),
         (ListTraining, [*PHRASE, "loss=xbleu", "sparse=local"], None),
         (ContextListTraining, ["model=context", "loss=xbleu"], NOT_THERE),
-        (TunedTraining, [*PHRASE, "loss=mira"], NOT_THERE),
         (RankTraining, ["model=rerank", "loss=xbleu"], NOT_THERE),
         (Untrained, ["model=lcs", "model.context.run=none", "loss=uniform"], NOT_THERE),
     ],
@@ -61,13 +59,12 @@ def test_a_gpu_that_is_not_used(
     kind: type[Recipe],
     given: list[str],
     line: str | None,
-    device: str,
     said: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    begin(kind, monkeypatch, *given, f"device={device}")
-    assert said.messages == ([] if line is None else [f"device={device}: {line}"])
+    begin(kind, monkeypatch, *given, "device=cuda")
+    assert said.messages == ([] if line is None else [f"device=cuda: {line}"])
 
 
 def test_no_gpu_to_be_used(said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +76,6 @@ def test_no_gpu_to_be_used(said: pytest.LogCaptureFixture, monkeypatch: pytest.M
     begin(ListTraining, monkeypatch, *PHRASE, "loss=xbleu", "sparse=local", "device=auto")
     told = "device=auto: no GPU that PyTorch can use, so "
     assert said.messages == [f"{told}mini-batches run on the CPU", f"{told}lists are learned from on the CPU"]
-
-
-def test_a_part_of_a_training_says_nothing(said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    begin(TunedTraining, monkeypatch, *PHRASE, "loss=mira", "device=cuda", stop=StopFlag())
-    assert said.messages == []
+    # What is part of another training says nothing.
+    begin(LocalTraining, monkeypatch, "loss.batch=64", "device=auto", stop=StopFlag())
+    assert len(said.messages) == 2

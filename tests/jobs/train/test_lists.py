@@ -1,8 +1,7 @@
-"""Learning from lists: floats learned beside sparse weights, and what is said of an epoch."""
+"""Learning from lists: floats learned beside sparse weights."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +13,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.features.index import NamedFeatures
-from xlate.jobs.train.lists import epoch_words, learn
+from xlate.jobs.train.lists import Learned, learn
 from xlate.scoring.weights import Weights
-from xlate.train.list_learner import EpochFigures
 from xlate.train.reporter import NullReporter
 
 
@@ -56,16 +54,10 @@ def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> N
     for scale in (1.0, 16.0):
         theta = Weights(np.array([0.5, 0.25 / scale]), np.zeros(3), ("f", "g"))
         features: Any = NumberedUnits(("a", "b", "c"))
-        made = learn(config, features, lists(scale), theta, tmp_path / f"{scale}.safetensors", run)
-        assert made is not None
+        held = tmp_path / f"{scale}.safetensors"
+        learn(config, features, lists(scale), theta, held, run)
+        made = Learned.read(held, theta, features)
         found.append((made.theta.dense_D * [1.0, scale], made.phi_F))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
     assert (found[0][0] != [0.5, 0.25]).all()
-
-
-def test_before_training_there_is_no_loss_of_it() -> None:
-    before = epoch_words(EpochFigures(0, math.nan, -0.12651, 15.57, 0))
-    assert before == "before training: held out -0.12651, BLEU 15.57"
-    behind = epoch_words(EpochFigures(1, -0.14565, -0.12888, 15.67, 2711))
-    assert behind == "epoch 1: loss -0.14565, held out -0.12888, BLEU 15.67, 2,711 features"

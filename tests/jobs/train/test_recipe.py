@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
@@ -81,9 +80,3 @@ def test_when_it_is_measured(run: Path, monkeypatch: pytest.MonkeyPatch) -> None
     clock.now += 1000.0
     bleu({}, TrainState(phase=neutral, epoch=6, seen=10))
     assert len(reported) == 3
-
-
-def test_nothing_is_measured_without_being_asked(run: Path) -> None:  # noqa: F811
-    config = config_of_run(run)
-    config.dev_every = 0
-    assert DevBleu.of(config, WorkDirectory(Path(config.work)), np.zeros(0, np.uint64), [], cast(Run, None)) is None

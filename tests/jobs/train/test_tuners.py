@@ -69,16 +69,6 @@ def test_every_key_arrives(monkeypatch: pytest.MonkeyPatch, tuner: str, key: str
 START = Weights(np.array([-2.0, -1.0, 0.0]), np.zeros(0), ("a", "length", "block_count"))
 
 
-def test_only_the_named_weights_are_tuned() -> None:
-    every_D = np.array([True, True, False])
-    assert chosen_weights(MertConfig(), START, every_D).tolist() == every_D.tolist()
-    # A weight that the system does not train may be named.
-    named = MertConfig(weights=["length", "block_count"])
-    assert chosen_weights(named, START, every_D).tolist() == [False, True, True]
-    with pytest.raises(InputError, match="no float weight of this name"):
-        chosen_weights(MertConfig(weights=["len"]), START, every_D)
-
-
 @pytest.mark.parametrize("kind", [MiraConfig, MertConfig, ProConfig, ExpectedBleuConfig, RampConfig])
 def test_weights_that_are_not_named_keep_their_values(kind: type[TuneConfig]) -> None:
     random = np.random.default_rng(3)

@@ -7,16 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.models.context.test_predicted import SIZE, WORDS, models, searched
+from tests.models.context.test_predicted import WORDS, models, searched
 from tests.models.small_models import SOURCE
-from xlate.kernels.learning.candidates import crossed_ids
-from xlate.models.context.explained import candidate_weights, changes, influences
+from xlate.models.context.explained import changes, influences
 from xlate.text.encoded import EncodedText
 
 SENTENCES = [["a", "b"], WORDS, [], ["c", "a", "b", "a", "b"], ["a"], ["b"]]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int, alone: bool) -> None:
     model, _ = models(seed, alone=alone, most=3)
@@ -35,19 +34,6 @@ def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int,
         places = searched(predicted, *(np.full(len(one.pair_C), n) for n in (one.start, one.end)), one.pair_C)
         assert np.exp(predicted.log_C[places]) == pytest.approx(one.probability_C)
         assert len(one.names) == len(one.weight_XC)
-
-
-def test_weights_of_a_pair_are_those_of_its_features() -> None:
-    model, phrases = models(1)
-    pairs = np.arange(len(phrases.table))
-    found = candidate_weights(model, np.array([0, 3, 7]), model.targets.of(pairs))
-    for c in pairs:
-        words = phrases.table.target_phrases[int(phrases.table.target_B[c])].tolist()
-        first = len(phrases.table) + len(phrases.table.target_phrases)
-        for x, context in enumerate((0, 3, 7)):
-            parts = np.array([c, *(first + word for word in words)])
-            ids = crossed_ids(np.full(len(parts), context), parts, SIZE)
-            assert found[x, c] == pytest.approx(sum(model.weights.sparse_F[ids]))
 
 
 def test_features_are_counted_where_the_phrase_stands() -> None:

@@ -25,7 +25,7 @@ from xlate.errors import InputError
 from xlate.jobs.context.training import WEIGHT
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
-from xlate.jobs.train.recipe import WorkRecipe, measured_splits
+from xlate.jobs.train.recipe import WorkRecipe, lists_of, measured_splits
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.memory import check_memory
 from xlate.metrics.bleu import sentence_bleu
@@ -33,10 +33,11 @@ from xlate.models.context.model import NO_CHOICE, chosen_in
 from xlate.models.context.opening import ALONE, context_model
 from xlate.models.context.predicted import NAME
 from xlate.models.context.runs import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
+from xlate.models.kind import made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import Phrase, open_phrase_model, phrase_base
 from xlate.models.run_places import located_config
-from xlate.models.run_weights import made_with, weights_of
+from xlate.models.run_weights import weights_of
 from xlate.progress import track
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.checkpoint import lists_identity
@@ -69,8 +70,7 @@ class ContextListTraining(WorkRecipe):
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
-        config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
-        assert settings is not None
+        config, settings, stop = self.config, lists_of(self.config), run.stop.__bool__
         if not fold_classifiers(config, self.use, self.train_part, run.stop):
             return None
         model = Phrase().listed(self.system, self.work, self.base)
@@ -115,8 +115,7 @@ class ContextListTraining(WorkRecipe):
         self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
     ) -> PredictedListLearner | None:
         """Who learns the changes of the weights; None when stopped."""
-        settings = self.config.loss.lists
-        assert settings is not None
+        settings = lists_of(self.config)
         weight = float(theta.dense_D[theta.dense_names.index(NAME)])
         parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
         if parts is None:
@@ -130,8 +129,7 @@ class ContextListTraining(WorkRecipe):
         """Writes the weights of the whole text's classifier with the changes; how many are not 0."""
         file, model = weights_of(self.classifier), context_model(self.classifier, self.work)
         changed = replace(file.sets[KIND], sparse_F=file.sets[KIND].sparse_F + changes_F)
-        said = {"work": self.config.work, "work_identity": self.work.identity, ALONE: model.alone}
-        metadata = {**said, **made_with(self.config.model)}
+        metadata = {**made_of(self.config, self.work), ALONE: model.alone}
         save_weights(run.weights, {KIND: changed.single()}, extra=file.extra, metadata=metadata)
         return changed.active
 
@@ -143,7 +141,6 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         InputError: no base, or one without predictions, with other features to be learned, without a weight for them
             or tuned with another classifier than is there; settings of a model other than that of the classifier.
     """
-    assert config.loss.lists is not None
     if config.base is None:
         remedy = "base=RUN of model=phrase context=feature"
         raise InputError("no system to train a classifier on for", seen="no base", expected="base=RUN", remedy=remedy)
@@ -217,7 +214,6 @@ def predicted(
     """
     assert lists.sentence_I is not None
     assert lists.part_offsets_I1 is not None
-    assert lists.unit_PU is not None
     found: list[tuple[CandidateBatch, Ints]] = []
     fold, model = -1, None
     for i in track(range(len(lists)), "contexts of lists"):
@@ -227,7 +223,7 @@ def predicted(
         if model is None or fold != fold_I[sentence]:
             fold = int(fold_I[sentence])
             model = context_model(fold_classifier(classifier, work, (fold, folds))[1], work)
-        units = lists.unit_PU[lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
+        units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
         start_P = units[:, START]
         words = work.training_sentence(sentence)
         found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
 from xlate.features.context import ContextFeatures, check_target
-from xlate.jobs.train.events import learner_of
 from xlate.jobs.train.recipe import (
     EventRecipe,
     losses_of_events,
@@ -31,16 +29,15 @@ from xlate.models.context.model import log_probabilities
 from xlate.models.context.quality import Quality
 from xlate.models.context.runs import KIND
 from xlate.models.context.stores import ContextParts, context_stores
-from xlate.models.run_weights import made_with
+from xlate.models.kind import made_of
 from xlate.report.pictures import reliability_picture
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import remove_folder
 from xlate.train.learner import PhaseSettings
-from xlate.train.loop import Phase, Training
+from xlate.train.loop import Phase
 from xlate.train.reporter import Reporter
 from xlate.train.run import Run
 from xlate.updates.rule import UpdateRule
-from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 # Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
@@ -77,20 +74,18 @@ class ContextTraining(EventRecipe):
         config = self.config
         stores, settings = context_stores(self.work, config.model), phase_settings(config)
         alone = losses()[config.loss.name].judges_each
-        made_from = identity_of({"phase": asdict(settings), "stores": stores.identity})
-        todo = [Phase(settings, stores.train, stores.heldout)]
-        training = Training(todo, run.checkpoint(made_from), run.reporter, learner=learner_of(config))
         # ln p(e|f) is what is known without a context; alone it is no probability of yes or no.
         start = Weights(np.array([0.0 if alone else 1.0]), np.zeros(1 << config.model.bits), DENSE)
-        held = training.run({KIND: start}, run.stop)
-        if not training.finished(held):
+        todo = [Phase(settings, stores.train, stores.heldout)]
+        held = self.trained(run, todo, stores.identity, {KIND: start})
+        if held is None:
             return None
         weights, history = held.weights[KIND], held.state.history
         save_weights(
             run.weights,
             {KIND: weights.single()},
             extra={"count_B": np.array(stores.count_N)},
-            metadata={"work": str(config.work), "work_identity": self.work.identity, **made_with(config.model)},
+            metadata=made_of(config, self.work),
         )
         parts = ContextParts.of(self.work, config.model)
         quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts), alone=alone)
@@ -145,11 +140,9 @@ def heldout_quality(
         alone: each candidate is judged by itself.
     """
     held = store.arrays
-    assert held.context_offsets_I1 is not None
-    assert held.contexts_X is not None
     offsets_I1 = np.asarray(held.candidate_offsets_I1)
     score_C = plain_scores(held.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
-    phrase_I = contexts.phrases_of(held.context_offsets_I1, held.contexts_X)
+    phrase_I = contexts.phrases_of(*held.contexts)
     return Quality(
         offsets_I1=offsets_I1,
         log_C=log_probabilities(score_C, offsets_I1, alone=alone),
@@ -185,10 +178,7 @@ def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step
         reporter.scalar(f"valid/{name}", value, step)
     curves = {f"the most probable {what}": quality.best, f"every {what}": quality.every}
     reporter.image("valid/reliability", reliability_picture(curves), step)
-    bands = {
-        times: {"instances": len(part), "accuracy": part.accuracy, "baseline_accuracy": part.baseline}
-        for times, part in quality.by_times().items()
-    }
+    bands = quality.by_times()
     rows = [
         f"| {times} | {band['instances']} | {band['accuracy']:.3f} | {band['baseline_accuracy']:.3f} |"
         for times, band in bands.items()

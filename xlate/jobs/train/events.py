@@ -7,20 +7,22 @@ the steps of the best-BLEU block sequence of each list.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xlate.candidates.block_instances import OracleStep, write_events
+from xlate.candidates.nbest import WordNumbers
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
+from xlate.config.tune_schema import TuneConfig
 from xlate.errors import InputError
-from xlate.features.bigrams import FAMILIES, BigramIndex
+from xlate.features.bigrams import FAMILIES
 from xlate.features.block import MORE_FLOATS
 from xlate.jobs.train.recipe import (
     DevBleu,
@@ -28,7 +30,6 @@ from xlate.jobs.train.recipe import (
     WorkRecipe,
     losses_of_events,
     measured_splits,
-    not_too_long,
     one_of,
     refuse_base,
     refuse_if,
@@ -39,20 +40,20 @@ from xlate.jobs.train.recipe import (
     warn_if_unmoved,
     warn_of_few_steps,
 )
+from xlate.jobs.train.tuning import tuning_text
+from xlate.kernels.features.block_features import Before, Placed
 from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
-from xlate.models.block.moves import BlockDerivation
+from xlate.models.kind import made_of
 from xlate.models.registry import event_kind, kind_of
-from xlate.models.run_weights import made_with, weights_of, weights_path
+from xlate.models.run_weights import weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track
-from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.search.graph import END_LABEL
-from xlate.text.encoded import EncodedText
 from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
-from xlate.train.loop import Phase, Standing, Training
+from xlate.train.learner import PhaseSettings
+from xlate.train.loop import Phase, Standing
 from xlate.train.run import Run
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory
@@ -120,20 +121,15 @@ class LocalTraining(EventRecipe):
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
-        config, stores = self.config, self._stores(run.path)
+        config, stores = self.config, block_stores(self.work, self.config.model)
+        if config.loss.floats.data == "nbest":
+            stores = with_nbest_stores(stores, self.work, config, run.path)
         todo, initial = phases(config, stores), _initial(config, stores)
         warn_of_few_steps(todo, config.loss.batch)
-        made_from = {"phases": [asdict(p.settings) for p in todo], "stores": stores.identity}
-        training = Training(
-            todo,
-            run.checkpoint(identity_of(made_from)),
-            run.reporter,
-            learner=learner_of(config),
-            families=dict(stores.features.ranges),
-            after_epoch=DevBleu.of(config, self.work, stores.features.keys_F, [p.settings for p in todo], run),
-        )
-        held = training.run(initial, run.stop)
-        if not training.finished(held):
+        measuring = DevBleu.of(config, self.work, stores.features.keys_F, [p.settings for p in todo], run)
+        shown = {"families": dict(stores.features.ranges), "after_epoch": measuring}
+        held = self.trained(run, todo, stores.identity, initial, **shown)
+        if held is None:
             return None
         sets = held.weights
         if any(phase.settings.train_sparse for phase in todo) and config.loss.binary.centred:
@@ -141,27 +137,16 @@ class LocalTraining(EventRecipe):
             count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
             sets = {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
         _warn_of_nothing_learned(config, initial, sets)
-        made = {"work": str(config.work), "work_identity": self.work.identity, "features": FEATURES}
         save_weights(
             run.weights,
             sets,
             features={"linked": stores.features},
             extra={"linked.keys": stores.features.keys_F},
-            metadata={**made, **made_with(config.model)},
+            metadata={**made_of(config, self.work), "features": FEATURES},
         )
         figures = _summary(stores, held, load_weights(run.weights).sets)
         measured = measured_splits(config, self.work, run, held.state.seen)
         return {"work": config.work, **figures, **measured, "history": held.state.history}
-
-    def _stores(self, folder: Path) -> BlockStores:
-        """The stores of the work directory, and those of n-best lists when floats are trained on them."""
-        stores = block_stores(self.work, self.config.model)
-        if self.config.loss.floats.data != "nbest":
-            return stores
-        more, identity = nbest_stores(self.work, self.config, folder, stores.features)
-        named = {f"{name}.nbest": store for name, store in more.items()}
-        made_from = identity_of({"on": [stores.identity, identity]})
-        return replace(stores, stores={**stores.stores, **named}, identity=made_from)
 
 
 def check_event_model(model: EventModelConfig) -> None:
@@ -252,14 +237,6 @@ def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], af
         warn_if_all_zero(after["linked"].sparse_F, f"{sparse} model.threshold={config.model.threshold}")
 
 
-def learner_of(config: TrainConfig) -> LearnerOf:
-    """The online kernel, or mini-batches on the device."""
-    if not config.loss.batch:
-        return InstanceLearner
-    device = device_of(config.device)
-    return lambda s, store, weights, memory: DeviceLearner(s, store, weights, memory, device, config.loss.batch)
-
-
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
     """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
     kind = event_kind(config.model.kind)
@@ -289,82 +266,66 @@ def _summary(stores: BlockStores, held: Standing, sets: Mapping[str, Weights]) -
     }
 
 
-def nbest_stores(
-    work: WorkDirectory, config: TrainConfig, folder: Path, features: BigramIndex
-) -> tuple[dict[str, CandidateStore], str]:
-    """Stores `linked` and `neutral` of a split's n-best lists, decoded with the run `base`, and their identity.
+def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainConfig, folder: Path) -> BlockStores:
+    """The stores, and `linked.nbest` and `neutral.nbest` of a split's n-best lists, decoded with the run `base`.
 
-    Made once in the folder of the run to be trained. The oracle of a sentence is its list's translation of the highest
-    sentence BLEU (add-1), the first of equal ones.
+    They are made once in the folder of the run to be trained. The oracle of a sentence is its list's translation of the
+    highest sentence BLEU (add-1), the first of equal ones.
 
     Raises:
         InputError: no finished run at `base`.
     """
-    base, split, nbest = Path(str(config.base)), config.loss.floats.split, config.loss.floats.nbest
-    trained = config_of_run(base)
+    base, floats = Path(str(config.base)), config.loss.floats
+    trained, weights = config_of_run(base), weights_of(base)
     settings = {
-        "base": identity_of({"weights": weights_of(base).metadata, "config": to_yaml(trained)}),
-        "split": split,
-        "nbest": nbest,
+        "base": identity_of({"weights": weights.metadata, "config": to_yaml(trained)}),
+        "split": floats.split,
+        "nbest": floats.nbest,
         "on": [read_stage(work.path, "blocks").identity],
         "version": 1,
     }
 
     def steps() -> Iterator[OracleStep]:
         """The oracle steps of all sentences of the split."""
-        decoder = event_kind(trained.model.kind).open(base, trained, weights_of(base), work).with_search(nbest=nbest)
-        lines = [work.source_tokens(line) for line in work.source_lines(split)]
-        references = [[work.target_tokens(line) for line in stream] for stream in work.references(split)]
-        whole = not_too_long([len(words) for words in lines], trained.decoder.max_words, split)
-        for number in track(whole, f"{nbest}-best lists"):
-            if lines[number]:
-                yield from _oracle_steps(decoder, lines[number], [stream[number] for stream in references], work)
+        opened = event_kind(trained.model.kind).open(base, trained, weights, work)
+        decoder = opened.with_search(nbest=floats.nbest)
+        text = tuning_text(TuneConfig("nbest", floats.split), work, trained.decoder.max_words)
+        pairs = zip(text.sources, text.references, strict=True)
+        for words, references in track(pairs, f"{floats.nbest}-best lists", total=len(text)):
+            yield from _oracle_steps(decoder, words, references, work)
 
     def make(target: Path) -> dict[str, int]:
-        kind = event_kind(config.model.kind)
+        kind, features = event_kind(config.model.kind), stores.features
         arrays = kind.feature_arrays(Estimates(work), config.model, features.keys_F)
         return write_events(target, list(steps()), arrays, work.lm, kind.names(config.model), len(features))
 
     stage = run_stage(folder, "events", settings, make)
-    return {name: CandidateStore.open(stage.folder / name) for name in ("linked", "neutral")}, stage.identity
+    more = {f"{name}.nbest": CandidateStore.open(stage.folder / name) for name in ("linked", "neutral")}
+    identity = identity_of({"on": [stores.identity, stage.identity]})
+    return replace(stores, stores={**stores.stores, **more}, identity=identity)
 
 
 def _oracle_steps(
     decoder: AnySystem, words: list[str], references: list[list[str]], work: WorkDirectory
 ) -> Iterator[OracleStep]:
-    """The oracle's steps, each with the blocks that the list's translations use for the same source span."""
+    """The oracle's steps over known words, each with the blocks that the list uses for the same source span."""
     moves = decoder.space(words)
     listed = decoder.nbest_labels(moves)
-    oracle = listed[_oracle_of([[w for n in labels for w in moves.words_of(n)] for labels in listed], references)]
+    numbers = WordNumbers()
+    ngrams = ReferenceNgrams([numbers.encode([" ".join(reference)]) for reference in references])
+    texts = numbers.encode(" ".join(word for label in labels for word in moves.words_of(label)) for labels in listed)
+    bleu_H = sentence_bleu(ngrams.statistics(texts, np.zeros(len(listed), dtype=np.int64)))
     used: dict[tuple[int, int], set[int]] = defaultdict(set)
     for label in {label for labels in listed for label in labels} - {END_LABEL}:
         used[moves.span(label)].add(int(moves.options.block_O[label // moves.LABELS]))
-    yield from _steps_of(decoder.derivation(moves, oracle), used, work)
-
-
-def _oracle_of(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> int:
-    """The hypothesis of the highest sentence BLEU (add-1), the first of equal ones."""
-    numbers: dict[str, int] = defaultdict(lambda: len(numbers) + 3)
-
-    def encoded(sentences: Sequence[Sequence[str]]) -> EncodedText:
-        return EncodedText.from_ids([np.array([numbers[w] for w in s], dtype=np.int32) for s in sentences])
-
-    streams = ReferenceNgrams([encoded([reference]) for reference in references])
-    stats = streams.statistics(encoded(hypotheses), np.zeros(len(hypotheses), dtype=np.int64))
-    return int(np.argmax(sentence_bleu(stats)))
-
-
-def _steps_of(
-    oracle: BlockDerivation, used: Mapping[tuple[int, int], Set[int]], work: WorkDirectory
-) -> Iterator[OracleStep]:
-    """The steps of an oracle over known words; `used` are the blocks of the list by source span."""
-    lm_words: list[int] = []
-    before_end = 0
-    for step in oracle.blocks:
+    lm, before_end = work.lm, 0
+    state = int(lm.begin_state)
+    for step in decoder.derivation(moves, listed[int(np.argmax(bleu_H))]).blocks:
         start, end = step.source_span
         if step.unit >= 0:
             others = sorted(b for b in used[start, end] if b >= 0 and b != step.unit)
-            place = (step.unit, start, step.orientation)
-            yield OracleStep(step.predecessor, before_end, *place, others, tuple(lm_words))
-        lm_words.extend(work.lm.vocabulary.ids(step.target_words).tolist())
+            before = Before(step.predecessor, before_end, state)
+            yield OracleStep(before, Placed(step.unit, start, step.orientation), others)
+        for word in lm.vocabulary.ids(step.target_words).tolist():
+            state = lm.score(state, word)[1]
         before_end = end

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xlate.candidates.lattice import LatticeExample
-from xlate.config.loss_schema import GlobalConfig
+from xlate.config.loss_schema import GlobalConfig, TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.train.events import check_event_model, check_split
@@ -21,16 +21,16 @@ from xlate.jobs.train.lists import sample
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     measured_splits,
-    not_too_long,
     one_of,
     refuse_if,
     rounded,
     settings_of,
     warn_if_unmoved,
 )
+from xlate.jobs.train.tuning import tuning_text
 from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.models.block.lists import BlockFolds
-from xlate.models.kind import Kind, check_model_of_base
+from xlate.models.kind import check_model_of_base
 from xlate.models.registry import EVENT_KINDS, event_kind, kind_of
 from xlate.models.run_weights import made_with, weights_of
 from xlate.models.system import AnySystem
@@ -38,6 +38,7 @@ from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.oracle import oracle_example
 from xlate.settings import plain
+from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.global_model import RULES, GlobalSettings, GlobalTraining
 from xlate.train.run import Run
 from xlate.train.tuning import fingerprint
@@ -54,22 +55,29 @@ class GlobalMethod(WorkRecipe):
     Every `heldout_every`-th sentence is held out: each round keeps the weights that are best there.
 
     Raises:
-        InputError: no base run, one of another model or work directory, or no such split.
+        InputError: no base run, one of another model or work directory, or no such split; for the training text, a
+            model that is not over blocks, or has a partition.
     """
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        split = config.loss.globally.split
-        base = Path(str(config.base))
-        if split == TRAIN:
-            _check_folded(config, base)
+        split, self.base = config.loss.globally.split, Path(str(config.base))
+        if split != TRAIN:
+            check_model_of_base(config, self.base)
+        elif config.model.kind in EVENT_KINDS:
+            check_sums(config)
+            check_floats_of_base(config, self.base)
         else:
-            check_model_of_base(config, base)
-        if weights_of(base).metadata.get("work_identity") != self.work.identity:
-            raise InputError("the base run is of another work directory", file=base, expected=str(self.work.path))
+            raise InputError(
+                "only models over blocks learn globally from the training text",
+                seen=f"model={config.model.name} loss.globally.split={TRAIN}",
+                expected="model=block or model=distortion",
+                remedy="loss.globally.split=dev learns from the dev set",
+            )
+        if weights_of(self.base).metadata.get("work_identity") != self.work.identity:
+            raise InputError("the base run is of another work directory", file=self.base, expected=str(self.work.path))
         if split != TRAIN:
             check_split(self.work, "loss.globally.split", split)
-        self.base = base
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -116,7 +124,7 @@ class GlobalMethod(WorkRecipe):
         weights, epochs = found
         seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={loss.eta:g}"
         warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
-        saved = text.kind.saved(text.system.with_weights(weights), text.file)
+        saved = kind_of(config.model.kind).saved(text.system.with_weights(weights), text.file)
         metadata = {**text.file.metadata, **made_with(config.model)}
         save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=metadata)
         steps = len(kept) * g.rounds * g.epochs
@@ -143,14 +151,12 @@ class GlobalText:
     """Sentences without empty sides, and the model whose weights are learned from them.
 
     Attributes:
-        kind: of the model.
         file: the weights to begin with.
         system: the model under them.
         sentences: what is learned from.
         opened: the system that decodes a fold, under some weights.
     """
 
-    kind: Kind
     file: WeightsFile
     system: AnySystem
     sentences: list[Sentence]
@@ -175,14 +181,12 @@ class GlobalText:
 
 def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
     """The first sentences of a split with references, decoded by the system of the base run, which has seen none."""
-    kind, file, settings = kind_of(config.model.kind), weights_of(base), config.loss.globally
-    system = kind.open(base, config, file, work)
-    lines = [work.source_tokens(line) for line in work.source_lines(settings.split)]
-    streams = [[work.target_tokens(line) for line in stream] for stream in work.references(settings.split)]
-    whole = not_too_long([len(line) for line in lines], config.decoder.max_words, settings.split)
-    rows = [Sentence(lines[n], [stream[n] for stream in streams]) for n in whole]
-    sentences = [row for row in rows if row.source and all(row.references)][: settings.sentences]
-    return GlobalText(kind, file, system, sentences, lambda _, weights: system.with_weights(weights))
+    file, settings = weights_of(base), config.loss.globally
+    system = kind_of(config.model.kind).open(base, config, file, work)
+    text = tuning_text(TuneConfig(GLOBAL, settings.split), work, config.decoder.max_words)
+    rows = zip(text.sources, text.references, strict=True)
+    sentences = [Sentence(source, lines) for source, lines in rows if all(lines)][: settings.sentences]
+    return GlobalText(file, system, sentences, lambda _, weights: system.with_weights(weights))
 
 
 def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
@@ -190,9 +194,6 @@ def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalT
 
     Blocks and features have the numbers of the whole text. Binary features that the base run has not learned begin
     at 0.
-
-    Raises:
-        InputError: a model that is not over blocks, or a base run with other floats.
     """
     kind, settings = event_kind(config.model.kind), config.loss.globally
     features = frequent_features(work, config.model)
@@ -207,21 +208,4 @@ def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalT
     def opened(fold: int, weights: Weights) -> AnySystem:
         return folds.opened(fold, weights, features, config.decoder).decoder
 
-    return GlobalText(kind, file, kind.open(base, config, file, work), sentences, opened)
-
-
-def _check_folded(config: TrainConfig, base: Path) -> None:
-    """Looks whether a model can learn from lattices of the training text.
-
-    Raises:
-        InputError: it is not over blocks, has a partition, or a base run with other floats.
-    """
-    if config.model.kind not in EVENT_KINDS:
-        raise InputError(
-            "only models over blocks learn globally from the training text",
-            seen=f"model={config.model.name} loss.globally.split={TRAIN}",
-            expected="model=block or model=distortion",
-            remedy="loss.globally.split=dev learns from the dev set",
-        )
-    check_sums(config)
-    check_floats_of_base(config, base)
+    return GlobalText(file, kind.open(base, config, file, work), sentences, opened)

@@ -30,13 +30,13 @@ from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
 from xlate.jobs.train.recipe import (
     WorkRecipe,
-    measured_splits,
+    lists_of,
     refuse_if,
-    save_tuned,
     settings_of,
+    tune_of,
     warn_if_all_zero,
 )
-from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_summary, tuning_text
+from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import FoldSystems, ListedModel
@@ -52,6 +52,8 @@ from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
+# Of the checkpoint beside what is learned.
+EPOCHS = ".epochs.safetensors"
 
 
 class ListTraining(WorkRecipe):
@@ -65,9 +67,9 @@ class ListTraining(WorkRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        assert config.loss.tune is not None
-        self.as_tuning = replace(config, loss=TunedLossConfig(config.loss.tune.name, config.loss.tune))
-        self.text = tuning_text(config.loss.tune, self.work, config.decoder.max_words)
+        settings = tune_of(config)
+        self.as_tuning = replace(config, loss=TunedLossConfig(settings.name, settings))
+        self.text = tuning_text(settings, self.work, config.decoder.max_words)
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -91,21 +93,14 @@ class ListTraining(WorkRecipe):
         if base is None or not fold_classifiers(config, config.model.context, self.train_part, run.stop):
             return None
         model = kind_of(config.model.kind).listed(config, work, base)
-        assert config.loss.lists is not None
-        systems = model.folds(config.loss.lists.folds)
-        if config.loss.lists.machine is not None:
+        systems = model.folds(lists_of(config).folds)
+        if lists_of(config).machine is not None:
             return self._lists(systems, model.theta).part(run.stop.__bool__)
         learned = self._learned(model, systems, run)
         if learned is None:
             return None
-        tuned = model.to_tune(learned.theta, learned.phi_F)
-        found = tune(self.as_tuning, tuned.system, tuned.start, self.text, run, again=True)
-        if found is None:
-            return None
-        weights, rounds = found
-        save_tuned(run, tuned, weights)
-        summary = {**tuning_summary(config, weights, rounds, self.text), **learned.figures, "base": str(base)}
-        return {**summary, **measured_splits(config, work, run, len(rounds))}
+        figures = {**learned.figures, "base": str(base)}
+        return tune(config, work, model.to_tune(learned.theta, learned.phi_F), self.text, run, figures)
 
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of a phrase model's float weights, made when it is not there; None when stopped."""
@@ -119,30 +114,27 @@ class ListTraining(WorkRecipe):
             return None if self.train_part(plain, folder, run.stop).summary is None else folder
 
     def _lists(self, systems: FoldSystems, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
-        config, settings = self.config, self.config.loss.lists
-        assert settings is not None
-        return Jackknife(self.work, systems, weights, config.decoder, settings, config.seed, sparse)
+        config = self.config
+        return Jackknife(self.work, systems, weights, config.decoder, lists_of(config), config.seed, sparse)
 
     def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned | None:
         """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
-        assert self.config.loss.lists is not None
         made: list[Jackknife] = []
         found: Learned | None = None
         step = 0
-        for number in range(1, self.config.loss.lists.rounds + 1):
+        for number in range(1, lists_of(self.config).rounds + 1):
             if found is None:
-                lists = self._lists(systems, model.theta)
+                made.append(self._lists(systems, model.theta))
             else:
-                lists = self._lists(systems, model.weighted(found.theta, found.phi_F), model.features)
-            made.append(lists)
+                made.append(self._lists(systems, model.weighted(found.theta, found.phi_F), model.features))
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
-            found = _learned_before(held, model.theta, model.features)
-            if found is None:
-                if not lists.decode(run.stop.__bool__):
+            if not held.exists():
+                if not made[-1].decode(run.stop.__bool__):
                     return None
-                found = learn(self.config, model.features, pooled(made), model.theta, held, run, step)
-            if found is None:
-                return None
+                learn(self.config, model.features, pooled(made), model.theta, held, run, step)
+                if run.stop:
+                    return None
+            found = Learned.read(held, model.theta, model.features)
             step += found.figures["list_epochs"] + 1
         return found
 
@@ -155,20 +147,13 @@ class Learned:
     phi_F: Floats
     figures: dict[str, Any]
 
-
-def _epochs_of(held: Path) -> Path:
-    return held.with_suffix(".epochs.safetensors")
-
-
-def _learned_before(held: Path, theta: Weights, features: UnitFeatures) -> Learned | None:
-    """What `learn` wrote into a file, None when there is none."""
-    if not held.exists():
-        return None
-    # Killed in between, a process has left it.
-    _epochs_of(held).unlink(missing_ok=True)
-    file = load_weights(held)
-    weights = file.fitting(PHI, features, held)
-    return Learned(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
+    @classmethod
+    def read(cls, held: Path, theta: Weights, features: UnitFeatures) -> Learned:
+        """What `learn` wrote into a file, which makes its checkpoint useless."""
+        held.with_suffix(EPOCHS).unlink(missing_ok=True)
+        file = load_weights(held)
+        weights = file.fitting(PHI, features, held)
+        return cls(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
 
 
 def learn(
@@ -179,24 +164,23 @@ def learn(
     held: Path,
     run: Run,
     step: int = 0,
-) -> Learned | None:
-    """Learns sparse weights, and float weights when training is joint, and writes them to `held`; None when stopped.
+) -> None:
+    """Learns sparse weights, and float weights when training is joint, and writes them to `held` unless it is stopped.
 
     `step` is that of the first epoch in the reports.
     """
-    assert config.loss.lists is not None
-    settings = config.loss.lists
+    settings = lists_of(config)
     start = time.perf_counter()
     lists = sampled(lists, settings, config.seed)
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
     learner = _learner(config, features, lists, theta, spread_D)
     made = time.perf_counter()
     made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
-    checkpoint = Checkpoint(_epochs_of(held), made_from, config.checkpoint_seconds, refuses=False)
+    checkpoint = Checkpoint(held.with_suffix(EPOCHS), made_from, config.checkpoint_seconds, refuses=False)
     figures = gone_through(learner, checkpoint, settings, run, step)
     # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
     if run.stop:
-        return None
+        return
     phi_F = learner.weights.sparse_F.astype(np.float64)
     run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {len(lists)} lists")
@@ -210,16 +194,13 @@ def learn(
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
     learned = replace(theta, sparse_F=phi_F).single()
     save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
-    checkpoint.remove()
-    return Learned(theta, phi_F, summary)
 
 
 def _learner(
     config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats
 ) -> ListLearner:
     """Who learns from the lists."""
-    assert config.loss.lists is not None
-    settings = config.loss.lists
+    settings = lists_of(config)
     batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
     if settings.joint:
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
@@ -258,16 +239,13 @@ def gone_through(
         run.reporter.scalar(f"{what}/heldout_loss", epoch.heldout_loss, step)
         run.reporter.scalar(f"{what}/heldout_BLEU", epoch.heldout_bleu, step)
         run.reporter.scalar(f"{what}/active", epoch.active, step)
-        log.info("%s", epoch_words(epoch))
+        heldout = f"held out {epoch.heldout_loss:.5f}, BLEU {epoch.heldout_bleu:.2f}"
+        if epoch.epoch:
+            learned = f"{heldout}, {epoch.active:,} features"
+            log.info("epoch %d: loss %.5f, %s", epoch.epoch, epoch.train_loss, learned)
+        else:
+            log.info("before training: %s", heldout)
     return figures
-
-
-def epoch_words(epoch: EpochFigures) -> str:
-    """A line about an epoch; before the first one nothing has been trained on."""
-    heldout = f"held out {epoch.heldout_loss:.5f}, BLEU {epoch.heldout_bleu:.2f}"
-    if not epoch.epoch:
-        return f"before training: {heldout}"
-    return f"epoch {epoch.epoch}: loss {epoch.train_loss:.5f}, {heldout}, {epoch.active:,} features"
 
 
 def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str, Any]:
@@ -309,8 +287,7 @@ def check_lists(config: TrainConfig) -> None:
     Raises:
         InputError: settings that do not go together.
     """
-    settings = config.loss.lists
-    assert settings is not None
+    settings = lists_of(config)
     drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
     refuse_if(
         drawn and (settings.objective != "expected_bleu" or settings.joint),

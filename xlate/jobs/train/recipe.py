@@ -10,13 +10,15 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from xlate.array_types import Uints
+from xlate.config.loss_schema import ListsConfig, TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.evaluate import dev_set, measure
@@ -26,13 +28,15 @@ from xlate.metrics.score import checked_references, measure_sentences
 from xlate.models.kind import ToTune
 from xlate.models.registry import event_kind
 from xlate.models.system import AnySystem
+from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
-from xlate.train.learner import PhaseSettings
-from xlate.train.loop import CHUNK, Phase, TrainState
+from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
+from xlate.train.loop import CHUNK, Phase, Standing, Training, TrainState
 from xlate.train.run import Method, Outcome, Run
 from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 Settings = TypeVar("Settings")
@@ -96,6 +100,26 @@ class EventRecipe(WorkRecipe):
     def on_device(self) -> str | None:  # type: ignore[override]
         return "mini-batches run" if self.config.loss.batch and self.config.loss.name != "uniform" else None
 
+    def trained(
+        self, run: Run, todo: Sequence[Phase], stores: str, initial: Mapping[str, Weights], **more: Any
+    ) -> Standing | None:
+        """What phases end with, by the online kernel or with mini-batches on the device; None when stopped.
+
+        Args:
+            run: that is trained.
+            todo: the phases.
+            stores: the identity of what they learn from.
+            initial: the weights they begin with.
+            more: for `Training`.
+        """
+        learner: LearnerOf = InstanceLearner
+        if batch := self.config.loss.batch:
+            learner = partial(DeviceLearner, device=device_of(self.config.device), batch=batch)
+        made_from = {"phases": [asdict(phase.settings) for phase in todo], "stores": stores}
+        training = Training(todo, run.checkpoint(identity_of(made_from)), run.reporter, learner=learner, **more)
+        held = training.run(initial, run.stop)
+        return held if training.finished(held) else None
+
 
 def refuse_if(wrong: bool, message: str, seen: str, expected: str, remedy: str | None = None) -> None:
     """Refuses settings that are wrong.
@@ -129,6 +153,18 @@ def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
 def losses_of_events() -> list[str]:
     """The losses that instances with true candidates can be trained by."""
     return [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
+
+
+def lists_of(config: TrainConfig) -> ListsConfig:
+    """How a configuration learns from lists, whose recipe was chosen because it does."""
+    assert config.loss.lists is not None
+    return config.loss.lists
+
+
+def tune_of(config: TrainConfig) -> TuneConfig:
+    """The tuner of a configuration, whose recipe was chosen because it has one."""
+    assert config.loss.tune is not None
+    return config.loss.tune
 
 
 def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:

@@ -23,7 +23,7 @@ from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
 from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
 from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.train.lists import gone_through, list_settings
-from xlate.jobs.train.recipe import Recipe, refuse_base, refuse_if, rounded, warn_if_all_zero
+from xlate.jobs.train.recipe import Recipe, lists_of, refuse_base, refuse_if, rounded, tune_of, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
@@ -81,11 +81,10 @@ class RankTraining(Recipe):
 
     def made_from(self) -> Mapping[str, Any]:
         """Checksums of the files."""
-        config = self.config
-        assert config.nbest is not None
-        assert config.model.rerank is not None
-        others = filter(None, (config.nbest_source, config.model.rerank.classes))
-        files = [*given_list(config, config.nbest).files, *config.references, *others]
+        config, rerank = self.config, self.config.model.rerank
+        assert rerank is not None
+        others = filter(None, (config.nbest_source, rerank.classes))
+        files = [*given_list(config, str(config.nbest)).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
@@ -95,13 +94,10 @@ class RankTraining(Recipe):
         found = self._tuned(given, start_D) if self.config.loss.lists is None else self._by_loss(given, start_D, run)
         if found is None:
             return None
-        dense_D = found.dense_D.astype(np.float64) / given.spread_D
-        sparse_F = found.sparse_F.astype(np.float64) / given.scale_F
-        weights = Weights(dense_D, sparse_F, given.dense_names)
+        weights = Weights(found.dense_D / given.spread_D, found.sparse_F / given.scale_F, given.dense_names)
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], 0)
-        known: dict[str, Any] = {"lexicon": given.lexicon, "classes": given.classes}
-        known |= {SOURCES: given.sources is not None, NEARLY: given.nearly}
-        write_json(run.path / KNOWN, known, indent=None)
+        known = {SOURCES: given.sources is not None, NEARLY: given.nearly}
+        write_json(run.path / KNOWN, {"lexicon": given.lexicon, "classes": given.classes, **known}, indent=None)
         metadata = made_with(self.config.model)
         save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=metadata)
         return {
@@ -114,8 +110,7 @@ class RankTraining(Recipe):
 
     def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights | None:
         """Weights of the scaled floats and the sparse features, by steps down a loss; None when it was stopped."""
-        lists = self.config.loss.lists
-        assert lists is not None
+        lists = lists_of(self.config)
         settings = list_settings(lists, self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
         bleu_CK = given.batch.gain_CG[:, : 2 + 2 * ORDER]
@@ -133,8 +128,7 @@ class RankTraining(Recipe):
 
     def _tuned(self, given: RankedLists, start_D: Floats) -> Weights:
         """The same by a tuner, which sees all lists that are not held out at once."""
-        tune = self.config.loss.tune
-        assert tune is not None
+        tune = tune_of(self.config)
         if isinstance(tune, PenaltyConfig):
             # The lists are not decoded anew, so weights need not stay near those that they were decoded with.
             tune = replace(tune, step_penalty=0.0)

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats32
+from xlate.array_types import Bools
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
+from xlate.candidates.nbest_gains import text_statistics
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
@@ -30,13 +31,13 @@ from xlate.jobs.train.recipe import (
     rounded,
     save_tuned,
     settings_of,
+    tune_of,
     warn_if_unmoved,
 )
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
 from xlate.metrics.objective import BLEU, Objective
-from xlate.metrics.score import measure_sentences
 from xlate.models.kind import ToTune
 from xlate.models.registry import kind_of
 from xlate.models.tuned import TunedSystem
@@ -46,7 +47,7 @@ from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
 from xlate.train.run import Run
-from xlate.train.tuning import Optimise, RoundFigures, Tuning, TuningSettings
+from xlate.train.tuning import Optimise, Tuning, TuningSettings
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
 from xlate.tuners.mira import mira
@@ -88,15 +89,15 @@ def tuning_text(
         InputError: there is none, its files have different numbers of lines, or no line has words.
     """
     if tune.source is not None:
-        sources = [given.source_tokens(line) for line in read_lines(tune.source)]
-        streams = [[given.target_tokens(line) for line in read_lines(path)] for path in tune.references]
+        lines, translations = read_lines(tune.source), [read_lines(path) for path in tune.references]
         seen, remedy = tune.source, f"{key.rpartition('.')[0]}.references=[FILE,…]"
     elif work is not None and work.has_split(tune.split):
-        sources = [work.source_tokens(line) for line in work.source_lines(tune.split)]
-        streams = [[work.target_tokens(line) for line in stream] for stream in work.references(tune.split)]
+        given, lines, translations = work, work.source_lines(tune.split), work.references(tune.split)
         seen, remedy = tune.split, "prepare the work directory with references of this split"
     else:
         raise InputError("nothing to tune on", seen=f"no {tune.split} set", expected=f"{key}=FILE, or a split of work=")
+    sources = [given.source_tokens(line) for line in lines]
+    streams = [[given.target_tokens(line) for line in stream] for stream in translations]
     if not streams:
         expected = "one reference or more for each line"
         raise InputError("no references to tune on", seen=seen, expected=expected, remedy=remedy)
@@ -121,21 +122,21 @@ def tuning_text(
 
 def tune(
     config: TrainConfig,
-    system: TunedSystem,
-    start: Weights,
+    work: WorkDirectory | None,
+    tuned: ToTune,
     text: TuningText,
     run: Run,
-    again: bool = False,
-) -> tuple[Weights, list[RoundFigures]] | None:
-    """The tuned weights and the figures of every round; None when stopped by a signal.
+    before: Mapping[str, Any] | None = None,
+) -> dict[str, Any] | None:
+    """Tunes, writes the weights and translates; the summary of the run, or None when stopped by a signal.
 
-    Tuning `again` begins with weights tuned before, which often stay the best: that is told, not warned of.
+    With figures of what was learned `before`, which the summary has too, tuning begins with weights tuned before. These
+    often stay the best: that is told, not warned of.
 
     Raises:
         InputError: settings that cannot be.
     """
-    settings = config.loss.tune
-    assert settings is not None
+    settings, system, start = tune_of(config), tuned.system, tuned.start
     objective = Objective.of(settings.metric, settings.gain)
     lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
     loop = Tuning(
@@ -150,10 +151,24 @@ def tune(
         found = loop.run(start, run.stop.__bool__)
     except StoppedDecodingError:
         return None
-    if found is not None:
-        seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
-        warn_if_unmoved({"start": start}, {"start": found[0]}, seen, "tuning", expected=again)
-    return found
+    if found is None:
+        return None
+    weights, rounds = found
+    seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
+    warn_if_unmoved({"start": start}, {"start": weights}, seen, "tuning", expected=before is not None)
+    save_tuned(run, tuned, weights)
+    return {
+        "work": config.work,
+        **({"active_features": weights.active} if len(weights.sparse_F) else {}),
+        "rounds": rounds[-1].round,
+        ("tune_BLEU" if objective.is_bleu else "tune_objective"): round(max(one.bleu for one in rounds), 4),
+        "tune_sentences": len(text),
+        "pool": rounds[-1].pool,
+        "weights": {"dense": rounded(weights)},
+        "history": [asdict(figures) for figures in rounds],
+        **(before or {}),
+        **measured_splits(config, work, run, len(rounds)),
+    }
 
 
 class StoppedDecodingError(Exception):
@@ -182,7 +197,8 @@ class NbestLists:
 
     def __post_init__(self) -> None:
         # Statistics of other measures than BLEU take milliseconds per sentence, and lists repeat from round to round.
-        self.known: dict[tuple[str, int, str], list[float]] = {}
+        self.known: dict[str, dict[tuple[int, str], list[float]]] = {name: {} for name in self.objective.others}
+        self.lines = [[" ".join(words) for words in rows] for rows in self.text.references]
         self.numberings = [Numbering(self.system.vocabulary, source) for source in self.text.sources]
         pairs = zip(self.numberings, self.text.references, strict=True)
         self.references = [[numbering.ids(words) for words in rows] for numbering, rows in pairs]
@@ -206,24 +222,15 @@ class NbestLists:
         references = [self.references[i] for i in sentences]
         text = EncodedText.from_ids(row for rows in references for row in rows)
         lists = listed(found, text, offsets_of([len(rows) for rows in references]), words=self.words)
-        others = [self._statistics(name, found, sentences) for name in self.objective.others]
-        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *others], axis=1)) if others else lists
-
-    def _statistics(self, name: str, found: Sequence[CandidateBatch], sentences: Sequence[int]) -> Floats32:
-        """The statistics of another measure, which is made from text."""
-        keys = [
-            (name, i, " ".join(self.numberings[i].words(one.words[n])))
+        if not self.known:
+            return lists
+        texts = [
+            (i, " ".join(self.numberings[i].words(one.words[n])))
             for i, one in zip(sentences, found, strict=True)
             for n in range(one.candidates)
         ]
-        wanted = list(dict.fromkeys(key for key in keys if key not in self.known))
-        if wanted:
-            most = max(map(len, self.text.references))
-            references = [[" ".join(r) for r in self.text.references[i]] for _, i, _ in wanted]
-            streams = [[lines[k] if k < len(lines) else None for lines in references] for k in range(most)]
-            values_SK = measure_sentences(name, [text for _, _, text in wanted], streams).stats.values_SK
-            self.known.update(zip(wanted, values_SK.tolist(), strict=True))
-        return np.array([self.known[key] for key in keys], dtype=np.float32)
+        others = [text_statistics(name, texts, self.lines, known) for name, known in self.known.items()]
+        return replace(lists, gain_CG=np.concatenate([lists.gain_CG, *others], axis=1, dtype=np.float32))
 
 
 class DecoderRecipe(Recipe):
@@ -260,8 +267,7 @@ class TunedTraining(DecoderRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        tune = self.config.loss.tune
-        assert tune is not None
+        tune = tune_of(self.config)
         most, given = self.config.decoder.max_words, text_of_base(self.config)
         self.text = tuning_text(tune, self.work, most, given=given)
         if tune.weights:
@@ -295,15 +301,7 @@ class TunedTraining(DecoderRecipe):
             check_start(config, tune.start)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
-        """Tunes, writes the weights, and translates the dev set, and the test set if asked."""
-        config, tuned = self.config, self.tuned
-        found = tune(config, tuned.system, tuned.start, self.text, run)
-        if found is None:
-            return None
-        weights, rounds = found
-        save_tuned(run, tuned, weights)
-        summary = tuning_summary(config, weights, rounds, self.text)
-        return {**summary, **measured_splits(config, self.work, run, len(rounds))}
+        return tune(self.config, self.work, self.tuned, self.text, run)
 
 
 def check_start(config: TrainConfig, start: str) -> None:
@@ -319,24 +317,6 @@ def check_start(config: TrainConfig, start: str) -> None:
 def made_from_text(work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
     """What is tuned on makes the run as much as the work directory does, if there is one."""
     return {"work_identity": identity_of({"work": work.identity if work else None, "text": asdict(text)})}
-
-
-def tuning_summary(
-    config: TrainConfig, weights: Weights, rounds: list[RoundFigures], text: TuningText
-) -> dict[str, Any]:
-    """What a tuned run says of itself."""
-    best = max(figures.bleu for figures in rounds)
-    is_bleu = config.loss.tune is None or Objective.of(config.loss.tune.metric).is_bleu
-    return {
-        "work": config.work,
-        **({"active_features": weights.active} if len(weights.sparse_F) else {}),
-        "rounds": rounds[-1].round,
-        ("tune_BLEU" if is_bleu else "tune_objective"): round(best, 4),
-        "tune_sentences": len(text),
-        "pool": rounds[-1].pool,
-        "weights": {"dense": rounded(weights)},
-        "history": [asdict(figures) for figures in rounds],
-    }
 
 
 def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLEU) -> Optimise:

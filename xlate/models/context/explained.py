@@ -131,9 +131,7 @@ def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[S
     """
     found = model.predict(words)
     _, batch, _ = model.instances(words)
-    offsets_I1, contexts_X = batch.context_offsets_I1, batch.contexts_X
-    assert offsets_I1 is not None
-    assert contexts_X is not None
+    offsets_I1, contexts_X = batch.contexts
     chosen = model.choices.of(found.spans.phrase_I)
     listed = []
     for i in range(len(found.spans)):

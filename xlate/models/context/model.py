@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ragged import places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Translations
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
@@ -179,9 +179,8 @@ class ContextModel(Classifier):
     @cached_property
     def listed_place_B(self) -> Ints32:
         """Where each pair of the table stands in the list of its source phrase, -1 where it is not listed; (B,)."""
-        offsets_P1 = self.listed.offsets_P1
         place_B = np.full(len(self.targets.table), -1, np.int32)
-        place_B[self.listed.pair_N] = np.arange(offsets_P1[-1]) - np.repeat(offsets_P1[:-1], np.diff(offsets_P1))
+        place_B[self.listed.pair_N] = places_in_rows(self.listed.offsets_P1)
         return place_B
 
     def named(self, number: int, vocabulary: Vocabulary) -> str:

@@ -119,53 +119,36 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
     return lambda words: [ids(words, name) for name in names]
 
 
-def with_predictions(model: PhraseModel, use: ClassifierConfig | None, work: Path) -> PhraseModel:
+def with_predictions(
+    model: PhraseModel,
+    use: ClassifierConfig | None,
+    work: WorkDirectory,
+    left_out: tuple[int, int] | None = None,
+    rows: WholeRows | None = None,
+) -> PhraseModel:
     """The phrase model of a work directory with the predictions that its settings ask for.
+
+    Args:
+        model: the phrase model, of the whole text or without a fold.
+        use: the classifiers of the whole text; those without a fold are trained as they are.
+        work: the work directory.
+        left_out: the fold that neither the model nor the classifiers have seen, of how many.
+        rows: where the pairs of a model without a fold stand in the table of the whole text.
 
     Raises:
         InputError: as `classifier`; or the phrases are those of another table.
     """
-    model, runs = replace(model, in_sentence=None, placed=None), classifier_runs(use)
-    if not runs:
+    model = replace(model, in_sentence=None, placed=None)
+    if not isinstance(use, ContextUseConfig):
         return model
-    prepared = WorkDirectory(work).check()
-    return _predicting(model, use, runs, prepared)
-
-
-def with_fold_predictions(
-    model: PhraseModel, use: ClassifierConfig | None, work: WorkDirectory, left_out: tuple[int, int], rows: WholeRows
-) -> PhraseModel:
-    """The phrase model of a text without a fold, with predictions of classifiers that have not seen the fold either.
-
-    Args:
-        model: the phrase model.
-        use: the classifiers of the whole text, as those without a fold are trained as they are.
-        work: the work directory.
-        left_out: the fold, of how many.
-        rows: where the model's pairs stand in the table of the whole text.
-
-    Raises:
-        InputError: as `classifier`.
-    """
-    runs = [fold_classifier(run, work, left_out)[1] for run in classifier_runs(use)]
-    own = OtherTable(model.table, np.asarray(rows.pair_B, np.int64))
-    return _predicting(model, use, runs, work, own)
-
-
-def _predicting(
-    model: PhraseModel,
-    use: ClassifierConfig | None,
-    runs: Sequence[Path],
-    work: WorkDirectory,
-    own: OtherTable | None = None,
-) -> PhraseModel:
-    assert isinstance(use, ContextUseConfig) or not runs
-    for run in runs:
+    work.check()
+    own = None if rows is None else OtherTable(model.table, np.asarray(rows.pair_B, np.int64))
+    for whole in classifier_runs(use):
+        run = whole if left_out is None else fold_classifier(whole, work, left_out)[1]
         if predicted(run) == DISTORTION:
             places = PredictedPlaces(distance_model(run, work), own)
             model, table = replace(model, placed=places), places.model.targets.table
         else:
-            assert isinstance(use, ContextUseConfig)
             scores = PredictedScores(context_model(run, work), use.only, use.threshold, use.best, use.share, own)
             model, table = replace(model, in_sentence=scores), scores.model.targets.table
         if own is None and len(table) != len(model.table):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints
+from xlate.arrays.ragged import places_in_rows, row_numbers
 from xlate.models.context.model import ContextModel, Prediction
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
@@ -107,9 +108,9 @@ class PredictedScores:
     def _allowed(self, found: Prediction) -> Bools:
         """Which of the C predictions are options."""
         sizes = np.diff(found.offsets_I1)
-        order = np.lexsort((-found.log_C, np.repeat(np.arange(len(sizes)), sizes)))
+        order = np.lexsort((-found.log_C, row_numbers(found.offsets_I1)))
         rank_C = np.empty(len(order), np.int64)
-        rank_C[order] = np.arange(len(order)) - np.repeat(found.offsets_I1[:-1], sizes)
+        rank_C[order] = places_in_rows(found.offsets_I1)
         allowed_C = found.log_C >= log_share(self.threshold)
         if self.best:
             allowed_C &= rank_C < self.best

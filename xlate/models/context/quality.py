@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Ints
-from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.search.oracle import best_of_each
 
 BINS = 10
@@ -69,12 +68,12 @@ class Quality:
     @property
     def accuracy(self) -> float:
         """The share of instances whose most probable candidate is right; NaN of none."""
-        return _mean(self.right_C[self._best_I])
+        return _mean(self._right_2I[0])
 
     @property
     def baseline(self) -> float:
         """The same of the most frequent translation of each source phrase."""
-        return _mean(self.right_C[best_of_each(self.share_C, self.offsets_I1)])
+        return _mean(self._right_2I[1])
 
     @property
     def every(self) -> Reliability:
@@ -86,12 +85,21 @@ class Quality:
         """Of the most probable candidate of each instance."""
         return reliability(np.exp(self.log_C[self._best_I]), self.right_C[self._best_I])
 
-    def by_times(self) -> Mapping[str, Quality]:
-        """The quality of each band of source phrases that has any, the rarest first."""
+    def by_times(self) -> Mapping[str, Mapping[str, Any]]:
+        """The figures of each band of source phrases that has any, the rarest first."""
         band_I = np.searchsorted(BANDS, self.times_I)
         lows = (1, *(most + 1 for most in BANDS))
         names = [f"{low}-{most}" for low, most in zip(lows, BANDS, strict=False)] + [f"{lows[-1]}-"]
-        return {name: self._select(band_I == band) for band, name in enumerate(names) if (band_I == band).any()}
+        found = {}
+        for band in np.unique(band_I).tolist():
+            right_2I = self._right_2I[:, band_I == band]
+            accuracy, baseline = map(_mean, right_2I)
+            found[names[band]] = {
+                "instances": right_2I.shape[1],
+                "accuracy": accuracy,
+                "baseline_accuracy": baseline,
+            }
+        return found
 
     def __len__(self) -> int:
         """The number of instances I."""
@@ -101,11 +109,10 @@ class Quality:
     def _best_I(self) -> Ints:
         return best_of_each(self.log_C, self.offsets_I1)
 
-    def _select(self, kept_I: Bools) -> Quality:
-        kept_C = kept_I[row_numbers(self.offsets_I1)]
-        sizes = np.diff(self.offsets_I1)[kept_I]
-        offsets_I1 = offsets_of(sizes)
-        return Quality(offsets_I1, self.log_C[kept_C], self.share_C[kept_C], self.right_C[kept_C], self.times_I[kept_I])
+    @cached_property
+    def _right_2I(self) -> Bools:
+        """Whether the most probable candidate of each instance is right, and the most frequent one, (2, I)."""
+        return self.right_C[np.stack([self._best_I, best_of_each(self.share_C, self.offsets_I1)])]
 
 
 def _mean(right_I: Bools) -> float:

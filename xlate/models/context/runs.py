@@ -43,9 +43,8 @@ def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
     """What a weights file says of the classifiers that its weights were tuned with, nothing without any."""
     if use is None:
         return {}
-    found = {PREDICTED_BY: file_hash(weights_path(Path(use.run)))}
-    more = use.distortion
-    return found if more is None else {**found, PLACED_BY: file_hash(weights_path(Path(more)))}
+    runs = {PREDICTED_BY: use.run, PLACED_BY: use.distortion}
+    return {key: file_hash(weights_path(Path(run))) for key, run in runs.items() if run is not None}
 
 
 def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> None:

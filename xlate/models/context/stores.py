@@ -117,11 +117,12 @@ class ContextParts:
 
     def examples(self) -> Examples:
         """What is learned from: pairs that were extracted, or how far the translations of their sources stand."""
+        seen = self.occurrences()
         if self.distances is None:
-            return Examples.of_pairs(self.occurrences(), self.table)
+            spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, self.table.source_B[seen.pair_X])
+            return Examples(spans, seen.pair_X.astype(np.int64), np.full(len(seen), NO_PAIR))
         texts, links = self.work.encoded, self.work.links
         first_T = first_links(texts[0], links)
-        seen = self.occurrences()
         alone = self._unlinked_words(first_T)
         pairs = (seen.sentence_X, alone.sentence_I), (seen.start_X, alone.start_I), (seen.end_X, alone.end_I)
         sentence_X, start_X, end_X = (np.concatenate(both) for both in pairs)

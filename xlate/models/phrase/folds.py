@@ -23,7 +23,7 @@ from xlate.features.phrase_sparse import SparseFeatures
 from xlate.features.sparse_sets import features_of_subset
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
-from xlate.models.context.opening import with_fold_predictions
+from xlate.models.context.opening import with_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
 from xlate.models.kind import FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -120,16 +120,16 @@ class PhraseFolds:
         with self.kept(fold):
             model = load_phrase_model(self.stage(fold).folder / "model")
         rows = self.rows.of(model.table)
-        model = with_fold_predictions(model, self.use, self.work, (fold, self.count), rows)
+        model = with_predictions(model, self.use, self.work, (fold, self.count), rows)
         if sparse is not None:
             features, ids_F = features_of_subset(sparse, model.table, *rows)
             model, weights = replace(model, sparse=features), replace(weights, sparse_F=weights.sparse_F[ids_F])
 
         def numbered(lists: CandidateBatch) -> CandidateBatch:
-            assert lists.unit_PU is not None
-            known = lists.unit_PU[:, 0] >= 0
+            pair_P = lists.units[0][:, 0]
+            known = pair_P >= 0
             # A pair of the fold's table by its number in the table of the whole text.
-            lists.unit_PU[known, 0] = rows.pair_B[lists.unit_PU[known, 0]]
+            pair_P[known] = rows.pair_B[pair_P[known]]
             return lists
 
         assert isinstance(search, PhraseSearch)

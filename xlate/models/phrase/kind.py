@@ -176,7 +176,7 @@ def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
         return model
     from xlate.models.context.opening import with_predictions
 
-    return with_predictions(model, config.model.context, Path(config.work))
+    return with_predictions(model, config.model.context, WorkDirectory(Path(config.work)))
 
 
 def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
