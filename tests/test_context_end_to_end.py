@@ -205,7 +205,7 @@ def test_weights_and_a_sentence_are_shown_in_words(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     model = context_model(context_run, WorkDirectory(work).check())
-    translated_most = model.targets.table.source_phrases[int(np.diff(model.listed.offsets_P1).argmax())]
+    translated_most = model.targets.table.source_phrases[int(np.diff(model.choices.listed.offsets_P1).argmax())]
     phrase = " ".join(model.vocabulary.word(word) for word in translated_most.tolist())
     capsys.readouterr()
     assert main(["inspect", f"run={context_run}", f"find='{phrase}'", "top=3"]) == 0

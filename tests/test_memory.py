@@ -13,7 +13,7 @@ from xlate.align.links import Links
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.jobs.context.training import ContextTraining
+from xlate.jobs.train.contexts import ContextTraining
 from xlate.memory import check_memory, free_memory
 from xlate.phrases.distortion import Distortion
 from xlate.text.clustering import exchange_classes

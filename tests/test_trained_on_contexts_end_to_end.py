@@ -170,7 +170,7 @@ def test_sparse_features_are_learned_beside_predictions(
     assert isinstance(scores, PredictedScores)
     found = classifier(fold_classifier(context_run, prepared, (1, 2))[1], prepared)
     assert isinstance(found, ContextModel)
-    counts = found.listed.pair_N
+    counts = found.choices.listed.pair_N
     assert np.isin(counts, rows.pair_B).all()
     words = prepared.source_tokens("Nirka no holdo va bolko ast.")
     predicted = found.predict(words)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.candidates.plain_lists import listed
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
-from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.batch import UNITS, CandidateBatch
 from xlate.candidates.lists import chosen, pool, spread_of_scores
 
 Row = tuple[float, float, tuple[int, ...]]
@@ -70,66 +70,6 @@ def test_values_of_sparse_features_count() -> None:
     assert pooled.part_values_N.tolist() == [1.0, 2.0]
 
 
-# A derivation is a tuple of phrases; a phrase is a row of three numbers and the words in between.
-Phrase = tuple[tuple[int, ...], tuple[int, ...]]
-
-
-def phrase(number: int, *between: int) -> Phrase:
-    return (number, number * 100, number * 100 + 1), between
-
-
-def units_of(lists: list[list[tuple[Phrase, ...]]]) -> CandidateBatch:
-    parts = [sorted({p for derivation in one for p in derivation}) for one in lists]
-    flat = [derivation for one in lists for derivation in one]
-    owner = [i for i, one in enumerate(lists) for _ in one]
-    numbers = [parts[i].index(p) for i, derivation in zip(owner, flat, strict=True) for p in derivation]
-    every = [p for some in parts for p in some]
-    return CandidateBatch(
-        offsets_of([len(one) for one in lists]),
-        np.array([[len(d), sum(p[0][0] for p in d)] for d in flat], dtype=np.float32).reshape(-1, 2),
-        np.array([[len(d)] for d in flat], dtype=np.float32).reshape(-1, 1),
-        np.zeros(len(every) + 1, np.int64),
-        np.zeros(0, np.int32),
-        offsets_of([len(some) for some in parts]),
-        offsets_of([len(d) for d in flat]),
-        np.array(numbers, dtype=np.int32),
-        sentence_I=np.arange(len(lists)),
-        draws_C=np.arange(len(flat), dtype=np.int32),
-        unit_PU=np.array([p[0] for p in every], dtype=np.int32).reshape(-1, 3),
-        between_offsets_P1=offsets_of([len(p[1]) for p in every]),
-        between_T=np.array([word for p in every for word in p[1]], dtype=np.int32),
-    ).validate()
-
-
-def derivations(batch: CandidateBatch) -> list[list[tuple[Phrase, ...]]]:
-    assert batch.candidate_part_offsets_C1 is not None
-    assert batch.unit_PU is not None
-    assert batch.between_offsets_P1 is not None
-    assert batch.between_T is not None
-    part_K = batch.part_of_K().tolist()
-    between = [batch.between_T[a:b] for a, b in pairwise(batch.between_offsets_P1.tolist())]
-    every = [(tuple(row), tuple(words.tolist())) for row, words in zip(batch.unit_PU.tolist(), between, strict=True)]
-    flat = [tuple(every[p] for p in part_K[a:b]) for a, b in pairwise(batch.candidate_part_offsets_C1.tolist())]
-    return [flat[a:b] for a, b in pairwise(batch.candidate_offsets_I1.tolist())]
-
-
-A, B, C, D = phrase(1), phrase(2, 5), phrase(2, 6), phrase(3, 5, 6)
-FIRST = [[(A, B), (A, C)], [(D,)], []]
-SECOND = [[(A, C), (B, A), (D,)], [(D,), (phrase(3, 6, 5),)], [(A,)]]
-
-
-def test_units_that_came_before_count_once() -> None:
-    pooled = pool([units_of(FIRST), units_of(SECOND)]).validate()
-    # B A is A B in another order, with the same features: the order of the steps does not tell apart.
-    assert derivations(pooled) == [[(A, B), (A, C), (D,)], [(D,), (phrase(3, 6, 5),)], [(A,)]]
-    flat = [d for one in derivations(pooled) for d in one]
-    assert pooled.dense_CD.tolist() == [[len(d), sum(p[0][0] for p in d)] for d in flat]
-    assert pooled.gain_CG[:, 0].tolist() == [len(d) for d in flat]
-    assert pooled.draws_C.tolist() == [0, 1, 2, 2, 4, 5]
-    # What only the candidates held that are gone is gone too.
-    assert pooled.part_offsets_I1.tolist() == [0, 4, 6, 7]
-
-
 @given(st.lists(ragged_batches(two_level=True, dense=1, sparse=3, max_instances=2), min_size=2, max_size=3))
 def test_parts_are_compared_as_the_bags_they_are(batches: list[CandidateBatch]) -> None:
     """Pooled in parts and pooled with the ids of every candidate written out: the same candidates."""
@@ -141,6 +81,26 @@ def test_parts_are_compared_as_the_bags_they_are(batches: list[CandidateBatch]) 
         ids, offsets, _ = batch.flat_ids()
         plain.append(CandidateBatch(batch.candidate_offsets_I1, batch.dense_CD, batch.gain_CG, offsets, ids))
     assert listed(pool(some).validate()) == listed(pool(plain).validate())
+    # The same of units, which are told apart by their numbers and the words in between, in their order.
+    units = []
+    for batch in some:
+        nothing = np.zeros(len(batch.part_id_offsets_P1), np.int64), np.zeros(0, np.int32)
+        between = {"between_offsets_P1": batch.part_id_offsets_P1, "between_T": batch.part_ids_N}
+        numbers_PU = np.diff(batch.part_id_offsets_P1).astype(np.int32)[:, None]
+        given = dict(zip(("part_id_offsets_P1", "part_ids_N"), nothing, strict=True))
+        units.append(replace(batch, unit_PU=numbers_PU, **between, **given))
+    known: dict[tuple[int, ...], int] = {}
+    assert listed(numbered(pool(units).validate(), known)) == listed(pool([numbered(one, known) for one in units]))
+
+
+def numbered(units: CandidateBatch, known: dict[tuple[int, ...], int]) -> CandidateBatch:
+    """Parts with one id in place of the unit that they are."""
+    numbers_PU, offsets_P1, between_T = units.units
+    between = [between_T[a:b].tolist() for a, b in pairwise(offsets_P1.tolist())]
+    rows = [(*row, *words) for row, words in zip(numbers_PU.tolist(), between, strict=True)]
+    ids = np.array([known.setdefault(row, len(known)) for row in rows], np.int32)
+    given = {"part_id_offsets_P1": np.arange(len(rows) + 1), "part_ids_N": ids}
+    return replace(units, **given, **dict.fromkeys(UNITS))
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -53,11 +53,6 @@ class Places:
     distances: Distances
     log_share_PR: Floats
 
-    @classmethod
-    def counted(cls, distances: Distances, count_N: AnyInts) -> Places:
-        """Those of counts of phrase times class."""
-        return cls(distances, distances.log_shares(np.asarray(count_N).reshape(-1, len(distances))))
-
     def of(self, phrase_I: AnyInts) -> Chosen:
         """Every class for each."""
         classes = len(self.distances)

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.models.context.test_predicted import WORDS, models, searched
+from tests.models.context.test_predicted import WORDS, models, places_of
 from tests.models.small_models import SOURCE
 from xlate.models.context.explained import changes, influences
 from xlate.text.encoded import EncodedText
@@ -21,6 +21,7 @@ def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int,
     model, _ = models(seed, alone=alone, most=3)
     found = changes(model, WORDS)
     predicted = model.predict(WORDS)
+    known = places_of(predicted)
     assert len(found) == len(predicted.spans)
     assert [one.largest for one in found] == sorted((one.largest for one in found), reverse=True)
     for one in found:
@@ -31,7 +32,7 @@ def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int,
         else:
             scaled_C = one.share_C * np.exp(added_C)
             assert scaled_C / scaled_C.sum() == pytest.approx(one.probability_C)
-        places = searched(predicted, *(np.full(len(one.pair_C), n) for n in (one.start, one.end)), one.pair_C)
+        places = [known[one.start, one.end, pair] for pair in one.pair_C.tolist()]
         assert np.exp(predicted.log_C[places]) == pytest.approx(one.probability_C)
         assert len(one.names) == len(one.weight_XC)
 

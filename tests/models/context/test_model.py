@@ -11,6 +11,7 @@ import torch
 from tests.models.context.test_predicted import SIZE, WORDS, models
 from tests.models.phrase.small_phrase_models import random_weights
 from tests.scoring.predicted_scorer import PredictedScorer
+from xlate.candidates.context_instances import Translations
 from xlate.candidates.lists import LENGTH, PAIR, START, listed
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.models.context.model import chosen_in
@@ -29,7 +30,7 @@ def test_scores_of_lists_change_as_the_floats_of_their_steps_do(seed: int, alone
     model, phrases = models(seed, alone=alone, most=3)
     # Every pair is listed, so that there is something to choose among.
     counts_B = np.arange(len(phrases.table)) % 4 + 1
-    model = replace(model, listed=listed_pairs(phrases.table, counts_B, 3))
+    model = replace(model, choices=Translations(listed_pairs(phrases.table, counts_B, 3), model.targets))
     full = replace(phrases, in_sentence=PredictedScores(model))
     rng = np.random.default_rng(seed)
     weights_D = random_weights(rng, full.size)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tests.models.phrase.small_phrase_models import random_phrase_model, random_weights
 from tests.models.small_models import SOURCE
-from xlate.array_types import Ints
+from xlate.arrays.ragged import row_numbers
+from xlate.candidates.context_instances import Translations
 from xlate.features.context import ContextFeatures, Layer, TargetFeatures
 from xlate.features.word_values import every_word
 from xlate.kernels.learning.candidates import crossed_ids
@@ -34,10 +35,11 @@ def models(seed: int, *, alone: bool = False, longest: int = 2, most: int = 2) -
     table = phrases.table
     values = every_word(SOURCE.words)
     words = Layer.of_words("all", values)
+    targets = TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary))
     model = ContextModel(
         contexts=ContextFeatures((words,), 2, "distance", len(table.source_phrases)),
-        targets=TargetFeatures(table, ("pair", "words"), len(phrases.target_vocabulary)),
-        listed=listed_pairs(table, rng.integers(0, 4, len(table)), most),
+        targets=targets,
+        choices=Translations(listed_pairs(table, rng.integers(0, 4, len(table)), most), targets),
         vocabulary=SOURCE,
         longest=longest,
         weights=Weights(np.array([0.7]), rng.normal(size=SIZE), ("forward",)),
@@ -60,12 +62,13 @@ def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
     for place, at in places.items():
         if -1 <= at <= len(WORDS):
             context.append(names.get(f"all[{place}]={around[at + 1]}", -1))
-    first, last = model.listed.offsets_P1[row[0]], model.listed.offsets_P1[row[0] + 1]
+    listed = model.choices.listed
+    first, last = listed.offsets_P1[row[0]], listed.offsets_P1[row[0] + 1]
     scores = {}
     for n in range(first, last):
-        pair = int(model.listed.pair_N[n])
+        pair = int(listed.pair_N[n])
         ids_of = model.targets.of(np.array([pair]))[1]
-        total = 0.7 * np.float32(model.listed.log_share_N[n])
+        total = 0.7 * np.float32(listed.log_share_N[n])
         scores[pair] = total + sum(
             model.weights.sparse_F[crossed_ids(np.int64([x]), np.int64([t]), SIZE)[0]]
             for x in context
@@ -78,13 +81,11 @@ def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
     return {pair: score - total for pair, score in scores.items()}
 
 
-def searched(found: Prediction, start_O: Ints, end_O: Ints, pair_O: Ints) -> Ints:
-    """Where pairs at spans stand among what is predicted, -1 where nothing is said of one."""
-    rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
+def places_of(found: Prediction) -> dict[tuple[int, int, int], int]:
+    """The place of each candidate by its span and pair."""
+    rows = row_numbers(found.offsets_I1)
     keys = zip(found.spans.start_I[rows].tolist(), found.spans.end_I[rows].tolist(), found.pair_C.tolist(), strict=True)
-    known = {key: place for place, key in enumerate(keys)}
-    asked = zip(start_O.tolist(), end_O.tolist(), pair_O.tolist(), strict=True)
-    return np.array([known.get(key, -1) for key in asked], dtype=np.int64)
+    return {key: place for place, key in enumerate(keys)}
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -93,15 +94,11 @@ def test_probabilities_are_those_by_hand(alone: bool) -> None:
     for seed in range(3):
         model, _ = models(seed, alone=alone)
         found = model.predict(WORDS)
-        for start in range(len(WORDS)):
-            for end in range(start + 1, min(start + 2, len(WORDS)) + 1):
-                expected = by_hand(model, start, end)
-                pairs = np.array(sorted(expected), dtype=np.int64)
-                places = searched(found, np.full(len(pairs), start), np.full(len(pairs), end), pairs)
-                assert (places >= 0).all()
-                assert found.log_C[places] == pytest.approx([expected[b] for b in pairs.tolist()], abs=1e-4)
-                seen += len(pairs)
-        assert len(found.pair_C) == sum(len(by_hand(model, a, b)) for a in range(5) for b in (a + 1, a + 2) if b <= 5)
+        spans = [(a, b) for a in range(len(WORDS)) for b in (a + 1, a + 2) if b <= len(WORDS)]
+        expected = {(*span, pair): p for span in spans for pair, p in by_hand(model, *span).items()}
+        given = {key: float(found.log_C[place]) for key, place in places_of(found).items()}
+        assert given == pytest.approx(expected, abs=1e-4)
+        seen += len(given)
     assert seen > 15
 
 
@@ -111,10 +108,8 @@ def test_one_call_says_what_the_steps_say(alone: bool) -> None:
         model, _ = models(seed, alone=alone, most=3)
         for words in (WORDS, ["zz"], ["a"]):
             found, expected = model.predict(words), Classifier.predict(model, words)
-            for one, other in zip(found.spans.columns, expected.spans.columns, strict=True):
-                assert one.tolist() == other.tolist()
+            assert list(places_of(found)) == list(places_of(expected))
             assert found.offsets_I1.tolist() == expected.offsets_I1.tolist()
-            assert found.pair_C.tolist() == expected.pair_C.tolist()
             assert found.share_C.tolist() == expected.share_C.tolist()
             np.testing.assert_allclose(found.log_C, expected.log_C, rtol=1e-12, atol=1e-12)
 
@@ -127,11 +122,13 @@ def test_pairs_are_found_where_a_search_finds_them() -> None:
         start_O = rng.integers(0, len(WORDS), 300)
         end_O = np.minimum(start_O + rng.integers(1, 4, 300), len(WORDS))
         pair_O = rng.integers(-1, len(phrases.table), 300)
-        rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
+        rows = row_numbers(found.offsets_I1)
         start_O, end_O = np.append(start_O, found.spans.start_I[rows]), np.append(end_O, found.spans.end_I[rows])
         pair_O = np.append(pair_O, found.pair_C)
         place_O = model.places_of_pairs(found, SentencePhrases(WORDS, start_O, end_O, pair_O))
-        assert place_O.tolist() == searched(found, start_O, end_O, pair_O).tolist()
+        known = places_of(found)
+        asked = zip(start_O.tolist(), end_O.tolist(), pair_O.tolist(), strict=True)
+        assert place_O.tolist() == [known.get(key, -1) for key in asked]
         assert place_O[300:].tolist() == list(range(len(rows)))
         seen += int((place_O < 0).sum())
     assert seen > 100
@@ -181,7 +178,7 @@ def test_what_is_not_predicted_has_the_share_of_the_table() -> None:
 def test_half_a_prediction_is_the_mean_of_probabilities() -> None:
     model, _ = models(5)
     found = model.predict(WORDS)
-    rows = np.repeat(np.arange(len(found.spans)), np.diff(found.offsets_I1))
+    rows = row_numbers(found.offsets_I1)
     given = SentencePhrases(WORDS, found.spans.start_I[rows], found.spans.end_I[rows], found.pair_C)
     half = PredictedScores(model, share=0.5).of(given)[:, 0]
     assert np.exp(half) == pytest.approx((np.exp(found.log_C) + np.exp(found.share_C)) / 2, abs=1e-6)

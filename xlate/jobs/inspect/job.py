@@ -17,7 +17,7 @@ from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import signature
-from xlate.jobs.context.inspection import inspect_context
+from xlate.jobs.inspect.contexts import inspect_context
 from xlate.jobs.inspect.features import (
     MEMBERS,
     MOST_FAMILIES,

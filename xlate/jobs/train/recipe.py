@@ -1,7 +1,7 @@
 """What the recipes of training share: settings, weights written, measures for the summary, and warnings.
 
-A recipe learns from events (`events`, and `jobs.context.training`), from lists (`lists`, `rerank`, and
-`jobs.context.list_training`), or with the decoder in the loop (`tuning`, `online`, `global_model`).
+A recipe learns from events (`events`, `contexts`), from lists (`lists`, `context_lists`, `rerank`), or with the decoder
+in the loop (`tuning`, `online`, `global_model`).
 """
 
 from __future__ import annotations

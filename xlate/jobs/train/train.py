@@ -17,8 +17,8 @@ from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.sparse_sets import check_sparse
-from xlate.jobs.context.list_training import ContextListTraining
-from xlate.jobs.context.training import ContextTraining
+from xlate.jobs.train.context_lists import ContextListTraining
+from xlate.jobs.train.contexts import ContextTraining
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining

@@ -34,21 +34,16 @@ class DistanceModel(Classifier):
     """Predicts distances.
 
     Attributes:
-        places: the classes, and ln p of each without a context.
+        choices: the classes, and ln p of each without a context.
         target_vocabulary: the words of translations.
         beside: the features of the translation that is to be placed; None where it is not looked at.
     """
 
     what: ClassVar[str] = "distance"
     without: ClassVar[str] = "p(r|f)"
-    places: Places
+    choices: Places
     target_vocabulary: Vocabulary
     beside: TargetFeatures | None = None
-
-    @property
-    def choices(self) -> Places:
-        """All classes."""
-        return self.places
 
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """The words of a class."""
@@ -58,7 +53,7 @@ class DistanceModel(Classifier):
     @property
     def distances(self) -> Distances:
         """The R classes."""
-        return self.places.distances
+        return self.choices.distances
 
     def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, Ints]:
         """All known phrases of a sentence, each with its most frequent translation, and the classes of candidates."""

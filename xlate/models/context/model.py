@@ -24,7 +24,6 @@ from xlate.kernels.search.predictions import ListedPlaces, Predictor, places_of_
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.occurrences import ListedPairs
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
@@ -61,6 +60,7 @@ class Classifier(ABC):
 
     Attributes:
         contexts: the features of contexts.
+        choices: what is chosen among.
         targets: the features of translations.
         vocabulary: the source words.
         longest: the most words of a source phrase.
@@ -74,6 +74,7 @@ class Classifier(ABC):
     what: ClassVar[str]
     without: ClassVar[str]
     contexts: ContextFeatures
+    choices: Choices
     targets: TargetFeatures
     vocabulary: Vocabulary
     longest: int
@@ -104,11 +105,6 @@ class Classifier(ABC):
         """The scores of C candidates, (C,)."""
         return np.asarray(plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F))
 
-    @property
-    @abstractmethod
-    def choices(self) -> Choices:
-        """What is chosen among."""
-
     @abstractmethod
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """A candidate in words, by its number and the target words."""
@@ -133,20 +129,11 @@ class Classifier(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextModel(Classifier):
-    """Predicts translations.
-
-    Attributes:
-        listed: the translations that are chosen among, by their counts in the whole text.
-    """
+    """Predicts translations; those that are chosen among are listed by their counts in the whole text."""
 
     what: ClassVar[str] = "translation"
     without: ClassVar[str] = "p(e|f)"
-    listed: ListedPairs
-
-    @property
-    def choices(self) -> Translations:
-        """The listed pairs."""
-        return Translations(self.listed, self.targets)
+    choices: Translations
 
     def predict(self, words: Sequence[str]) -> Prediction:
         """The same in one compiled call."""
@@ -156,13 +143,14 @@ class ContextModel(Classifier):
 
     @cached_property
     def _predictor(self) -> Predictor:
+        listed = self.choices.listed
         return Predictor(
             self.finder,
             self.contexts.arrays,
             self.targets.arrays,
-            np.asarray(self.listed.offsets_P1, np.int64),
-            np.asarray(self.listed.pair_N, np.int64),
-            np.asarray(self.listed.log_share_N, np.float64),
+            listed.offsets_P1,
+            listed.pair_N,
+            listed.log_share_N,
             np.asarray(self.weights.dense_D, np.float64),
             self.weights.sparse_F,
             self.longest,
@@ -180,7 +168,7 @@ class ContextModel(Classifier):
     def listed_place_B(self) -> Ints32:
         """Where each pair of the table stands in the list of its source phrase, -1 where it is not listed; (B,)."""
         place_B = np.full(len(self.targets.table), -1, np.int32)
-        place_B[self.listed.pair_N] = places_in_rows(self.listed.offsets_P1)
+        place_B[self.choices.listed.pair_N] = places_in_rows(self.choices.listed.offsets_P1)
         return place_B
 
     def named(self, number: int, vocabulary: Vocabulary) -> str:
@@ -190,7 +178,7 @@ class ContextModel(Classifier):
 
     def spans(self, text: EncodedText) -> Spans:
         """All source phrases in a sentence that have listed translations."""
-        spans, offsets_P1 = super().spans(text), self.listed.offsets_P1
+        spans, offsets_P1 = super().spans(text), self.choices.listed.offsets_P1
         phrase_I = np.asarray(spans.phrase_I, np.int64)
         return spans.select(offsets_P1[phrase_I + 1] > offsets_P1[phrase_I])
 

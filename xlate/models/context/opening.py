@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import Ints, Ints32
-from xlate.candidates.context_instances import Places
+from xlate.array_types import Ints32
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
 from xlate.errors import InputError
-from xlate.features.context import Distances
 from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
@@ -24,7 +22,6 @@ from xlate.models.phrase.model import PhraseModel
 from xlate.models.run_places import with_located_words
 from xlate.models.run_weights import weights_of
 from xlate.phrases.matching import WholeRows
-from xlate.phrases.occurrences import listed_pairs
 from xlate.text.factors import factor_values
 from xlate.text.tagging import POS
 from xlate.work.directory import WorkDirectory
@@ -41,8 +38,7 @@ def context_model(run: Path, work: WorkDirectory) -> ContextModel:
     Raises:
         InputError: as `classifier_config`; or it predicts distances, or the run is of another work directory.
     """
-    parts, count_N, given = _made_of(run, work, TRANSLATION)
-    return ContextModel(**given, listed=listed_pairs(parts.table, count_N, parts.settings.alternatives))
+    return ContextModel(**_made_of(run, work, TRANSLATION)[1])
 
 
 def distance_model(run: Path, work: WorkDirectory) -> DistanceModel:
@@ -51,9 +47,8 @@ def distance_model(run: Path, work: WorkDirectory) -> DistanceModel:
     Raises:
         InputError: as `classifier_config`; or it predicts translations, or the run is of another work directory.
     """
-    parts, count_N, given = _made_of(run, work, DISTORTION)
-    places = Places.counted(Distances(parts.settings.reach), count_N)
-    return DistanceModel(**given, places=places, target_vocabulary=work.target_vocabulary, beside=parts.translations)
+    parts, given = _made_of(run, work, DISTORTION)
+    return DistanceModel(**given, target_vocabulary=work.target_vocabulary, beside=parts.translations)
 
 
 def classifier(run: Path, work: WorkDirectory) -> Classifier:
@@ -65,8 +60,8 @@ def classifier(run: Path, work: WorkDirectory) -> Classifier:
     return distance_model(run, work) if predicted(run) == DISTORTION else context_model(run, work)
 
 
-def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, Ints, dict[str, Any]]:
-    """The parts of a run's classifier, the counts of its candidates, and what every classifier is made with."""
+def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, dict[str, Any]]:
+    """The parts of a run's classifier, and what every classifier is made with."""
     config = classifier_config(run)
     if config.model.predicts != wanted:
         seen, expected = f"model.predicts={config.model.predicts}", f"model.predicts={wanted}"
@@ -87,6 +82,7 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
     weights = file.sets[KIND]
     given = {
         "contexts": parts.contexts,
+        "choices": parts.choices(file.extra["count_B"]),
         "targets": parts.targets,
         "vocabulary": work.source_vocabulary,
         "longest": 1 if config.model.unit == "word" else config.model.longest,
@@ -94,7 +90,7 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
         "factors": _factors_of(work, config.model.factors),
         "alone": alone,
     }
-    return parts, file.extra["count_B"], given
+    return parts, given
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:

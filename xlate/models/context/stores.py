@@ -104,7 +104,8 @@ class ContextParts:
     def choices(self, count_N: AnyInts) -> Choices:
         """What is chosen among, by counts as `ContextStores` has them."""
         if self.distances is not None:
-            return Places.counted(self.distances, count_N)
+            count_PR = np.asarray(count_N).reshape(-1, len(self.distances))
+            return Places(self.distances, self.distances.log_shares(count_PR))
         return Translations(listed_pairs(self.table, count_N, self.settings.alternatives), self.targets)
 
     def counts(self, seen: Examples) -> Ints:

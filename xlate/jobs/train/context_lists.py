@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModel
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.context.training import WEIGHT
+from xlate.jobs.train.contexts import WEIGHT
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
 from xlate.jobs.train.recipe import WorkRecipe, lists_of, measured_splits
@@ -215,19 +216,15 @@ def predicted(
     assert lists.sentence_I is not None
     assert lists.part_offsets_I1 is not None
     found: list[tuple[CandidateBatch, Ints]] = []
-    fold, model = -1, None
-    for i in track(range(len(lists)), "contexts of lists"):
-        if stop():
-            return None
-        sentence = int(lists.sentence_I[i])
-        if model is None or fold != fold_I[sentence]:
-            fold = int(fold_I[sentence])
-            model = context_model(fold_classifier(classifier, work, (fold, folds))[1], work)
-        units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
-        start_P = units[:, START]
-        words = work.training_sentence(sentence)
-        found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))
-    assert model is not None
+    fold_of_I = fold_I[lists.sentence_I]
+    for fold, rows in groupby(track(range(len(lists)), "contexts of lists"), fold_of_I.__getitem__):
+        model = context_model(fold_classifier(classifier, work, (int(fold), folds))[1], work)
+        for i in rows:
+            if stop():
+                return None
+            units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
+            start_P, words = units[:, START], work.training_sentence(int(lists.sentence_I[i]))
+            found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))
     batches = [spans for spans, _ in found]
     first_I = offsets_of([spans.candidates for spans in batches])
     choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]

@@ -1,1 +1,0 @@
-"""Jobs of classifiers that predict translations in context."""
