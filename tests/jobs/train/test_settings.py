@@ -62,6 +62,7 @@ WRONG = [
     # of online training
     (["model=hierarchical", "source=online", "source.folds=2", "source.references=[x]"], "references of no text"),
     ([*RERANK, "loss=mira", "loss.tune.weights=[F]"], "of lists all weights are learned"),
+    ([*RERANK, "loss=mira", "loss.tune.metric=chrf"], "model.rerank.metric=chrf"),
 ]  # fmt: skip
 
 
@@ -105,18 +106,6 @@ def test_wrong_settings_write_nothing(
     assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *same, *given]) == 2
     assert reason in capsys.readouterr().err
     assert (files(work), files(tmp_path)) == before
-
-
-def test_the_metric_that_lists_are_ranked_for_is_named_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "list.nbest").write_text("0 ||| a ||| F= 1 ||| 1\n")
-    assert main(["train", *RERANK, "loss=mira", "loss.tune.metric=chrf"]) == 2
-    seen = capsys.readouterr().err
-    assert "loss.tune.metric=chrf" in seen
-    assert "model.rerank.metric=chrf" in seen
-    assert "weights" not in seen
 
 
 def test_the_demo_is_not_prepared_for_wrong_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,8 +106,8 @@ class LocalTraining(EventRecipe):
         if loss.name == UNIFORM:
             return
         for name, value in (("loss.l1", loss.l1), ("loss.l2", loss.l2)):
-            within, expected = 0 <= value * loss.binary.eta < 1, f"from 0 to below 1/{loss.binary.eta:g}"
-            refuse_if(not within, f"{name} is out of range", str(value), expected)
+            expected = f"from 0 to below 1/{loss.binary.eta:g}"
+            refuse_if(value * loss.binary.eta >= 1, f"{name} is out of range", str(value), expected)
         penalties, bound = f"loss.l1={loss.l1} loss.l2={loss.l2}", loss.check_bound
         refuse_if(bool(loss.l1 and loss.l2), "two penalties", penalties, "one of them")
         told = "the bound of Theorem A.1 knows no penalties"

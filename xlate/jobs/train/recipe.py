@@ -60,8 +60,6 @@ class Recipe(Method, ABC):
     train_part: TrainPart
     # What the device computes, the CPU or a GPU, that `device` names; None: all is compiled for the CPU.
     on_device: str | None = None
-    # Whether it learns from events, one by one or in mini-batches.
-    by_events = False
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
@@ -93,8 +91,6 @@ class WorkRecipe(Recipe):
 
 class EventRecipe(WorkRecipe):
     """A recipe of the first way, from stored events."""
-
-    by_events = True
 
     @property
     def on_device(self) -> str | None:  # type: ignore[override]

@@ -23,7 +23,7 @@ from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
-from xlate.jobs.train.recipe import Recipe, one_of, refuse_if
+from xlate.jobs.train.recipe import EventRecipe, Recipe, one_of, refuse_if
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.metrics.score import MEASURES
@@ -88,7 +88,7 @@ def _say_device(recipe: Recipe) -> None:
         return
     there = device_of(config.device).type == "cuda"
     if there and part is None:
-        batches = recipe.by_events and config.loss.name != UNIFORM
+        batches = isinstance(recipe, EventRecipe) and config.loss.name != UNIFORM
         log.info(
             "device=%s: this training runs on the CPU, nothing of it on a GPU%s",
             config.device,

@@ -16,8 +16,8 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import places_of_keys
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.context_instances import ContextInstances, Places
-from xlate.features.context import Distances, Spans, TargetFeatures
+from xlate.candidates.context_instances import Places
+from xlate.features.context import Distances, Spans
 from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.model import Classifier, log_probabilities
 from xlate.models.context.predicted import OtherTable, rows_of
@@ -36,14 +36,12 @@ class DistanceModel(Classifier):
     Attributes:
         choices: the classes, and ln p of each without a context.
         target_vocabulary: the words of translations.
-        beside: the features of the translation that is to be placed; None where it is not looked at.
     """
 
     what: ClassVar[str] = "distance"
     without: ClassVar[str] = "p(r|f)"
     choices: Places
     target_vocabulary: Vocabulary
-    beside: TargetFeatures | None = None
 
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """The words of a class."""
@@ -55,12 +53,9 @@ class DistanceModel(Classifier):
         """The R classes."""
         return self.choices.distances
 
-    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, Ints]:
+    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[Spans, CandidateBatch, Ints]:
         """All known phrases of a sentence, each with its most frequent translation, and the classes of candidates."""
-        text = self.text(words)
-        spans = self.spans(text)
-        made = ContextInstances(self.contexts, self.choices, text, self.factors(words), self.beside)
-        return spans, *made.of(spans, self._frequent_P[spans.phrase_I])
+        return super().instances(words, self._frequent_P if pair_P is None else pair_P)
 
     @cached_property
     def _frequent_P(self) -> Ints:
@@ -79,9 +74,7 @@ class DistanceModel(Classifier):
 
     def span_scores(self, words: Sequence[str]) -> tuple[Spans, Floats]:
         """All I known phrases of a sentence, and the score of each class, whatever the translation; (I, R)."""
-        text = self.text(words)
-        spans = self.spans(text)
-        batch, _ = ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
+        spans, batch, _ = super().instances(words)
         return spans, self.scores(batch).reshape(len(spans), len(self.distances))
 
     def pair_scores(self, pair_N: AnyInts) -> Floats:

@@ -67,6 +67,7 @@ class Classifier(ABC):
         weights: one for `forward`, ln p without a context, and 2^bits for pairs of features.
         alone: each candidate is judged by itself, so that probabilities need not add up to 1.
         factors: finds the values of layers that belong to tokens.
+        beside: the features of the translation that is looked at too; None where none is.
         what: what is predicted, in a word.
         without: how p without a context is written.
     """
@@ -81,6 +82,7 @@ class Classifier(ABC):
     weights: Weights
     alone: bool
     factors: FactorsOf = field(default=no_factors)
+    beside: TargetFeatures | None = None
 
     @cached_property
     def finder(self) -> PhraseFinder:
@@ -109,11 +111,15 @@ class Classifier(ABC):
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """A candidate in words, by its number and the target words."""
 
-    def instances(self, words: Sequence[str]) -> tuple[Spans, CandidateBatch, Ints]:
-        """All known phrases of a sentence as instances, and the number of each of their C candidates."""
+    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[Spans, CandidateBatch, Ints]:
+        """All known phrases of a sentence as instances, and the number of each of their C candidates.
+
+        `pair_P` is the pair that each of the P source phrases of the table is looked at with.
+        """
         text = self.text(words)
         spans = self.spans(text)
-        return spans, *ContextInstances(self.contexts, self.choices, text, self.factors(words)).of(spans)
+        made = ContextInstances(self.contexts, self.choices, text, self.factors(words), self.beside)
+        return spans, *made.of(spans, None if pair_P is None else pair_P[spans.phrase_I])
 
     def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
         """The names of features of contexts, so many words behind that of a word class."""
