@@ -116,13 +116,9 @@ MORE_SETS = st.sets(st.sampled_from(["forward", "forward_lexical", "block_count"
 class PlainBuilder:
     """Instances straight from the words of A1, A2 and A3, with Python's own lists and sets."""
 
-    def __init__(
-        self, s: Setting, top: int, *, more=(), listed_only=False, by_span=False, by_target=False, per_word=False
-    ) -> None:
-        self.per_word = per_word
-        self.blocks, self.lm, self.top, self.more = s.blocks, s.lm, top, more
+    def __init__(self, s: Setting, top: int, more, chosen) -> None:
+        self.blocks, self.lm, self.top, self.more, self.chosen = s.blocks, s.lm, top, more, chosen
         self.ids_by_key = {key: i for i, key in enumerate(s.index.keys_F.tolist())}
-        self.listed_only, self.by_span, self.by_target = listed_only, by_span, by_target
         self.words = s.lm.map_vocabulary(TARGET.words)
 
     def floats(self, b, orientation, history):
@@ -135,7 +131,9 @@ class PlainBuilder:
         share = 0.0 if orientation == NEUTRAL else self.blocks.orientation_cost_B2(SMOOTHING)[b, orientation]
         _, _, forward, lexical = self.blocks.table.scores_B4[b].tolist()
         more = {"forward": -math.log(forward), "forward_lexical": -math.log(lexical), "block_count": 1.0}
-        unigram = self.blocks.unigram_cost_B[b] / (len(phrase_of(self.blocks.table, b)[0]) if self.per_word else 1)
+        unigram = self.blocks.unigram_cost_B[b] / (
+            len(phrase_of(self.blocks.table, b)[0]) if "per_word" in self.chosen else 1
+        )
         own = [unigram, share, costs[0], sum(costs[1:]), self.blocks.lexical_B[b]]
         return own + [cost for name, cost in more.items() if name in self.more]
 
@@ -151,11 +149,8 @@ class PlainBuilder:
         `others` are further alternatives, each a (block, orientation).
         """
         chosen = [(b, o, 1.0) for b, o in positives]
-        for b, orientation in positives:
-            for other in self.alternatives(b):
-                if not any((other, orientation) == (k, o) for k, o, _ in chosen):
-                    chosen.append((other, orientation, -1.0))
-        for other, orientation in others:
+        alternatives = [(other, orientation) for b, orientation in positives for other in self.alternatives(b)]
+        for other, orientation in (*alternatives, *others):
             if not any((other, orientation) == (k, o) for k, o, _ in chosen):
                 chosen.append((other, orientation, -1.0))
         return [(gain, self.floats(b, o, history), self.ids(predecessor, b)) for b, o, gain in chosen]
@@ -175,7 +170,7 @@ class PlainBuilder:
         bigrams = bigrams_by_trial(rows)
         grouped = defaultdict(list)
         for m, orientation, n in bigrams:
-            grouped[m, *(rows[n][1:3] if self.by_span else ())].append((n, orientation))
+            grouped[m, *(rows[n][1:3] if "by_span" in self.chosen else ())].append((n, orientation))
         linked = []
         for key in sorted(grouped):
             asked = [(n, o) for n, o in grouped[key] if self.is_asked(rows[n][0])]
@@ -183,7 +178,9 @@ class PlainBuilder:
                 continue
             positives = [(rows[n][0], o) for n, o in asked]
             true = {(rows[n][0], o) for n, o in grouped[key]}
-            others = [(row[0], o) for n, o in asked for row in rows if self.by_target and row[3:5] == rows[n][3:5]]
+            others = [
+                (row[0], o) for n, o in asked for row in rows if "by_target" in self.chosen and row[3:5] == rows[n][3:5]
+            ]
             others = [other for other in others if other not in true]
             linked.append(self.candidates(positives, rows[key[0]][0], target[: rows[key[0]][4]], others))
         alone = sorted(set(range(len(rows))) - {n for _, _, n in bigrams})
@@ -196,7 +193,7 @@ class PlainBuilder:
 
     def is_asked(self, b):
         """Whether a block may be a positive."""
-        return not self.listed_only or b in self.alternatives(b)
+        return "listed_only" not in self.chosen or b in self.alternatives(b)
 
 
 def assert_alike(found, expected):
@@ -238,7 +235,7 @@ def test_stores_equal_a_plain_builder(tmp_path_factory, table, corpus, threshold
         parts.append(replace(s.instances, matches=matches, events=collect_events(matches)))
     with mock.patch("xlate.candidates.block_instances.CHUNK_INSTANCES", 4):
         sizes = write_stores(directory, parts)
-    plain = PlainBuilder(s, top, more=more, **dict.fromkeys(chosen, True))
+    plain = PlainBuilder(s, top, more, chosen)
     expected = {name: [] for name in STORES}
     for number, (source, target) in sorted(enumerate(corpus), key=lambda pair: pair[0] % 2):
         linked, neutral = plain.sentence(source, target)
