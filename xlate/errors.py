@@ -53,6 +53,19 @@ class InputError(ValueError):
         return "\n".join(parts)
 
 
+def refuse_if(
+    wrong: object,
+    message: str,
+    seen: object,
+    expected: str | None,
+    remedy: str | None = None,
+    file: str | Path | None = None,
+) -> None:
+    """Raises InputError with this message when something is `wrong`."""
+    if wrong:
+        raise InputError(message, seen, expected, remedy, file=file)
+
+
 def check_choice(message: str, seen: str, choices: Iterable[str]) -> None:
     """Raises InputError with this message, and with the choices there are, when `seen` is none of them."""
     names = list(choices)

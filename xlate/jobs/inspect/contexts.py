@@ -14,7 +14,7 @@ from rich.table import Table
 from xlate.array_types import Floats, Ints32
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.jobs.inspect.features import MEMBERS
 from xlate.kernels.search.spans import span_rows
 from xlate.models.context.explained import Influences, SpanChange, changes, influences
@@ -34,13 +34,14 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
     Raises:
         InputError: `weights` is asked for, or the phrase of `find` has no translations.
     """
-    if config.weights is not None:
-        raise InputError(
-            "weights of pairs of features have no names to be written",
-            file=run,
-            seen=f"weights={config.weights}",
-            remedy="find=WORD shows those of the contexts of a word",
-        )
+    refuse_if(
+        config.weights is not None,
+        "weights of pairs of features have no names to be written",
+        f"weights={config.weights}",
+        None,
+        "find=WORD shows those of the contexts of a word",
+        file=run,
+    )
     prepared = WorkDirectory(work).check()
     factors = factors_of_text(prepared, config_of_run(run).model)
     shown = _Shown(classifier(run, prepared), prepared, factors, config.top, console)
@@ -65,12 +66,12 @@ class _Shown:
         words = split_tokens(text)
         ids_n = self.model.vocabulary.ids(words)
         row = int(span_rows(self.model.finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
-        if row < 0 or not len(self.model.choices.of(np.array([row])).number_C):
-            raise InputError(
-                f"no phrase with {self.model.what}s in context",
-                seen=text,
-                expected=f"up to {self.model.longest} words of the training text, as xlate prepare made them",
-            )
+        refuse_if(
+            row < 0 or not len(self.model.choices.of(np.array([row])).number_C),
+            f"no phrase with {self.model.what}s in context",
+            text,
+            f"up to {self.model.longest} words of the training text, as xlate prepare made them",
+        )
         found = influences(self.model, row, self.work.encoded[0], self.factors, MEMBERS)
         counted = f"{found.places:,} times, {len(found.pair_C)} {self.model.what}s, {len(found.names):,} features"
         self.console.print(f"{text}: {counted}", markup=False, highlight=False)

@@ -22,7 +22,7 @@ from xlate.candidates.lists import LENGTH, PAIR, START
 from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.contexts import WEIGHT
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
@@ -142,20 +142,23 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         InputError: no base, or one without predictions, with other features to be learned, without a weight for them
             or tuned with another classifier than is there; settings of a model other than that of the classifier.
     """
-    if config.base is None:
-        remedy = "base=RUN of model=phrase context=feature"
-        raise InputError("no system to train a classifier on for", seen="no base", expected="base=RUN", remedy=remedy)
-    base, use = Path(config.base), _base_config(config).model.context
+    remedy = "base=RUN of model=phrase context=feature"
+    refuse_if(config.base is None, "no system to train a classifier on for", "no base", "base=RUN", remedy)
+    base, use = Path(str(config.base)), _base_config(config).model.context
     if not isinstance(use, ContextUseConfig):
-        raise InputError("a base run without predictions", file=base, seen="context=none", expected="context=feature")
-    if use.share != 1:
-        seen, expected = f"model.context.share={use.share:g}", "1: p of the classifier alone"
-        raise InputError("a base run that mixes predictions with the table", file=base, seen=seen, expected=expected)
+        raise InputError("a base run without predictions", "context=none", "context=feature", file=base)
+    refuse_if(
+        use.share != 1,
+        "a base run that mixes predictions with the table",
+        f"model.context.share={use.share:g}",
+        "1: p of the classifier alone",
+        file=base,
+    )
     file = weights_of(base)
     check_predicted_by(use, file)
     held = file.sets[Phrase.name]
-    if not held.dense_D[held.dense_names.index(NAME)]:
-        raise InputError("predictions do not count in the base run", file=base, seen=f"{NAME} 0", expected="not 0")
+    weight = held.dense_D[held.dense_names.index(NAME)]
+    refuse_if(not weight, "predictions do not count in the base run", f"{NAME} 0", "not 0", file=base)
     check_folds(use)
     check_memory("the weights of the classifier", WEIGHT << config.model.bits, f"model.bits={config.model.bits}")
     _check_classifier(config, Path(use.run))
@@ -170,25 +173,21 @@ def _base_config(config: TrainConfig) -> TrainConfig:
     """
     base = Path(str(config.base))
     phrase_base(base)
-    if config_of_run(base).model.sparse is not None:
-        seen, expected = "sparse=…", "float weights alone: sparse=none"
-        raise InputError("a base run with sparse features", file=base, seen=seen, expected=expected)
+    sparse, expected = config_of_run(base).model.sparse, "float weights alone: sparse=none"
+    refuse_if(sparse is not None, "a base run with sparse features", "sparse=…", expected, file=base)
     return located_config(base, near=config.work)
 
 
 def _check_classifier(config: TrainConfig, run: Path) -> None:
     """It must predict translations; the settings of the model are its own."""
     given, held = config.model, classifier_config(run).model
-    if held.predicts != TRANSLATION:
-        seen = f"model.predicts={held.predicts}"
-        raise InputError(
-            "not a classifier of translation", file=run, seen=seen, expected=f"model.predicts={TRANSLATION}"
-        )
+    wrong, seen = held.predicts != TRANSLATION, f"model.predicts={held.predicts}"
+    refuse_if(wrong, "not a classifier of translation", seen, f"model.predicts={TRANSLATION}", file=run)
     default = type(given)()
     for name, value in vars(given).items():
-        if value not in (getattr(held, name), getattr(default, name)):
-            seen, expected = f"model.{name}={value}", f"{getattr(held, name)}, as the classifier of the base has it"
-            raise InputError("a classifier is trained on as it is", seen=seen, expected=expected)
+        same, expected = getattr(held, name), f"{getattr(held, name)}, as the classifier of the base has it"
+        wrong = value not in (same, getattr(default, name))
+        refuse_if(wrong, "a classifier is trained on as it is", f"model.{name}={value}", expected)
 
 
 def predicted(

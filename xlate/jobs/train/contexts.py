@@ -12,13 +12,13 @@ from xlate.candidates.context_instances import DENSE
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import DISTORTION
 from xlate.config.schema import TrainConfig
+from xlate.errors import refuse_if
 from xlate.features.context import ContextFeatures, check_target
 from xlate.jobs.train.recipe import (
     EventRecipe,
     losses_of_events,
     one_of,
     refuse_base,
-    refuse_if,
     rounded,
     settings_of,
 )

@@ -21,7 +21,7 @@ from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.config.tune_schema import TuneConfig
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.features.bigrams import FAMILIES
 from xlate.features.block import MORE_FLOATS
 from xlate.jobs.train.recipe import (
@@ -32,7 +32,6 @@ from xlate.jobs.train.recipe import (
     measured_splits,
     one_of,
     refuse_base,
-    refuse_if,
     rounded,
     save_tuned,
     settings_of,
@@ -168,14 +167,14 @@ def check_split(work: WorkDirectory, setting: str, split: str) -> None:
     Raises:
         InputError: it is not, or has no references.
     """
-    if not work.has_split(split) or not work.references(split):
-        raise InputError(
-            f"no {split} set to train on",
-            file=work.path,
-            seen=f"{setting}={split}",
-            expected="a set with references",
-            remedy=f"xlate prepare with data.{split}_source=FILE data.{split}_references=[FILE], or data.dev_pairs=N",
-        )
+    refuse_if(
+        not work.has_split(split) or not work.references(split),
+        f"no {split} set to train on",
+        f"{setting}={split}",
+        "a set with references",
+        f"xlate prepare with data.{split}_source=FILE data.{split}_references=[FILE], or data.dev_pairs=N",
+        file=work.path,
+    )
 
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
@@ -210,9 +209,8 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
         # A language model knows its own training text too well, so its weight comes out too large there; dev
         # sentences, which it has not seen, give weights that hold for other text.
         source = weights if sparse or loss.floats.data == "train" else f"{weights}.{loss.floats.data}"
-        if source not in stores.stores:
-            expected = "a work directory with one"
-            raise InputError("no dev set to train floats on", seen="loss.floats.data=dev", expected=expected)
+        absent, expected = source not in stores.stores, "a work directory with one"
+        refuse_if(absent, "no dev set to train floats on", "loss.floats.data=dev", expected)
         return Phase(settings, stores.stores[source], stores.stores[f"{weights}.heldout"])
 
     names = kind.names(config.model)

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 from xlate.candidates.lattice import LatticeExample
 from xlate.config.loss_schema import GlobalConfig, TuneConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.events import check_event_model, check_split
 from xlate.jobs.train.lists import sample
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     measured_splits,
     one_of,
-    refuse_if,
     rounded,
     settings_of,
     warn_if_unmoved,
@@ -74,8 +73,8 @@ class GlobalMethod(WorkRecipe):
                 expected="model=block or model=distortion",
                 remedy="loss.globally.split=dev learns from the dev set",
             )
-        if weights_of(self.base).metadata.get("work_identity") != self.work.identity:
-            raise InputError("the base run is of another work directory", file=self.base, expected=str(self.work.path))
+        other = weights_of(self.base).metadata.get("work_identity") != self.work.identity
+        refuse_if(other, "the base run is of another work directory", None, str(self.work.path), file=self.base)
         if split != TRAIN:
             check_split(self.work, "loss.globally.split", split)
 

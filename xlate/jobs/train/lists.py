@@ -26,12 +26,12 @@ from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
+from xlate.errors import refuse_if
 from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     lists_of,
-    refuse_if,
     settings_of,
     tune_of,
     warn_if_all_zero,

@@ -24,13 +24,12 @@ from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE, OnlineSourceConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.structure import StructureFeatures
 from xlate.jobs.run_text import text_of_base
 from xlate.jobs.train.recipe import (
     measured_splits,
     not_too_long,
-    refuse_if,
     rounded,
     save_tuned,
     settings_of,

@@ -20,7 +20,7 @@ import numpy as np
 from xlate.array_types import Uints
 from xlate.config.loss_schema import ListsConfig, TuneConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.translate import Translator
 from xlate.losses.loss import Needs, losses
@@ -115,16 +115,6 @@ class EventRecipe(WorkRecipe):
         training = Training(todo, run.checkpoint(identity_of(made_from)), run.reporter, learner=learner, **more)
         held = training.run(initial, run.stop)
         return held if training.finished(held) else None
-
-
-def refuse_if(wrong: bool, message: str, seen: str, expected: str, remedy: str | None = None) -> None:
-    """Refuses settings that are wrong.
-
-    Raises:
-        InputError: they are.
-    """
-    if wrong:
-        raise InputError(message, seen=seen, expected=expected, remedy=remedy)
 
 
 def refuse_base(config: TrainConfig, expected: str) -> None:

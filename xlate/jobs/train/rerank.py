@@ -17,13 +17,13 @@ import numpy as np
 from xlate.array_types import Floats, Ints
 from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
 from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
 from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.train.lists import gone_through, list_settings
-from xlate.jobs.train.recipe import Recipe, lists_of, refuse_base, refuse_if, rounded, tune_of, warn_if_all_zero
+from xlate.jobs.train.recipe import Recipe, lists_of, refuse_base, rounded, tune_of, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER

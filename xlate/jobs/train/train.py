@@ -16,6 +16,7 @@ from xlate.config.identity import identity_of_training, sums_of_run, varied_sett
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import read_config, to_yaml
+from xlate.errors import refuse_if
 from xlate.features.sparse_sets import check_sparse
 from xlate.jobs.train.context_lists import ContextListTraining
 from xlate.jobs.train.contexts import ContextTraining
@@ -23,7 +24,7 @@ from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
-from xlate.jobs.train.recipe import EventRecipe, Recipe, one_of, refuse_if
+from xlate.jobs.train.recipe import EventRecipe, Recipe, one_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.metrics.score import MEASURES

@@ -21,13 +21,12 @@ from xlate.candidates.lists import listed
 from xlate.candidates.nbest_gains import text_statistics
 from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of_base
 from xlate.jobs.train.recipe import (
     Recipe,
     measured_splits,
     not_too_long,
-    refuse_if,
     rounded,
     save_tuned,
     settings_of,
@@ -98,9 +97,7 @@ def tuning_text(
         raise InputError("nothing to tune on", seen=f"no {tune.split} set", expected=f"{key}=FILE, or a split of work=")
     sources = [given.source_tokens(line) for line in lines]
     streams = [[given.target_tokens(line) for line in stream] for stream in translations]
-    if not streams:
-        expected = "one reference or more for each line"
-        raise InputError("no references to tune on", seen=seen, expected=expected, remedy=remedy)
+    refuse_if(not streams, "no references to tune on", seen, "one reference or more for each line", remedy)
     counts = [len(stream) for stream in streams]
     if set(counts) != {len(sources)}:
         # Those of a split of a work directory have no names.
@@ -114,9 +111,8 @@ def tuning_text(
             expected="the same number of lines each",
         )
     kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
-    if not kept:
-        expected = f"a line of 1 to {most} words"
-        raise InputError("no sentence to tune on", seen=f"{seen}: {len(sources)} lines", expected=expected)
+    seen, expected = f"{seen}: {len(sources)} lines", f"a line of 1 to {most} words"
+    refuse_if(not kept, "no sentence to tune on", seen, expected)
     return TuningText([sources[n] for n in kept], [[stream[n] for stream in streams] for n in kept])
 
 
@@ -328,8 +324,8 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLE
     Raises:
         InputError: there is none of this name, or its settings cannot be.
     """
-    if settings.name not in TUNERS:
-        raise InputError("no such tuner", seen=f"loss.tune.name={settings.name}", expected=", ".join(TUNERS))
+    known = settings.name in TUNERS
+    refuse_if(not known, "no such tuner", f"loss.tune.name={settings.name}", ", ".join(TUNERS))
     tuner = _tuner(settings, trained_D, objective)
     if settings.weights:
         return tuner

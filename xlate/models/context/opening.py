@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import Ints32
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ClassifierConfig, ContextUseConfig
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.models.context.distortion import DistanceModel, PredictedPlaces
 from xlate.models.context.model import Classifier, ContextModel, FactorsOf, no_factors
 from xlate.models.context.predicted import OtherTable, PredictedScores
@@ -63,13 +63,11 @@ def classifier(run: Path, work: WorkDirectory) -> Classifier:
 def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts, dict[str, Any]]:
     """The parts of a run's classifier, and what every classifier is made with."""
     config = classifier_config(run)
-    if config.model.predicts != wanted:
-        seen, expected = f"model.predicts={config.model.predicts}", f"model.predicts={wanted}"
-        raise InputError(f"not a classifier of {wanted}", file=run, seen=seen, expected=expected)
+    seen, expected = f"model.predicts={config.model.predicts}", f"model.predicts={wanted}"
+    refuse_if(seen != expected, f"not a classifier of {wanted}", seen, expected, file=run)
     file = weights_of(run, config)
-    if file.metadata.get("work_identity") != work.identity:
-        seen = f"one trained on {config.work}"
-        raise InputError("a classifier of other text", file=run, seen=seen, expected=f"one trained on {work.path}")
+    wrong, seen = file.metadata.get("work_identity") != work.identity, f"one trained on {config.work}"
+    refuse_if(wrong, "a classifier of other text", seen, f"one trained on {work.path}", file=run)
     # Its loss says whether it judges each candidate by itself, or that of the classifier that it began as.
     if config.loss.lists is not None:
         alone = bool(file.metadata[ALONE])
@@ -147,12 +145,12 @@ def with_predictions(
         else:
             scores = PredictedScores(context_model(run, work), use.only, use.threshold, use.best, use.share, own)
             model, table = replace(model, in_sentence=scores), scores.model.targets.table
-        if own is None and len(table) != len(model.table):
-            raise InputError(
-                "phrases of another table than the classifier's",
-                file=run,
-                seen=f"{len(model.table)} pairs, {len(table)} there",
-                expected="the phrase table of the work directory",
-                remedy="leave out base=RUN, or take one of the same work directory",
-            )
+        refuse_if(
+            own is None and len(table) != len(model.table),
+            "phrases of another table than the classifier's",
+            f"{len(model.table)} pairs, {len(table)} there",
+            "the phrase table of the work directory",
+            "leave out base=RUN, or take one of the same work directory",
+            file=run,
+        )
     return model

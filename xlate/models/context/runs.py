@@ -9,7 +9,7 @@ from xlate.config.identity import identity_of_training
 from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextModelConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.models.run_weights import weights_path
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
@@ -27,9 +27,8 @@ def classifier_config(run: Path) -> TrainConfig:
         InputError: it is missing, unfinished, or of another model.
     """
     config = config_of_run(run)
-    if config.model.kind != KIND:
-        seen = config.model.name
-        raise InputError("not a run of a classifier in context", file=run, seen=seen, expected="model=context")
+    wrong, name = config.model.kind != KIND, config.model.name
+    refuse_if(wrong, "not a run of a classifier in context", name, "model=context", file=run)
     weights_path(run)
     return config
 
@@ -75,12 +74,11 @@ def check_use(use: ClassifierConfig | None) -> None:
         return
     placed = predicted(Path(use.run)) == DISTORTION
     alone = isinstance(use, ContextUseConfig) and not use.only and use.distortion is None
-    if placed and not alone:
-        seen = f"model.context.run={use.run}, which predicts distortion"
-        raise InputError("no classifier of translations", seen=seen, expected="model.context.run=RUN of one")
-    if use.distortion is not None and predicted(Path(use.distortion)) != DISTORTION:
-        seen, expected = "model.predicts=translation", "model.predicts=distortion"
-        raise InputError("not a classifier of distortion", file=Path(use.distortion), seen=seen, expected=expected)
+    seen = f"model.context.run={use.run}, which predicts distortion"
+    refuse_if(placed and not alone, "no classifier of translations", seen, "model.context.run=RUN of one")
+    if use.distortion is not None:
+        wrong, expected = predicted(Path(use.distortion)) != DISTORTION, "model.predicts=distortion"
+        refuse_if(wrong, "not a classifier of distortion", "model.predicts=translation", expected, file=use.distortion)
 
 
 def check_same_use(use: ClassifierConfig | None, base: Path) -> None:
@@ -90,15 +88,14 @@ def check_same_use(use: ClassifierConfig | None, base: Path) -> None:
         InputError: it has others, or none.
     """
     other = config_of_run(base).model.context
-    if use != other:
-        seen = "context=none" if other is None else f"model.context.run={other.run}"
-        raise InputError(
-            "the base run has other predictions",
-            file=base,
-            seen=seen,
-            expected="the same settings of context=…",
-            remedy="leave base=RUN out: float weights are tuned then",
-        )
+    refuse_if(
+        use != other,
+        "the base run has other predictions",
+        "context=none" if other is None else f"model.context.run={other.run}",
+        "the same settings of context=…",
+        "leave base=RUN out: float weights are tuned then",
+        file=base,
+    )
 
 
 def classifier_runs(use: ClassifierConfig | None) -> list[Path]:
@@ -134,11 +131,11 @@ def check_folds(use: ClassifierConfig | None) -> None:
 
 def _checked_for_folds(run: Path) -> TrainConfig:
     config = classifier_config(run)
-    if config.loss.lists is not None:
-        raise InputError(
-            "a classifier trained on over lists has learned from every fold",
-            file=run,
-            seen=f"loss={config.loss.name}",
-            expected="one that can be trained without a fold: loss=one_of_many or another loss of single decisions",
-        )
+    refuse_if(
+        config.loss.lists is not None,
+        "a classifier trained on over lists has learned from every fold",
+        f"loss={config.loss.name}",
+        "one that can be trained without a fold: loss=one_of_many or another loss of single decisions",
+        file=run,
+    )
     return config
