@@ -18,7 +18,7 @@ from xlate.array_types import AnyFloats, AnyInts, Floats32, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, offsets_of, places_in_rows, row_numbers
 from xlate.arrays.ranges import check_lengths, check_offsets, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import NamedFeatures
 from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids
 from xlate.text.encoded import EncodedText
@@ -44,8 +44,8 @@ class FeatureNames:
 
     def __post_init__(self) -> None:
         """Looks for names that stand twice."""
-        if len(set(self.dense)) < len(self.dense):
-            raise InputError("a float feature named twice", seen=", ".join(self.dense), expected="each name once")
+        twice = len(set(self.dense)) < len(self.dense)
+        refuse_if(twice, "a float feature named twice", ", ".join(self.dense), "each name once")
         if both := [name for name in self.dense if self.sparse.id(name) >= 0]:
             raise InputError("a feature that is float and sparse", seen=both[0], expected="one of the two")
 
@@ -99,8 +99,8 @@ class FeatureNames:
 
 def _flat(features: FeatureDicts) -> list[Mapping[str, float]]:
     for i, one in enumerate(features):
-        if isinstance(one, Mapping):
-            raise InputError(f"list {i} is one hypothesis", seen="a dictionary", expected="a list of dictionaries")
+        mapped = isinstance(one, Mapping)
+        refuse_if(mapped, f"list {i} is one hypothesis", "a dictionary", "a list of dictionaries")
     return [candidate for one in features for candidate in one]
 
 
@@ -110,14 +110,12 @@ def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
     Raises:
         InputError: naming the list and the hypothesis.
     """
-    if len(features) != len(gains):
-        seen = f"{len(features)} lists of features, {len(gains)} of gains"
-        raise InputError("features and gains of other numbers of lists", seen=seen, expected="as many of both")
+    wrong, seen = len(features) != len(gains), f"{len(features)} lists of features, {len(gains)} of gains"
+    refuse_if(wrong, "features and gains of other numbers of lists", seen, "as many of both")
     rows: list[tuple[float, ...]] = []
     for i, (one, told) in enumerate(zip(features, gains, strict=True)):
-        if len(one) != len(told):
-            seen = f"{len(one)} hypotheses, {len(told)} gains"
-            raise InputError(f"list {i}: features and gains do not fit", seen=seen, expected="as many of both")
+        seen = f"{len(one)} hypotheses, {len(told)} gains"
+        refuse_if(len(one) != len(told), f"list {i}: features and gains do not fit", seen, "as many of both")
         for x, (candidate, gain) in enumerate(zip(one, told, strict=True)):
             where = f"list {i}, hypothesis {x}"
             for name, value in candidate.items():

@@ -15,7 +15,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, reference_lines
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.counting.ngram_statistics import list_overlap, list_statistics
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, COLUMNS, Objective
@@ -90,9 +90,8 @@ def gain_objective(
         InputError: no such measure or smoothing, or the column of gains is not named.
     """
     objective = Objective.of(metric, smooth, column=True)
-    if COLUMN in objective.weights and column is None:
-        seen, expected = f"{keys[0]}={metric}", f"{keys[1]}=NAME, a feature of the list"
-        raise InputError("which column of the list is gained is not said", seen=seen, expected=expected)
+    unknown, expected = COLUMN in objective.weights and column is None, f"{keys[1]}=NAME, a feature of the list"
+    refuse_if(unknown, "which column of the list is gained is not said", f"{keys[0]}={metric}", expected)
     return objective
 
 
@@ -141,9 +140,9 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
         raise InputError("the list has no such feature", seen=name, expected=expected, remedy="add_scores=[NAME=FILE]")
     of_V = arrays.columns_V == arrays.names.index(name)
     candidates = row_numbers(arrays.value_offsets_C1)[of_V]
-    if len(candidates) != len(arrays.total_C):
-        seen = f"{name} on {len(candidates)} of {len(arrays.total_C)} lines"
-        raise InputError("a feature that is not on every line", seen=seen, expected="a value for each hypothesis")
+    lines, lacking = len(arrays.total_C), len(candidates) != len(arrays.total_C)
+    seen = f"{name} on {len(candidates)} of {lines} lines"
+    refuse_if(lacking, "a feature that is not on every line", seen, "a value for each hypothesis")
     return np.asarray(arrays.values_V[of_V])
 
 
@@ -200,8 +199,7 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
     Raises:
         InputError: another measure, or a scale and no totals.
     """
-    if measure not in UTILITIES:
-        raise InputError("no such utility", seen=measure, expected=", ".join(UTILITIES))
+    refuse_if(measure not in UTILITIES, "no such utility", measure, ", ".join(UTILITIES))
     p_C = probabilities(arrays, scale)
     text = arrays.text if measure == "bleu" else characters(arrays.text, arrays.numbers)
     utility_C = np.empty(len(p_C))
@@ -226,8 +224,8 @@ def probabilities(arrays: NbestArrays, scale: float) -> Floats:
     Raises:
         InputError: a scale and no totals.
     """
-    if scale and not np.isfinite(arrays.total_C).all():
-        raise InputError("hypotheses without totals", seen=f"scale {scale:g}", expected="a scale of 0")
+    unknown = scale and not np.isfinite(arrays.total_C).all()
+    refuse_if(unknown, "hypotheses without totals", f"scale {scale:g}", "a scale of 0")
     total_C = arrays.total_C if scale else np.zeros(len(arrays.total_C))
     starts_I, row_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
     weight_C = np.exp(scale * (total_C - np.maximum.reduceat(total_C, starts_I)[row_C]))
