@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -30,54 +29,43 @@ LISTS = ["loss.lists.folds=3", "loss.lists.nbest=10", "loss.lists.shard=40", "lo
 LEARNING = ["loss.lists.tolerance=0", "loss.lists.adagrad=true"]
 GIVEN = ["nbest=train.nbest", "references=[train.ref]", "nbest_source=train.src"]
 # What says how long something took, or of which commit the program was; the figures of lists do in their metadata.
-TIMED = ("stage.json", "summary.json", "metrics.jsonl", "versions.json", "sparse-1.safetensors")
+TIMED = ("log.txt", "stage.json", "summary.json", "metrics.jsonl", "versions.json", "sparse-1.safetensors")
 
 
-@dataclass(frozen=True)
-class Row:
-    """A command, which of the prepared folders it begins with, and where its results are."""
-
-    command: tuple[str, ...]
-    begins_with: tuple[str, ...]
-    results: tuple[str, ...]
-
-
-ROWS = {
-    "prepare": Row(("prepare", "work=work", *CORPUS), (), ("work",)),
-    "local": Row(("train", *BLOCK, "run=run", "loss.binary.epochs=40"), ("work",), ("work/candidates", "run")),
-    "mira": Row(
-        ("train", *PHRASE, "run=run", "loss=mira", "loss.tune.rounds=4"), ("work",), ("work/phrase", "run")
-    ),
-    "lists": Row(
+# A command, and which of the prepared folders it begins with.
+Row = tuple[tuple[str, ...], tuple[str, ...]]
+ROWS: dict[str, Row] = {
+    "prepare": (("prepare", "work=work", *CORPUS), ()),
+    "local": (("train", *BLOCK, "run=run", "loss.binary.epochs=40"), ("work",)),
+    "mira": (("train", *PHRASE, "run=run", "loss=mira", "loss.tune.rounds=4"), ("work",)),
+    "lists": (
         ("train", *PHRASE, *LISTS, *LEARNING, "loss=xbleu", "sparse=full", "loss.lists.epochs=200", "run=run",
          "loss.tune.rounds=1"),
-        ("work",), ("work/lists", "work/folds", "work/theta", "work/classes", "run"),
+        ("work",),
     ),
-    "block lists": Row(
+    "block lists": (
         ("train", *BLOCK, *LISTS, *LEARNING, "loss=xbleu", "base=base", "loss.lists.epochs=200", "run=run",
          "loss.lists.gamma=1", "loss.tune.rounds=1", "loss.tune.nbest=15"),
-        ("work", "base"), ("work/lists", "work/without", "run"),
+        ("work", "base"),
     ),
-    "online": Row(
+    "online": (
         ("train", *ONLINE, "sparse=local", "source.iterations=30", "source.batch=3", "source.processes=2", "run=run"),
-        ("work",), ("work/phrase", "work/classes", "run"),
+        ("work",),
     ),
-    "shards": Row(
-        ("train", *ONLINE, "source.iterations=50", "source.shards=2", "source.select=best", "run=run"),
-        ("work",), ("work/phrase", "run"),
+    "shards": (
+        ("train", *ONLINE, "source.iterations=50", "source.shards=2", "source.select=best", "run=run"), ("work",)
     ),
-    "context": Row(
+    "context": (
         ("train", "work=work", "model=context", "model.folds=3", "model.bits=16", "loss.epochs=40", "loss.average=true",
          "checkpoint_seconds=0", "run=run"),
-        ("work",), ("work/candidates", "work/classes", "run"),
+        ("work",),
     ),
-    "rerank": Row(
-        ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=400", "checkpoint_seconds=0"), ("lists",), ("run",)
+    "rerank": (
+        ("train", *RERANK, *GIVEN, "run=run", "loss.lists.epochs=400", "checkpoint_seconds=0"), ("lists",)
     ),
-    "import": Row(("import", "moses=moses/moses.ini", "out=run"), ("moses",), ("run",)),
-    "global": Row(
-        ("train", *BLOCK, "run=run", "base=base", "loss=global", "loss.globally.rounds=2"),
-        ("work", "base"), ("run",),
+    "import": (("import", "moses=moses/moses.ini", "out=run"), ("moses",)),
+    "global": (
+        ("train", *BLOCK, "run=run", "base=base", "loss=global", "loss.globally.rounds=2"), ("work", "base")
     ),
 }  # fmt: skip
 
@@ -101,7 +89,7 @@ def run(folder: Path, *arguments: str) -> float:
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Work directory, block run, Moses system and lists that the rows begin with."""
     folder = tmp_path_factory.mktemp("prepared")
-    run(folder, *ROWS["prepare"].command)
+    run(folder, *ROWS["prepare"][0])
     shutil.copytree(folder / "work", folder / "made" / "work")
     (folder / "made" / "lists").mkdir()
     write_lists(folder / "made" / "lists", "train", range(300))
@@ -116,15 +104,15 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def beginning(prepared: Path, folder: Path, row: Row) -> Path:
     """A folder with what the command begins with."""
     folder.mkdir()
-    for name in row.begins_with:
+    for name in row[1]:
         shutil.copytree(prepared / name, folder if name == "lists" else folder / name, dirs_exist_ok=True)
     return folder
 
 
-def results(folder: Path, row: Row) -> dict[str, str]:
-    """The SHA-256 of every result."""
+def results(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file."""
     found = {}
-    for path in sorted(path for name in row.results for path in (folder / name).rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
         timed = path.name in TIMED or path.name.startswith("events.out") or path.match("work/lists/*/*/*/header.json")
         if not timed and "/." not in name:
@@ -139,8 +127,8 @@ def undisturbed(prepared: Path, tmp_path_factory: pytest.TempPathFactory):
     @cache
     def made(name: str) -> tuple[dict[str, str], float]:
         folder = beginning(prepared, tmp_path_factory.mktemp("whole") / name, ROWS[name])
-        seconds = run(folder, *ROWS[name].command)
-        return results(folder, ROWS[name]), seconds
+        seconds = run(folder, *ROWS[name][0])
+        return results(folder), seconds
 
     return made
 
@@ -165,21 +153,21 @@ def test_killed_and_begun_again(name: str, number: signal.Signals, prepared: Pat
         if kills == KILLS:
             break
         if status == 0:
-            assert results(folder, row) == expected
+            assert results(folder) == expected
             # The signal came too late: compiling is over, or the machine has less to do.
             seconds = time.monotonic() - start if fresh else seconds
             folder = beginning(prepared, tmp_path / str(attempt), row)
         fresh = status == 0
     assert kills == KILLS
-    run(folder, *row.command)
-    assert results(folder, row) == expected
+    run(folder, *row[0])
+    assert results(folder) == expected
     assert left_behind(folder) == []
 
 
 def signalled(folder: Path, row: Row, number: signal.Signals, moment: float) -> int:
     """Signals a command after so many seconds; its exit status."""
     (folder / "log.txt").unlink(missing_ok=True)
-    process = begin(folder, *row.command)
+    process = begin(folder, *row[0])
     try:
         status = process.wait(timeout=moment)
     except subprocess.TimeoutExpired:
