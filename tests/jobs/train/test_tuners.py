@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.errors import InputError
 from xlate.jobs.train import tuning
 from xlate.jobs.train.recipe import settings_of
 from xlate.jobs.train.tuning import chosen_weights, optimiser

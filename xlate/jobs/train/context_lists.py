@@ -26,7 +26,7 @@ from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.contexts import WEIGHT
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
-from xlate.jobs.train.recipe import WorkRecipe, lists_of, measured_splits
+from xlate.jobs.train.recipe import WorkRecipe, measured_splits
 from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.memory import check_memory
 from xlate.metrics.bleu import sentence_bleu
@@ -71,7 +71,7 @@ class ContextListTraining(WorkRecipe):
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
-        config, settings, stop = self.config, lists_of(self.config), run.stop.__bool__
+        config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
         if not fold_classifiers(config, self.use, self.train_part, run.stop):
             return None
         model = Phrase().listed(self.system, self.work, self.base)
@@ -116,7 +116,7 @@ class ContextListTraining(WorkRecipe):
         self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
     ) -> PredictedListLearner | None:
         """Who learns the changes of the weights; None when stopped."""
-        settings = lists_of(self.config)
+        settings = self.config.loss.lists
         weight = float(theta.dense_D[theta.dense_names.index(NAME)])
         parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
         if parts is None:

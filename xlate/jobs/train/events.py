@@ -20,7 +20,6 @@ from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
-from xlate.config.tune_schema import TuneConfig
 from xlate.errors import refuse_if
 from xlate.features.bigrams import FAMILIES
 from xlate.features.block import MORE_FLOATS
@@ -54,6 +53,7 @@ from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase, Standing
 from xlate.train.run import Run
+from xlate.tuners.settings import TuneConfig
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates

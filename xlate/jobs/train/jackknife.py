@@ -28,7 +28,7 @@ from xlate.config.loss_schema import SparseListsConfig
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
-from xlate.jobs.train.recipe import TrainPart, lists_of
+from xlate.jobs.train.recipe import TrainPart
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import FoldSystems
 from xlate.progress import track
@@ -200,7 +200,7 @@ def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_pa
         train_part: trains one.
         stop: of the training that they are a part of.
     """
-    lists, work = lists_of(config), WorkDirectory(Path(config.work))
+    lists, work = config.loss.lists, WorkDirectory(Path(config.work))
     for trained in classifier_runs(use):
         for fold in own_folds(lists):
             part, folder = fold_classifier(trained, work, (fold, lists.folds))

@@ -24,16 +24,13 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
 from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import FoldedListsConfig, ListsConfig, TunedLossConfig
-from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
 from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
 from xlate.jobs.train.recipe import (
     WorkRecipe,
-    lists_of,
     settings_of,
-    tune_of,
     warn_if_all_zero,
 )
 from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
@@ -67,7 +64,7 @@ class ListTraining(WorkRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        settings = tune_of(config)
+        settings = config.loss.tune
         self.as_tuning = replace(config, loss=TunedLossConfig(settings.name, settings))
         self.text = tuning_text(settings, self.work, config.decoder.max_words)
 
@@ -93,8 +90,8 @@ class ListTraining(WorkRecipe):
         if base is None or not fold_classifiers(config, config.model.context, self.train_part, run.stop):
             return None
         model = kind_of(config.model.kind).listed(config, work, base)
-        systems = model.folds(lists_of(config).folds)
-        if lists_of(config).machine is not None:
+        systems = model.folds(config.loss.lists.folds)
+        if config.loss.lists.machine is not None:
             return self._lists(systems, model.theta).part(run.stop.__bool__)
         learned = self._learned(model, systems, run)
         if learned is None:
@@ -104,7 +101,6 @@ class ListTraining(WorkRecipe):
 
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of a phrase model's float weights, made when it is not there; None when stopped."""
-        assert isinstance(self.config.model, PhraseModelConfig)
         model = replace(self.config.model, sparse=None)
         plain = replace(self.as_tuning, model=model, row=None, measure_test=False, run=None, base=None)
         key = identity_of({**identity_of_training(plain), "on": self.work.identity})
@@ -115,14 +111,14 @@ class ListTraining(WorkRecipe):
 
     def _lists(self, systems: FoldSystems, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
         config = self.config
-        return Jackknife(self.work, systems, weights, config.decoder, lists_of(config), config.seed, sparse)
+        return Jackknife(self.work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
     def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned | None:
         """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
         made: list[Jackknife] = []
         found: Learned | None = None
         step = 0
-        for number in range(1, lists_of(self.config).rounds + 1):
+        for number in range(1, self.config.loss.lists.rounds + 1):
             if found is None:
                 made.append(self._lists(systems, model.theta))
             else:
@@ -169,7 +165,7 @@ def learn(
 
     `step` is that of the first epoch in the reports.
     """
-    settings = lists_of(config)
+    settings = config.loss.lists
     start = time.perf_counter()
     lists = sampled(lists, settings, config.seed)
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
@@ -200,7 +196,7 @@ def _learner(
     config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats
 ) -> ListLearner:
     """Who learns from the lists."""
-    settings = lists_of(config)
+    settings = config.loss.lists
     batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
     if settings.joint:
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
@@ -287,7 +283,7 @@ def check_lists(config: TrainConfig) -> None:
     Raises:
         InputError: settings that do not go together.
     """
-    settings = lists_of(config)
+    settings = config.loss.lists
     drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
     refuse_if(
         drawn and (settings.objective != "expected_bleu" or settings.joint),

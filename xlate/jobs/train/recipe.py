@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from xlate.array_types import Uints
-from xlate.config.loss_schema import ListsConfig, TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
 from xlate.jobs.evaluate import dev_set, measure
@@ -139,18 +138,6 @@ def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
 def losses_of_events() -> list[str]:
     """The losses that instances with true candidates can be trained by."""
     return [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
-
-
-def lists_of(config: TrainConfig) -> ListsConfig:
-    """How a configuration learns from lists, whose recipe was chosen because it does."""
-    assert config.loss.lists is not None
-    return config.loss.lists
-
-
-def tune_of(config: TrainConfig) -> TuneConfig:
-    """The tuner of a configuration, whose recipe was chosen because it has one."""
-    assert config.loss.tune is not None
-    return config.loss.tune
 
 
 def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:

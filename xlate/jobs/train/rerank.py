@@ -23,7 +23,7 @@ from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
 from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
 from xlate.jobs.ranking.texts import given_list
 from xlate.jobs.train.lists import gone_through, list_settings
-from xlate.jobs.train.recipe import Recipe, lists_of, refuse_base, rounded, tune_of, warn_if_all_zero
+from xlate.jobs.train.recipe import Recipe, refuse_base, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
@@ -82,7 +82,6 @@ class RankTraining(Recipe):
     def made_from(self) -> Mapping[str, Any]:
         """Checksums of the files."""
         config, rerank = self.config, self.config.model.rerank
-        assert rerank is not None
         others = filter(None, (config.nbest_source, rerank.classes))
         files = [*given_list(config, str(config.nbest)).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
@@ -110,7 +109,7 @@ class RankTraining(Recipe):
 
     def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights | None:
         """Weights of the scaled floats and the sparse features, by steps down a loss; None when it was stopped."""
-        lists = lists_of(self.config)
+        lists = self.config.loss.lists
         settings = list_settings(lists, self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
         bleu_CK = given.batch.gain_CG[:, : 2 + 2 * ORDER]
@@ -128,7 +127,7 @@ class RankTraining(Recipe):
 
     def _tuned(self, given: RankedLists, start_D: Floats) -> Weights:
         """The same by a tuner, which sees all lists that are not held out at once."""
-        tune = tune_of(self.config)
+        tune = self.config.loss.tune
         if isinstance(tune, PenaltyConfig):
             # The lists are not decoded anew, so weights need not stay near those that they were decoded with.
             tune = replace(tune, step_penalty=0.0)

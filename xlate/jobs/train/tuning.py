@@ -30,7 +30,6 @@ from xlate.jobs.train.recipe import (
     rounded,
     save_tuned,
     settings_of,
-    tune_of,
     warn_if_unmoved,
 )
 from xlate.kernels.learning.envelope import corpus_bleu
@@ -132,7 +131,7 @@ def tune(
     Raises:
         InputError: settings that cannot be.
     """
-    settings, system, start = tune_of(config), tuned.system, tuned.start
+    settings, system, start = config.loss.tune, tuned.system, tuned.start
     objective = Objective.of(settings.metric, settings.gain)
     lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
     loop = Tuning(
@@ -263,7 +262,7 @@ class TunedTraining(DecoderRecipe):
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
-        tune = tune_of(self.config)
+        tune = self.config.loss.tune
         most, given = self.config.decoder.max_words, text_of_base(self.config)
         self.text = tuning_text(tune, self.work, most, given=given)
         if tune.weights:

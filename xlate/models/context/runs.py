@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from xlate.config.identity import identity_of_training
-from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextModelConfig, ContextUseConfig
+from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
@@ -112,7 +112,6 @@ def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -
         InputError: as `classifier_config`; or it was trained on over lists of the whole text.
     """
     config = _checked_for_folds(run)
-    assert isinstance(config.model, ContextModelConfig)
     model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
     config = replace(config, work=str(work.path), model=model, run=None, row=None)
     key = identity_of({**identity_of_training(config), "on": work.identity})
