@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from xlate.array_types import AnyFloats, Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import LENGTH, PAIR, START
-from xlate.config.model_schema import TRANSLATION, ContextUseConfig, PhraseModelConfig
+from xlate.config.model_schema import TRANSLATION, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
@@ -100,7 +100,7 @@ class ContextListTraining(WorkRecipe):
             "changed_weights": int(np.count_nonzero(changes_F)),
         }
         # The base translates, with the classifier of the run in place of its own.
-        phrases = replace(cast(PhraseModelConfig, self.system.model), context=replace(self.use, run=str(run.path)))
+        phrases = replace(self.system.model, context=replace(self.use, run=str(run.path)))
         opened = open_phrase_model(self.base, replace(self.system, model=phrases))
         decoder = PhraseDecoder.opened(opened, model.theta, self.system.decoder)
         measured = measured_splits(config, self.work, run, len(figures), decoder)
