@@ -414,7 +414,7 @@ class CandidateBatch:
                 raise ValueError(f"{self.gain_CG.shape[1]} gain columns, expected one, or gains")
             gain_C = self.gain_CG[:, 0]
         dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
-        return CandidateArrays(
+        arrays = CandidateArrays(
             self.candidate_offsets_I1,
             np.ascontiguousarray(dense_CD, dtype=np.float32),
             np.ascontiguousarray(gain_C, dtype=np.float32),
@@ -423,8 +423,11 @@ class CandidateBatch:
             self.part_id_offsets_P1,
             self.part_ids_N,
             _single(self.part_values_N),
-            *([] if self.contexts_X is None else self.contexts),
         )
+        if self.contexts_X is None:
+            return arrays
+        offsets_I1, contexts_X = self.contexts
+        return arrays._replace(context_offsets_I1=offsets_I1, contexts_X=contexts_X)
 
     def _between(self, parts: bool) -> tuple[Ints, Ints, Ints32]:
         if self.part_offsets_I1 is None or self.candidate_parts_K is None or self.candidate_part_offsets_C1 is None:
