@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.arrays.folders import small_grammar
 from tests.candidates.test_batch import example
-from tests.candidates.test_lists import A, D, units_of
+from tests.candidates.test_store import units
 from tests.models.grammar.moses_system import write_moses_system
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
@@ -228,9 +228,9 @@ def write_checkpoint(folder: Path) -> None:
 
 
 def write_shards(folder: Path) -> None:
-    for number, lists in enumerate(([[(A, D), (D,)]], [[(A,)], [(D,)]])):
-        with StoreWriter(shard_path(folder / "store", number), ["f0", "f1"], 0) as writer:
-            writer.append(units_of(lists))
+    for number in (0, 1):
+        with StoreWriter(shard_path(folder / "store", number), ["f0"], 0) as writer:
+            writer.append(units(number + 1))
 
 
 def small_blocks() -> BlockSet:
