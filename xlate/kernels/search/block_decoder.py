@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.block_features import BigramFamilies, bigrams_weight
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm.ngram import NgramArrays, step
@@ -197,7 +197,7 @@ def begun(task: Task) -> Hypotheses:
     return search
 
 
-@embedded
+@loop
 def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
     """The search with the moves of one hypothesis."""
     sentence, numbers, work = task.sentence, task.numbers, task.work

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.block_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
 from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
@@ -94,7 +94,7 @@ def begun(task: Task) -> Hypotheses:
     return search
 
 
-@embedded
+@loop
 def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
     """The search with the moves of one hypothesis.
 
