@@ -167,15 +167,52 @@ class Chart:
 
     def fill(self, cell: Cell, matches: Sequence[Match]) -> bool:
         """Makes the hypotheses of a cell, after those of all cells in its matches; whether there are any."""
-        cubes = [_Cube(self, cell, match) for match in matches]
         found: dict[Ends, Hypothesis] = {}
-        for edge, estimate, ends in islice(_promising(cubes), self.pops):
-            hypothesis = found.get(ends)
-            if hypothesis is None:
-                found[ends] = hypothesis = Hypothesis(cell, ends, edge.score, estimate)
-            hypothesis.add(edge)
+        for made in islice(self._promising(cell, matches), self.pops):
+            hypothesis = found.setdefault(made.ends, made)
+            if hypothesis is not made:
+                hypothesis.add(made.edges[0])
         self.cells[cell] = sorted(found.values(), key=lambda each: -each.total)
         return bool(found)
+
+    def _promising(self, cell: Cell, matches: Sequence[Match]) -> Iterator[Hypothesis]:
+        """All combinations of a rule with hypotheses in its gaps, the most promising first: by what the parts promise,
+        then by what they are worth together.
+        """
+        cubes = [(self.options(cell, match), [self.cells[tail] for tail in match.tails]) for match in matches]
+        queue: list[tuple[float, int, int, tuple[int, ...], Hypothesis | None]] = []
+        seen: set[tuple[int, tuple[int, ...]]] = set()
+
+        def parts(cube: int, index: tuple[int, ...]) -> tuple[Option, tuple[Hypothesis, ...]]:
+            options, lists = cubes[cube]
+            return options[index[0]], tuple(found[place] for found, place in zip(lists, index[1:], strict=True))
+
+        def push(cube: int, index: tuple[int, ...]) -> None:
+            if (cube, index) not in seen:
+                seen.add((cube, index))
+                option, tails = parts(cube, index)
+                promise = option.promise + sum(tail.total for tail in tails)
+                heapq.heappush(queue, (-promise, len(seen), cube, index, None))
+
+        for cube, (_, lists) in enumerate(cubes):
+            push(cube, (0,) * (1 + len(lists)))
+        while queue:
+            _, order, cube, index, made = heapq.heappop(queue)
+            if made is None:
+                made = self._made(cell, *parts(cube, index))
+                if queue and -made.total > queue[0][0]:
+                    heapq.heappush(queue, (-made.total, order, cube, index, made))
+                    continue
+            yield made
+            options, lists = cubes[cube]
+            for place, size in enumerate((len(options), *map(len, lists))):
+                if index[place] + 1 < size:
+                    push(cube, (*index[:place], index[place] + 1, *index[place + 1 :]))
+
+    def _made(self, cell: Cell, option: Option, tails: tuple[Hypothesis, ...]) -> Hypothesis:
+        certain, estimate, ends = self.languages.join(option.side, tuple(tail.ends for tail in tails))
+        score = option.score + certain + sum(tail.score for tail in tails)
+        return Hypothesis(cell, ends, score, estimate, [Edge(score, option.rule, tails)])
 
     def derivations(
         self, whole: Cell, target_of: Callable[[Cell, int], Side] | None, *, marked: bool = False
@@ -194,60 +231,6 @@ class Chart:
             score = hypothesis.score + self.languages.finish(hypothesis.ends, marked)
             top.add(Edge(score, TOP, (hypothesis,)))
         return ((score, tree.below[0]) for score, tree in _BestDerivations(target_of).trees(top))
-
-
-# A combination of a rule with hypotheses, the estimate of its open words, and its ends.
-Combination = tuple[Edge, float, Ends]
-
-
-def _promising(cubes: Sequence[_Cube]) -> Iterator[Combination]:
-    """All combinations, the most promising first: by what their parts promise first, then by what they are worth."""
-    queue: list[tuple[float, int, _Cube, tuple[int, ...], Combination | None]] = []
-    pushed = count()
-
-    def push(cube: _Cube, index: tuple[int, ...]) -> None:
-        if index not in cube.seen:
-            cube.seen.add(index)
-            heapq.heappush(queue, (-cube.promise(index), next(pushed), cube, index, None))
-
-    for cube in cubes:
-        push(cube, (0,) * len(cube.sizes))
-    while queue:
-        _, order, cube, index, found = heapq.heappop(queue)
-        if found is None:
-            found = cube.edge(index)
-            total = found[0].score + found[1]
-            if queue and -total > queue[0][0]:
-                heapq.heappush(queue, (-total, order, cube, index, found))
-                continue
-        yield found
-        for place, size in enumerate(cube.sizes):
-            if index[place] + 1 < size:
-                push(cube, (*index[:place], index[place] + 1, *index[place + 1 :]))
-
-
-class _Cube:
-    """All combinations of the rules of a match with the hypotheses of its tails, each sorted."""
-
-    def __init__(self, chart: Chart, cell: Cell, match: Match) -> None:
-        self.languages = chart.languages
-        self.tails = [chart.cells[tail] for tail in match.tails]
-        self.options = chart.options(cell, match)
-        self.sizes = [len(self.options), *map(len, self.tails)]
-        self.seen: set[tuple[int, ...]] = set()
-
-    def promise(self, index: tuple[int, ...]) -> float:
-        """The scores of the parts."""
-        totals = (tail[place].total for tail, place in zip(self.tails, index[1:], strict=True))
-        return self.options[index[0]].promise + sum(totals)
-
-    def edge(self, index: tuple[int, ...]) -> Combination:
-        """The combination at an index."""
-        option = self.options[index[0]]
-        tails = tuple(tail[place] for tail, place in zip(self.tails, index[1:], strict=True))
-        certain, estimate, ends = self.languages.join(option.side, tuple(tail.ends for tail in tails))
-        score = option.score + certain + sum(tail.score for tail in tails)
-        return Edge(score, option.rule, tails), estimate, ends
 
 
 class Tree(NamedTuple):
