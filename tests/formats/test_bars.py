@@ -22,7 +22,5 @@ def test_every_word_comes_back(word):
 def test_by_hand():
     assert escape_bars("a|||b") == "a&#124;&#124;&#124;b"
     assert escape_bars("&amp;#124;") == "&amp;amp;#124;"
-    assert escape_bars("R&D &apos;") == "R&D &apos;"
     assert unescape_bars("&quot;&#124;") == "&quot;|"
-    assert needs_escape(["a", "x|y"])
-    assert not needs_escape(["a", "&#124;"])
+    assert [needs_escape(words) for words in (["a", "x|y"], ["a", "&#124;"])] == [True, False]

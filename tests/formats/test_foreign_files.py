@@ -9,10 +9,8 @@ import pytest
 
 from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
-from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
-from xlate.lm.arpa import read_arpa
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
@@ -69,11 +67,3 @@ def test_lists_and_tables(
             size_of(path)
     else:
         assert size_of(path) == expected
-
-
-def test_the_language_model_and_the_configuration_of_joshua(shared_data: Path) -> None:
-    folder = shared_data / "foreign-models" / "joshua-bn-en-hiero"
-    arpa = read_arpa(folder / "lm.gz")
-    assert arpa.counts == [22_968, 147_032, 43_751, 26_915, 18_863]
-    with pytest.raises(InputError, match=r"joshua\.config:2: text before the first section"):
-        read_moses_ini(folder / "joshua.config")

@@ -80,15 +80,14 @@ def test_refusals_say_the_line(tmp_path, text, line, message):
     assert caught.value.line == line
 
 
-@pytest.mark.parametrize("text", ["2.7", "-2", "1 2", "1" + "0" * 30])
+@pytest.mark.parametrize("text", ["2.7", "-2", "x", "1" + "0" * 30])
 def test_whole_numbers_are_whole(tmp_path, text):
-    ini = read_moses_ini(write(tmp_path, f"[feature]\nTable name=T table-limit={text.split()[0]}\n[stack]\n{text}\n"))
+    ini = read_moses_ini(write(tmp_path, f"[feature]\nTable name=T table-limit={text}\n[stack]\n{text}\n"))
     with pytest.raises(InputError, match=r"section \[stack\]"):
         ini.whole("stack", 1)
-    if text != "1 2":
-        with pytest.raises(InputError, match="table-limit of T") as caught:
-            ini.argument(ini.features[0], "table-limit", 1)
-        assert (caught.value.line, caught.value.seen) == (2, f"table-limit={text}")
+    with pytest.raises(InputError, match="table-limit of T") as caught:
+        ini.argument(ini.features[0], "table-limit", 1)
+    assert (caught.value.line, caught.value.seen) == (2, f"table-limit={text}")
     assert (ini.whole("pop-limit", 7), ini.argument(ini.features[0], "other", 8)) == (7, 8)
 
 

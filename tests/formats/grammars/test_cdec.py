@@ -123,6 +123,8 @@ def test_limits_and_labels_have_defaults(tmp_path: Path) -> None:
     write(tmp_path / "a", "[X] ||| a ||| b\n")
     found = read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\n"))
     assert (found.limits[0], found.goal, found.label, found.lm) == (10, "S", "X", None)
+    assert found.scfg.rules[1:] == scfg_of("S → X1 | X1", "S → S1 X2 | S1 X2").rules
+    assert [found.scfg.features(b) for b in (1, 2)] == [{}, {"Glue": 1}]
     text = "grammar=a\nscfg_max_span_limit=3\nscfg_max_span_limit=15\ngoal=T\n"
     found = read_cdec_system(write(tmp_path / "cdec.ini", text))
     assert (found.limits[0], found.goal) == (15, "T")

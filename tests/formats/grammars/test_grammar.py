@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.formats.grammars.written_rules import scfg_of
-from xlate.formats.grammars.grammar import NO_LIMIT, glue_grammar, joined, normal_form
+from xlate.formats.grammars.grammar import NO_LIMIT, joined, normal_form
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,3 @@ def test_joined_grammars_keep_their_features() -> None:
     assert [both.features(b) for b in range(2)] == [{"f": 1, "g": 2, "own": 3}, {"g": 4, "h": 5, "own": 6}]
     assert both.select([1]).features(0) == both.features(1)
     assert both.select([1]).rules == two.rules
-
-
-def test_glue_rules() -> None:
-    grammar = glue_grammar("Y", "T")
-    assert [str(rule) for rule in grammar.rules] == ["T → [Y,1] | [Y,1]", "T → [T,1] [Y,2] | [T,1] [Y,2]"]
-    assert [grammar.features(b) for b in range(2)] == [{}, {"Glue": 1}]
