@@ -137,7 +137,8 @@ class Columns:
         self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
         self.scores, self.counts = array("d"), array("d")
-        self.shapes: dict[str, int] = {}
+        # Of the links of some lines their number, and the last places that they lead to.
+        self.shapes: dict[str, tuple[int, int, int]] = {}
         self.links: list[list[tuple[int, int]]] = []
 
     def add(self, line: str) -> None:
@@ -151,21 +152,25 @@ class Columns:
             raise self.error("wrong number of fields", line, FORM)
         if self.number == 1 and _LABEL.fullmatch(parts[0]) and len(parts) > 3:
             raise self.error("rules of a grammar, not phrase pairs", line, "a table without nonterminals")
-        source, target = self.sources.row(parts[0], self.number), self.targets.row(parts[1], self.number)
+        phrase, translation, scores, links, counts, *_ = [*parts, "", ""]
+        source, target = self.sources.row(phrase, self.number), self.targets.row(translation, self.number)
         if source < 0 or target < 0:
             raise self.error("an empty phrase, or one with two blanks in a row", line, FORM)
         self.lines.append(self.number)
         self.source.append(source)
         self.target.append(target)
-        self.scores.extend(self.split_scores(parts[2])[0])
-        links = parts[3] if len(parts) > 3 else ""
-        shape = self.shapes.get(links)
-        self.shape.append(self.add_shape(links) if shape is None else shape)
-        counts = self.numbers(parts[4] if len(parts) > 4 else "")
-        if len(counts) not in (0, 2, 3):
-            raise self.error("wrong number of counts", parts[4], "none, or N(e) N(f), or N(e) N(f) N(f,e)")
+        self.scores.extend(self.split_scores(scores)[0])
+        shape, *last = self.shapes.get(links) or self.add_shape(links)
+        lengths = [self.sources.lengths[source], self.targets.lengths[target]]
+        if last[0] >= lengths[0] or last[1] >= lengths[1]:
+            expected = f"links within {lengths[0]} source and {lengths[1]} target words"
+            raise self.error("a link outside its phrases", self.links[shape], expected)
+        self.shape.append(shape)
+        values = self.numbers(counts)
+        if len(values) not in (0, 2, 3):
+            raise self.error("wrong number of counts", counts, "none, or N(e) N(f), or N(e) N(f) N(f,e)")
         # Missing counts become NaN.
-        self.counts.extend(counts + [np.nan] * (3 - len(counts)))
+        self.counts.extend(values + [np.nan] * (3 - len(values)))
 
     def numbers(self, text: str) -> list[float]:
         values = parse_row(text, LARGEST_FLOAT32)
@@ -192,14 +197,15 @@ class Columns:
         self.more = (len(values) - 4,)
         return values[:4], values[4:]
 
-    def add_shape(self, text: str) -> int:
+    def add_shape(self, text: str) -> tuple[int, int, int]:
         try:
             links = [(min(source, LAST), min(target, LAST)) for source, target in parse_links(text)]
         except ValueError:
             raise self.error("malformed link", text, LINKS) from None
-        self.shapes[text] = len(self.links)
+        last = [max((link[side] for link in links), default=-1) for side in (0, 1)]
+        self.shapes[text] = shape = len(self.links), last[0], last[1]
         self.links.append(links)
-        return len(self.links) - 1
+        return shape
 
     def error(self, message: str, seen: object, expected: str) -> InputError:
         remedy = "check that this is a Moses phrase table with all its fields"
@@ -212,7 +218,6 @@ class Columns:
             InputError: see `read_phrase_table`.
         """
         scores_B4, counts_B3 = _array(self.scores).reshape(-1, 4), _array(self.counts).reshape(-1, 3)
-        self.check_links()
         source_vocabulary, sources, row_P = self.sources.numbered(unescape)
         target_vocabulary, targets, row_Q = self.targets.numbered(unescape)
         source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
@@ -245,19 +250,6 @@ class Columns:
             target_count_Q=target_count_Q,
         )
         return MosesTable(table, source_vocabulary, target_vocabulary)
-
-    def check_links(self) -> None:
-        """Checks that links lie inside their phrases."""
-        last_X2 = np.array([np.max(links, axis=0) if links else (-1, -1) for links in self.links]).reshape(-1, 2)
-        last_B2 = last_X2[_array(self.shape)]
-        source_length = _array(self.sources.lengths)[_array(self.source)]
-        target_length = _array(self.targets.lengths)[_array(self.target)]
-        bad = (last_B2[:, 0] >= source_length) | (last_B2[:, 1] >= target_length)
-        if bad.any():
-            b = int(np.argmax(bad))
-            words = f"links within {source_length[b]} source and {target_length[b]} target words"
-            self.number = self.lines[b]
-            raise self.error("a link outside its phrases", self.links[self.shape[b]], words)
 
 
 def _array(values: array[Any]) -> AnyArray:

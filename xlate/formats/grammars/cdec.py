@@ -66,14 +66,12 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
     """
     lines = RuleLines(path, FORM, prefix, bracketed_symbol)
     for line in lines:
-        label, source, target, *more = lines.fields(line, 6)
+        label, source, target, values, links, *_ = [*lines.fields(line, 6), "", ""]
         left = _LEFT.fullmatch(label)
         if left is None:
             raise lines.error("no label of a left side", label, "a label in brackets, such as [X]")
-        lines.add(
-            intern(left[1]), lines.side(source), lines.side(target), lines.links(more[1] if len(more) > 1 else "")
-        )
-        words = between_blanks(more[0]) if more else []
+        lines.add(intern(left[1]), lines.side(source), lines.side(target), lines.links(links))
+        words = between_blanks(values)
         named = [(name, value) for name, equals, value in (word.rpartition("=") for word in words) if equals]
         lines.add_values(" ".join(word for word in words if "=" not in word), named, optional=True, sign=sign)
     return lines.grammar()
