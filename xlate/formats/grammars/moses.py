@@ -69,19 +69,18 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
     for line in lines:
         while line.endswith((" ", "\t", " |||")):
             line = line.rstrip(" \t").removesuffix(" |||")
-        parts = lines.fields(line, 7)
-        parts += [""] * (6 - len(parts))
-        source, target, links = lines.side(parts[0]), lines.side(parts[1]), lines.links(parts[3])
-        label = _left_side(lines, source, target, " ||| ".join(parts[:2]))
-        lines.add(label, *_paired(lines, source[:-1], target[:-1], links), links)
-        sparse = between_blanks(parts[5])
+        left, right, scores, links, counts, named, *_ = [*lines.fields(line, 7), "", "", ""]
+        source, target, linked = lines.side(left), lines.side(right), lines.links(links)
+        label = _left_side(lines, source, target, f"{left} ||| {right}")
+        lines.add(label, *_paired(lines, source[:-1], target[:-1], linked), linked)
+        sparse = between_blanks(named)
         if len(sparse) % 2:
-            raise lines.error("malformed sparse features", parts[5], "names and values in turn")
-        lines.add_values(parts[2], list(zip(sparse[::2], sparse[1::2], strict=True)))
-        counts = parse_row(parts[4])
-        if counts is None or len(counts) > 3 or min(counts[2:], default=0.0) < 0:
+            raise lines.error("malformed sparse features", named, "names and values in turn")
+        lines.add_values(scores, list(zip(sparse[::2], sparse[1::2], strict=True)))
+        numbers = parse_row(counts)
+        if numbers is None or len(numbers) > 3 or min(numbers[2:], default=0.0) < 0:
             expected = "at most three finite numbers: N(e) N(f) N(f,e), the last one 0 or more"
-            raise lines.error("wrong counts", parts[4], expected)
+            raise lines.error("wrong counts", counts, expected)
     return lines.grammar()
 
 

@@ -230,7 +230,7 @@ class Chart:
         for hypothesis in self.cells.get(whole, ()):
             score = hypothesis.score + self.languages.finish(hypothesis.ends, marked)
             top.add(Edge(score, TOP, (hypothesis,)))
-        return ((score, tree.below[0]) for score, tree in _BestDerivations(target_of).trees(top))
+        return ((score, tree.below[0]) for score, tree, _ in _BestDerivations(target_of).trees(top))
 
 
 class Tree(NamedTuple):
@@ -254,8 +254,7 @@ class _Ranked:
 
     def __init__(self, hypothesis: Hypothesis) -> None:
         self.hypothesis = hypothesis
-        self.found: list[tuple[float, Tree]] = []
-        self.words: list[Words] = []
+        self.found: list[tuple[float, Tree, Words]] = []
         self.seen: set[Words] = set()
         # An edge, and which derivation of each of its tails.
         self.queue: list[tuple[float, int, Edge, tuple[int, ...]]] = []
@@ -281,8 +280,8 @@ class _BestDerivations:
         self._target_of = target_of
         self._ranked = cache(_Ranked)
 
-    def trees(self, hypothesis: Hypothesis) -> Iterator[tuple[float, Tree]]:
-        """All derivations of a hypothesis with their scores, best first."""
+    def trees(self, hypothesis: Hypothesis) -> Iterator[tuple[float, Tree, Words]]:
+        """All derivations of a hypothesis with their scores, best first; their words where they must differ."""
         found = self._ranked(hypothesis).found
         for rank in count():
             self._find(hypothesis, rank)
@@ -310,21 +309,16 @@ class _BestDerivations:
         """Takes the best derivation from the queue, and puts those into it that have one tail the next best."""
         cost, _, edge, ranks = heapq.heappop(ranked.queue)
         tails = [self._ranked(tail) for tail in edge.tails]
+        inner = [tail.found[rank] for tail, rank in zip(tails, ranks, strict=True)]
         for place, (tail, rank) in enumerate(zip(tails, ranks, strict=True)):
             if rank + 1 < len(tail.found):
                 after = (*ranks[:place], rank + 1, *ranks[place + 1 :])
-                ranked.push(-cost - tail.found[rank][0] + tail.found[rank + 1][0], edge, after)
-        cell = ranked.hypothesis.cell
+                ranked.push(-cost - inner[place][0] + tail.found[rank + 1][0], edge, after)
+        cell, words = ranked.hypothesis.cell, list[str]()
         if self._target_of is not None:
-            words: list[str] = []
             for symbol in (Gap(cell.label, 1),) if edge.rule == TOP else self._target_of(cell, edge.rule):
-                if isinstance(symbol, Gap):
-                    words += tails[symbol.number - 1].words[ranks[symbol.number - 1]]
-                else:
-                    words.append(symbol)
-            if (text := tuple(words)) in ranked.seen:
+                words += inner[symbol.number - 1][2] if isinstance(symbol, Gap) else (symbol,)
+            if tuple(words) in ranked.seen:
                 return
-            ranked.seen.add(text)
-            ranked.words.append(text)
-        below = tuple(tail.found[rank][1] for tail, rank in zip(tails, ranks, strict=True))
-        ranked.found.append((-cost, Tree(cell, edge.rule, below)))
+            ranked.seen.add(tuple(words))
+        ranked.found.append((-cost, Tree(cell, edge.rule, tuple(tree for _, tree, _ in inner)), tuple(words)))
