@@ -64,7 +64,7 @@ def test_source_words_count_whatever_is_copied(system: Path) -> None:
     scores = []
     for more in ("", "feature_function=SourceWordPenalty\n"):
         system.write_text(INI + more, encoding="utf-8")
-        opened = open_grammar(system, {}, Asked())
+        opened = open_grammar(system, {})
         # The last word of "maison zz" is copied.
         scores.append([opened.translate(text.split())[0].score for text in ("ne va pas", "maison zz", "")])
     assert np.diff(scores, axis=0)[0] == pytest.approx([-3 * 2 / 2.302585093, -2 * 2 / 2.302585093, 0])
@@ -72,7 +72,7 @@ def test_source_words_count_whatever_is_copied(system: Path) -> None:
 
 def test_from_left_to_right_it_says_which_rules_are_in_the_way(system: Path) -> None:
     with pytest.raises(InputError) as caught:
-        open_grammar(system, {"algorithm": "cube"}, Asked())
+        open_grammar(system, {"algorithm": "cube"})
     # Two of words, and of those with a gap the one whose target is a word, then the gap; two rules are glue.
     for said in (
         "3 of 6 rules",
