@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,7 @@ UNKNOWN_PENALTY = -100.0
 Table = TypeVar("Table", bound=LinkedPairs)
 
 
+@dataclass(frozen=True)
 class UnitModel(ABC, Generic[Table]):
     """Units with scores, a language model, and float features by name; there are no weights in it."""
 

@@ -85,13 +85,17 @@ class Hierarchical(Kind):
         described_F7 = learned.extra[FEATURES] if learned is not None and (fixed or from_base) else None
         model = hierarchical_model(work, config.model, described_F7)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
-        if fixed and learned is not None:
+        if learned is not None and described_F7 is not None:
             decoder = HierarchicalDecoder.opened(model, learned.sets[KIND], config.decoder)
         tuned = TunedRules(decoder, tune.processes, tunes_sparse=model.structure is not None and not fixed)
         start = tuned.uniform
         if from_base:
-            held = (learned or weights_of(Path(str(config.base)))).sets[KIND]
-            start = replace(held, sparse_F=np.zeros(0)) if fixed else _with_sum(held, model, learned is not None)
+            start = (learned or weights_of(Path(str(config.base)))).sets[KIND]
+            if fixed:
+                start = replace(start, sparse_F=np.zeros(0))
+            else:
+                # What the sum of learned features weighed goes into their weights.
+                start = decoder.weights if learned is not None else _with_sum(start, model)
 
         def saved(weights: Weights) -> Saved:
             return _saved_rules(replace(weights, sparse_F=decoder.sparse_F) if fixed else weights, model.structure)
@@ -118,19 +122,12 @@ def _same_features(config: TrainConfig) -> WeightsFile | None:
     return weights_of(Path(base))
 
 
-def _with_sum(weights: Weights, model: HierarchicalModel, learned: bool) -> Weights:
-    """Float weights to begin with, and 1 for the sum of structure features.
-
-    What that sum weighed goes into the weights of features that are `learned`. Without them the weights may be those of
-    a model without structure features; none of these is met yet.
+def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
+    """Float weights, perhaps of a model without structure features, and 1 for the sum of these: none is met yet.
 
     Raises:
         InputError: they are of another model, or have sparse weights already.
     """
-    if learned:
-        dense_D = weights.dense_D.copy()
-        dense_D[-1] = 1.0
-        return replace(weights, dense_D=dense_D, sparse_F=weights.dense_D[-1] * weights.sparse_F.astype(np.float64))
     if weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F):
         seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
         raise InputError("the base run cannot be trained on", seen=seen, expected=" ".join(COLUMNS))

@@ -9,11 +9,9 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats
 from xlate.arrays.ragged import lengths_of
 from xlate.features.structure import StructureFeatures
-from xlate.lm.model import NgramModel
 from xlate.models.unit_model import UNKNOWN_PENALTY, UnitModel, columns_of, slots_of
 from xlate.phrases.table import RuleTable
 from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
 
 # Features in the order of n-best lists, and how many numbers each has (B3).
 RULE_FEATURES = {
@@ -50,10 +48,6 @@ class HierarchicalModel(UnitModel[RuleTable]):
     their weighted sum is one more.
     """
 
-    table: RuleTable
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
-    lm: NgramModel
     structure: StructureFeatures | None = None
 
     @property

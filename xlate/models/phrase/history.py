@@ -86,14 +86,3 @@ def histories_of(
     features_K["data"], features_K["weight"] = offsets_of([len(numbers) for numbers in data])[:-1], weights_K
     # One number more, since no item of an empty array has a place.
     return Histories(features_K, np.concatenate([*data, np.zeros(1)]), np.zeros(AFTER + 1, dtype=np.int64))
-
-
-def alone_histories(
-    features: Sequence[HistoryFeature], weights_K: Floats, model: PhraseModel, phrases: PlacedPhrases
-) -> Floats:
-    """The weighted sum of the estimates of each phrase, (O,)."""
-    total_O = np.zeros(len(phrases))
-    for feature, weight in zip(features, weights_K, strict=True):
-        if feature.alone is not None:
-            total_O += weight * feature.alone(model, phrases)
-    return total_O

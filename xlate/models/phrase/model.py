@@ -13,14 +13,12 @@ from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.search.spans import span_rows
-from xlate.lm.model import NgramModel
 from xlate.models.phrase.history import HistoryFeature
 from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, SentenceScores
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
 
 # Features in the order of Moses's n-best lists, and how many numbers each has; a model may have more behind them.
 PHRASE_FEATURES = {
@@ -77,10 +75,6 @@ class PhraseModel(UnitModel[PhraseTable]):
         InputError: reordering probabilities of another number of pairs; sparse features that do not fit the reordering.
     """
 
-    table: PhraseTable
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
-    lm: NgramModel
     reordering: Reordering | None = None
     sparse: SparseFeatures | None = None
     in_sentence: SentenceScores | None = None

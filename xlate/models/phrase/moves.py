@@ -21,7 +21,7 @@ from xlate.kernels.search.phrase_moves import (
     PhraseSentence,
 )
 from xlate.kernels.search.spans import span_futures
-from xlate.models.phrase.history import alone_histories, histories_of
+from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions
 from xlate.search.beam import Move, SearchSpace
@@ -75,10 +75,11 @@ class PhraseMoves(SearchSpace[int]):
     def sentence(self) -> PhraseSentence:
         """The options as the compiled search takes them."""
         model, options, n = self.model, self.options, len(self.options.words)
-        histories = model.histories, self.weights_D[model.history_slots], model, options
+        histories, weights_K = model.histories, self.weights_D[model.history_slots]
         future_nn = np.zeros((n + 1, n + 1))
         if self.search.future_cost:
-            alone_O = options.alone_O + alone_histories(*histories)
+            alone_O, kinds = options.alone_O, zip(histories, weights_K, strict=True)
+            alone_O = alone_O + sum(w * kind.alone(model, options) for kind, w in kinds if kind.alone is not None)
             future_nn = span_futures(n, options.longest, options.cell_offsets_C1, alone_O, False)
         return PhraseSentence(
             words=n,
@@ -92,7 +93,7 @@ class PhraseMoves(SearchSpace[int]):
             place_OR=options.place_OR * self.weights_D[model.place_slots].sum(),
             future_nn=future_nn,
             groups=self.groups,
-            histories=histories_of(*histories) if model.histories else None,
+            histories=histories_of(histories, weights_K, model, options) if histories else None,
         )
 
     @cached_property
