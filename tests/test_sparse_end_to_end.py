@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from tests.align.parted_copies import parted_copies
 from tests.models.phrase.definition import sparse_ids
@@ -39,7 +38,6 @@ from xlate.models.phrase.store import load_phrase_model
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
-from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import load_weights
 from xlate.train.list_learner import ListLearner, ListSettings
 from xlate.work.directory import WorkDirectory
@@ -135,9 +133,7 @@ def test_the_features_that_fired_in_a_sentence(sparse_run: Path, capsys: pytest.
     assert "reordering" not in fired
 
 
-def test_what_changed_between_two_runs(
-    own_work: Path, sparse_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_changed_between_two_runs(own_work: Path, sparse_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theta = next(own_work.glob("theta/*"))
     shown = inspected(capsys, f"run={sparse_run}", f"diff={theta}", "top=3")
     learned = list(load_weights(sparse_run / "weights.safetensors").learned("phrase"))
@@ -145,8 +141,6 @@ def test_what_changed_between_two_runs(
     assert " new " in shown
     assert " gone " in inspected(capsys, f"run={theta}", f"diff={sparse_run}", "top=3").partition("largest")[2]
     assert "does not differ from itself" in inspected(capsys, f"run={theta}", f"diff={theta}", status=2)
-    assert "no such family" in inspected(capsys, f"run={theta}", f"diff={sparse_run}", "family=x", status=2)
-    assert "config.yaml" in inspected(capsys, f"run={theta}", f"diff={tmp_path}", status=2)
 
 
 def test_without_its_work_directory_classes_are_shown_by_number(
@@ -377,20 +371,6 @@ def test_sparse_weights_are_tuned_on_the_dev_set(own_work: Path, tmp_path: Path)
     assert decoder.weights_D[decoder.model.sums].tolist() == [1.0, 1.0, 1.0, 1.0]
     for line in ("Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu."):
         charged(decoder, translator.text.source_tokens(line))
-    # The lists a tuner sees score a hypothesis as the decoder does: in the round of the weights that were chosen.
-    scorer = LinearScorer(len(decoder.weights_D), len(decoder.sparse_F))
-    falls = []
-    for path in sorted((folder / "checkpoint").glob("round-*")):
-        lists = CandidateStore.open(path, memory_map=False).arrays
-        assert not lists.is_plain
-        with torch.no_grad():
-            scorer.dense.copy_(torch.as_tensor(decoder.weights_D))
-            scorer.bag.weight[:, 0] = torch.as_tensor(decoder.sparse_F)
-            scores_C = scorer(lists).numpy()
-        ends = pairwise(lists.candidate_offsets_I1.tolist())
-        falls.append(all(np.all(np.diff(scores_C[first:end]) < 1e-4) for first, end in ends))
-    assert falls.count(True) == 1
-    assert len(falls) == 3
     text, out = own_work / "generated" / "dev.src", tmp_path / "out.txt"
     assert main(["translate", f"run={folder}", f"input={text}", f"output={out}"]) == 0
 
