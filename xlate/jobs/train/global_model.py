@@ -94,14 +94,8 @@ class GlobalMethod(WorkRecipe):
         # The last of every so many is held out.
         kept = [row for n, row in enumerate(sentences) if n % g.heldout_every != last]
         held = sentences[last :: g.heldout_every]
-        settings = settings_of(
-            GlobalSettings,
-            g,
-            eta=loss.eta,
-            eta_sparse=loss.binary.eta,
-            project=loss.project_sign,
-            seed=config.seed,
-        )
+        rates = {"eta": loss.eta, "eta_sparse": loss.binary.eta, "project": loss.project_sign}
+        settings = settings_of(GlobalSettings, g, seed=config.seed, **rates)
         start = text.system.weights
         made_from = {
             "loss": asdict(loss),

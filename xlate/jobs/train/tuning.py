@@ -5,6 +5,7 @@ What is tuned is any system, an imported one too, or another run.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -142,10 +143,9 @@ def tune(
         run.reporter,
         objective,
     )
-    try:
+    found = None
+    with contextlib.suppress(StoppedDecodingError):
         found = loop.run(start, run.stop.__bool__)
-    except StoppedDecodingError:
-        return None
     if found is None:
         return None
     weights, rounds = found
