@@ -408,6 +408,7 @@ EXCLUDED = {
     "open_phrase_model": "finds a folder for load_phrase_model by the configuration of a run",
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "ClassTagger.read": "what open_tagger reads",
+    "Learned.read": "reads the weights of a checkpoint by load_weights",
     "open_grammar": "opens what read_joshua_system and read_cdec_system read",
     "read_output": "what RunDirectory.open and read_lines read",
     "Translator.load": "opens what Translator.open opens",

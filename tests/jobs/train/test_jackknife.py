@@ -35,6 +35,7 @@ class ToyFolds:
             return decoded(np.array([[10.0 * fold + int(words[0])]]), EncodedText.from_ids([np.array([3], np.int32)]))
 
         decoder: Any = SimpleNamespace(prepare=lambda _: None)
+        decoder.with_search = lambda **_: decoder
         return FoldSystem(decoder, hypotheses, ("f",), lambda lists: lists)
 
     def discard(self, fold: int) -> None:
