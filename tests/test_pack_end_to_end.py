@@ -84,7 +84,7 @@ def test_all_runs_that_a_run_names_travel_with_it(
         patch.delitem(RUNS, "context" if alone else "distortion")
         # A run that nobody told of is found out before anything has its name.
         with pytest.raises(RuntimeError, match=r"outside of itself: .*distances"):
-            pack(PackConfig("tuned", "nowhere.tar"))
+            pack(PackConfig(run="tuned", out="nowhere.tar"))
     assert not (old / "nowhere.tar").exists()
     assert main(["pack", "run=tuned", f"out={tmp_path / 'run.tar'}"]) == 0
     monkeypatch.chdir(tmp_path)
