@@ -217,7 +217,7 @@ def test_margin_losses_train(work: Path, tmp_path: Path) -> None:  # noqa: F811
 
 
 def test_penalties_and_bounds_by_configuration(work: Path, run: Path, tmp_path: Path) -> None:  # noqa: F811
-    sparse = trained(work, tmp_path / "sparse", "loss.l1=0.05", "loss.average=true", *QUICK)
+    sparse = trained(work, tmp_path / "sparse", "loss.l1=0.05", *QUICK)
     assert 0 < sparse["active_features"] < summary(run)["active_features"]
     bound = trained(work, tmp_path / "bound", "loss.check_bound=true", "model=floats", *QUICK)
     assert all(e["bound_left"] <= e["bound_right"] for e in bound["history"] if e["phase"] == "floats")
