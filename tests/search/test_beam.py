@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xlate.search.beam import Beam, BeamLimits, Hypothesis, Move, SearchSpace, prune, search_graph
+from xlate.search.beam import BeamLimits, Move, SearchSpace, search_graph
 
 
 class Space(SearchSpace):
@@ -50,25 +50,37 @@ def test_all_arcs_are_kept_and_the_best_path_is_found():
 
 
 def test_recombination_keeps_the_first_of_equals():
-    beam: Beam[str] = Beam([{}, {}, {}], lambda _: 0.0)
-    beam.recombine(None, Move("start", 0, 0.0, -1))
-    start = beam.nodes[0]
-    for label, score in enumerate((-2.0, -1.0, -1.0, -3.0)):
-        beam.recombine(start, Move("same", 1, score, label))
-    assert len(beam.stacks[1]) == 1
-    assert beam.graph(1).best_labels() == [1]
-    assert beam.graph(1).label_A.tolist() == [0, 1, 2, 3]
+    def expand(_):
+        return [Move("same", 1, score, label) for label, score in enumerate((-2.0, -1.0, -1.0, -3.0))]
+
+    graph = search_graph(Space("start", 1, expand), BeamLimits(None, -np.inf))
+    assert graph.best_labels() == [1]
+    assert graph.label_A.tolist() == [0, 1, 2, 3]
+    assert graph.target_A.tolist() == [1] * 4
 
 
-def test_prune_by_number_and_by_threshold():
-    several = [
-        Hypothesis(i, i, score, future, -1) for i, (score, future) in enumerate([(-3, 0), (-9, 8), (-2, 0), (-2, 0)])
-    ]
-    assert [h.node for h in prune(several, BeamLimits(None, -np.inf))] == [1, 2, 3, 0]
-    assert [h.node for h in prune(several, BeamLimits(2, -np.inf))] == [1, 2]
-    assert [h.node for h in prune(several, BeamLimits(None, -1.0))] == [1, 2, 3]
-    assert [h.node for h in prune(several, BeamLimits(None, -0.5))] == [1]
-    assert prune([], BeamLimits(5, -1.0)) == []
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (BeamLimits(None, -np.inf), [1, 2, 3, 0]),
+        (BeamLimits(2, -np.inf), [1, 2]),
+        (BeamLimits(None, -1.0), [1, 2, 3]),
+        (BeamLimits(None, -0.5), [1]),
+        (BeamLimits(None, -np.inf, 1), [1, 2]),
+    ],
+)
+def test_pruning_by_number_by_threshold_and_by_coverage(limits, expected):
+    """Estimates are -3, -1, -2, -2; states of one parity are one coverage. The order is that of expansion."""
+    scores, futures = (-3.0, -9.0, -2.0, -2.0), (0.0, 8.0, 0.0, 0.0)
+
+    def expand(state):
+        if state == "start":
+            return [Move(i, 1, score, i) for i, score in enumerate(scores)]
+        return [Move("end", 2, 0.0, state)]
+
+    space = Space("start", 2, expand, lambda state: futures[state] if isinstance(state, int) else 0.0)
+    space.coverage = lambda state: state % 2 if isinstance(state, int) else None
+    assert search_graph(space, limits).label_A[4:].tolist() == expected
 
 
 def test_a_dead_end_has_no_goal():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -63,6 +63,7 @@ class Reached(NamedTuple, Generic[State]):
     words: int
 
 
+@dataclass(frozen=True)
 class ForcedSpace(SearchSpace[Reached[State]]):
     """The moves of a sentence that go on with a translation, and its end when nothing of that is left.
 
@@ -71,9 +72,8 @@ class ForcedSpace(SearchSpace[Reached[State]]):
         target: the translation.
     """
 
-    def __init__(self, free: SearchSpace[State], target: Words) -> None:
-        self.free = free
-        self.target = target
+    free: SearchSpace[State]
+    target: Words
 
     @property
     def start(self) -> Reached[State]:
@@ -128,7 +128,7 @@ class BeamLimits(NamedTuple):
 
 
 @dataclass(slots=True)
-class Hypothesis(Generic[State]):
+class _Hypothesis(Generic[State]):
     """The best way found to a state; `future` estimates the score of what is still to do from there."""
 
     node: int
@@ -143,81 +143,49 @@ class Hypothesis(Generic[State]):
         return self.score + self.future
 
 
-@dataclass
-class Beam(Generic[State]):
-    """Hypotheses by coverage, and every arc between them.
-
-    `stacks[c]` maps the states that cover c source words to their hypotheses; equal states are recombined: what
-    follows cannot tell them apart, so the better score stays and both arcs do.
-    """
-
-    stacks: list[dict[State, Hypothesis[State]]]
-    future: Callable[[State], float]
-    nodes: list[Hypothesis[State]] = field(default_factory=list)
-    arcs: list[tuple[int, int, int, float]] = field(default_factory=list)
-
-    def recombine(self, parent: Hypothesis[State] | None, move: Move[State]) -> None:
-        """Adds one move: a new hypothesis, or one more arc to the hypothesis of an equal state."""
-        stack = self.stacks[move.covered]
-        score = (parent.score if parent else 0.0) + move.score
-        known = stack.get(move.state)
-        if known is None:
-            known = Hypothesis(len(self.nodes), move.state, -np.inf, self.future(move.state), -1)
-            self.nodes.append(known)
-            stack[move.state] = known
-        if score > known.score:
-            known.score = score
-            known.best_arc = len(self.arcs) if parent else -1
-        if parent is not None:
-            self.arcs.append((parent.node, known.node, move.label, move.score))
-
-    def graph(self, goal: int) -> SearchGraph:
-        """The arcs as arrays."""
-        columns = list(zip(*self.arcs, strict=True)) if self.arcs else [(), (), (), ()]
-        return SearchGraph(
-            source_A=np.array(columns[0], dtype=np.int32),
-            target_A=np.array(columns[1], dtype=np.int32),
-            label_A=np.array(columns[2], dtype=np.int32),
-            score_A=np.array(columns[3], dtype=np.float64),
-            score_N=np.array([node.score for node in self.nodes]),
-            best_arc_N=np.array([node.best_arc for node in self.nodes], dtype=np.int32),
-            goal=goal,
-        )
-
-
-def prune(
-    hypotheses: Iterable[Hypothesis[State]],
-    limits: BeamLimits,
-    coverage: Callable[[State], Hashable] | None = None,
-) -> list[Hypothesis[State]]:
-    """The hypotheses within the limits, best first; ties in the order of creation.
-
-    Coverage pruning needs `coverage`, what a state belongs to.
-    """
+def _pruned(
+    hypotheses: Iterable[_Hypothesis[State]], limits: BeamLimits, coverage: Callable[[State], Hashable]
+) -> list[_Hypothesis[State]]:
+    """The hypotheses within the limits, best first; ties in the order of creation."""
     ordered = sorted(hypotheses, key=lambda hypothesis: -hypothesis.estimate)
-    if not ordered:
-        return []
-    floor = ordered[0].estimate + limits.log_threshold
-    kept = [hypothesis for hypothesis in ordered if hypothesis.estimate >= floor]
-    if coverage is not None and limits.coverage_beam is not None:
-        seen: Counter[Hashable] = Counter()
-        chosen = []
-        for hypothesis in kept:
-            key = coverage(hypothesis.state)
-            seen[key] += 1
-            if seen[key] <= limits.coverage_beam:
-                chosen.append(hypothesis)
-        kept = chosen
+    kept, seen = [], Counter[Hashable]()
+    for hypothesis in ordered:
+        if hypothesis.estimate < ordered[0].estimate + limits.log_threshold:
+            break
+        group = coverage(hypothesis.state)
+        seen[group] += 1
+        if limits.coverage_beam is None or seen[group] <= limits.coverage_beam:
+            kept.append(hypothesis)
     return kept[: limits.beam]
 
 
 def search_graph(space: SearchSpace[State], limits: BeamLimits) -> SearchGraph:
-    """Searches from the start of a space, which covers 0, to the one state of its last level."""
-    search: Beam[State] = Beam([{} for _ in range(space.levels + 1)], space.future)
-    search.recombine(None, Move(space.start, 0, 0.0, -1))
-    for stack in search.stacks[:-1]:
-        for hypothesis in prune(stack.values(), limits, space.coverage):
+    """Searches from the start of a space, which covers 0, to the one state of its last level.
+
+    Equal states of a coverage are recombined: what follows cannot tell them apart, so the better score stays and both
+    arcs do.
+    """
+    stacks: list[dict[State, _Hypothesis[State]]] = [{} for _ in range(space.levels + 1)]
+    start = stacks[0][space.start] = _Hypothesis(0, space.start, 0.0, space.future(space.start), -1)
+    nodes, arcs = [start], list[tuple[int, int, int, float]]()
+    for stack in stacks[:-1]:
+        for hypothesis in _pruned(stack.values(), limits, space.coverage):
             for move in space.expand(hypothesis.state):
-                search.recombine(hypothesis, move)
-    goals = list(search.stacks[-1].values())
-    return search.graph(goals[0].node if goals else -1)
+                score, known = hypothesis.score + move.score, stacks[move.covered].get(move.state)
+                if known is None:
+                    known = _Hypothesis(len(nodes), move.state, -np.inf, space.future(move.state), -1)
+                    nodes.append(known)
+                    stacks[move.covered][move.state] = known
+                if score > known.score:
+                    known.score, known.best_arc = score, len(arcs)
+                arcs.append((hypothesis.node, known.node, move.label, move.score))
+    columns = list(zip(*arcs, strict=True)) if arcs else [(), (), (), ()]
+    return SearchGraph(
+        source_A=np.array(columns[0], dtype=np.int32),
+        target_A=np.array(columns[1], dtype=np.int32),
+        label_A=np.array(columns[2], dtype=np.int32),
+        score_A=np.array(columns[3], dtype=np.float64),
+        score_N=np.array([node.score for node in nodes]),
+        best_arc_N=np.array([node.best_arc for node in nodes], dtype=np.int32),
+        goal=next((goal.node for goal in stacks[-1].values()), -1),
+    )

@@ -63,19 +63,6 @@ class SearchGraph:
             node = int(self.source_A[arc])
         return labels[::-1]
 
-    def _with_end(self) -> SearchGraph:
-        """The same with an arc behind the goal that ends the sentence and costs nothing."""
-        goal, nodes = self.goal, len(self.score_N)
-        return SearchGraph(
-            np.append(self.source_A, np.int32(goal)),
-            np.append(self.target_A, np.int32(nodes)),
-            np.append(self.label_A, np.int32(END_LABEL)),
-            np.append(self.score_A, 0.0),
-            np.append(self.score_N, self.score_N[goal]),
-            np.append(self.best_arc_N, np.int32(len(self.source_A))),
-            nodes,
-        )
-
     def best_paths(
         self, most: int, words_of: Callable[[int], tuple[str, ...]] | None = None
     ) -> list[tuple[float, list[int]]]:
@@ -84,9 +71,6 @@ class SearchGraph:
         Where arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path.
         With `words_of`, the target words of a label, of the paths with equal words only the best is there.
         """
-        if self.goal >= 0 and not (self.label_A < 0).any():
-            # The compiled loop takes the last arc of every path for the end of the sentence.
-            return [(score, labels[:-1]) for score, labels in self._with_end().best_paths(most, words_of)]
         labels, place_A = np.unique(self.label_A, return_inverse=True)
         ends = int((labels < 0).sum())
         numbers: dict[str, int] = {}
@@ -96,7 +80,7 @@ class SearchGraph:
         arcs = self.arcs._replace(label_A=place_A.astype(np.int32) - np.int32(ends))
         offsets_N1, places_L, score_N = k_best_paths(arcs, texts, most)
         found = labels[ends:][places_L].tolist()
-        paths = [[*found[a:b], END_LABEL] for a, b in pairwise(offsets_N1.tolist())]
+        paths = [[*found[a:b], *[END_LABEL][:ends]] for a, b in pairwise(offsets_N1.tolist())]
         return list(zip(score_N.tolist(), paths, strict=True))
 
 

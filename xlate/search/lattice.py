@@ -131,9 +131,17 @@ class Lattice:
 
     def derivations_of(self, words: Sequence[str]) -> SubLattice:
         """All paths with the given target words; empty when there is none."""
-        accepting_S = np.zeros(len(words) + 1, dtype=bool)
-        accepting_S[-1] = True
-        made = product(self.graph, self.phrase_A, self._spelling(tuple(words)), accepting_S)
+        target, rows = tuple(words), {phrase: row for row, phrase in enumerate(self.phrases)}
+        lengths = {len(phrase) for phrase in rows}
+        # An automaton over phrases that spells the words: its state is how many are there already.
+        next_SL = np.full((len(target) + 1, len(rows)), DEAD, dtype=np.int32)
+        for start in range(len(target) + 1):
+            for length in lengths:
+                row = rows.get(target[start : start + length])
+                if row is not None and start + length <= len(target):
+                    next_SL[start, row] = start + length
+        accepting_S = np.arange(len(target) + 1) == len(target)
+        made = product(self.graph, self.phrase_A, next_SL, accepting_S)
         small, kept = trimmed(made.graph)
         return SubLattice(small, made.arc_B[kept])
 
@@ -157,18 +165,6 @@ class Lattice:
             part_ids_N=self.arcs.sparse_ids_M,
         )
         return LatticeExample(arcs, self.graph, target)
-
-    def _spelling(self, words: Words) -> Ints32:
-        """An automaton over phrases that spells the words: state = how many are there already."""
-        rows = {phrase: row for row, phrase in enumerate(self.phrases)}
-        lengths = {len(phrase) for phrase in self.phrases}
-        next_SL = np.full((len(words) + 1, len(self.phrases)), DEAD, dtype=np.int32)
-        for start in range(len(words) + 1):
-            for end in (start + length for length in lengths):
-                row = rows.get(words[start:end]) if end <= len(words) else None
-                if row is not None:
-                    next_SL[start, row] = end
-        return next_SL
 
 
 def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, most: int) -> list[LatticePath]:
@@ -197,12 +193,4 @@ def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyIn
     source_B, target_B = np.ascontiguousarray(graph.source_A), np.ascontiguousarray(graph.target_A)
     arcs = GraphArcs(source_B, target_B, labels_B, np.ascontiguousarray(score_B), goal, graph.nodes)
     offsets_N1, labels_L, _ = k_best_paths(arcs, texts, room)
-    # The search leaves out the last arc of a path, which is the best one from its node to the goal.
-    ends = np.flatnonzero(graph.target_A == goal)
-    end_of = {int(graph.source_A[b]): int(b) for b in ends[np.argsort(score_B[ends], kind="stable")]}
-    found = []
-    for first, last in pairwise(offsets_N1.tolist()):
-        path_L = labels_L[first:last]
-        node = int(graph.target_A[path_L[-1]]) if len(path_L) else 0
-        found.append(lattice.path(arc_B[[*path_L.tolist(), end_of[node]]]))
-    return found
+    return [lattice.path(arc_B[labels_L[a:b]]) for a, b in pairwise(offsets_N1.tolist())]

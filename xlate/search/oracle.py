@@ -176,10 +176,8 @@ class Choice(NamedTuple):
 
 def first_best(stats_CK: AnyArray, candidate_offsets_I1: Ints, score_C: Floats | None = None) -> Choice:
     """The hypothesis of highest score in each list, the first of equals; without scores the first."""
-    starts = candidate_offsets_I1[:-1]
-    if score_C is None:
-        return _choice(stats_CK, np.asarray(starts))
-    return _choice(stats_CK, best_of_each(score_C, candidate_offsets_I1))
+    first_I = candidate_offsets_I1[:-1] if score_C is None else best_of_each(score_C, candidate_offsets_I1)
+    return _choice(stats_CK, first_I)
 
 
 def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = False, passes: int = 50) -> Choice:

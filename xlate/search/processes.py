@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from xlate.errors import InputError
@@ -56,26 +55,8 @@ def each_arriving(
     decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int = 1
 ) -> Iterator[Result]:
     """The same for sentences that come in batches; few are read ahead, and none is waited for while a result is due."""
-    check_processes(processes)
-    if processes > 1:
-        yield from _side_by_side(decoder, translate, batches, processes)
-        return
-    number = 0
-    for batch in batches:
-        decoder.prepare(batch)
-        for words in batch:
-            yield _translated(decoder, translate, number, words)
-            number += 1
-
-
-def check_processes(processes: int) -> None:
-    """Looks whether there is one process or more.
-
-    Raises:
-        InputError: there is none.
-    """
-    if processes < 1:
-        raise InputError("too few processes", seen=processes, expected="1 or more")
+    with HeldProcesses(decoder, translate, processes) as held:
+        yield from held.each_arriving(batches)
 
 
 class HeldProcesses(Generic[Decoder, Result]):
@@ -92,7 +73,8 @@ class HeldProcesses(Generic[Decoder, Result]):
     """
 
     def __init__(self, decoder: Decoder, translate: Translate[Decoder, Result], processes: int) -> None:
-        check_processes(processes)
+        if processes < 1:
+            raise InputError("too few processes", seen=processes, expected="1 or more")
         self.decoder = decoder
         self.translate = translate
         self.processes = processes
@@ -104,27 +86,60 @@ class HeldProcesses(Generic[Decoder, Result]):
         Raises:
             InputError: as `each_sentence`.
         """
-        if self.processes == 1 or (self._workers is None and len(sentences) < 2):
-            return list(each_sentence(self.decoder, self.translate, sentences))
-        found: list[Result] = []
-        if self._workers is None:
-            # As above: what is compiled when it is needed is compiled before there are several processes.
-            found += each_sentence(self.decoder, self.translate, sentences[:1])
-            self._workers = Workers(self._work, self.processes)
-        chunks = _chunks(len(found), sentences[len(found) :])
         try:
-            while chunks or len(self._workers):
-                while chunks and not self._workers.full:
-                    self._workers.give(*chunks.popleft())
-                found += self._workers.take()
+            return list(self.each_arriving(Batches([sentences])))
         except BaseException:
             self.close()
             raise
-        return found
+
+    def each_arriving(self, batches: Batches[Any]) -> Iterator[Result]:
+        """The same for sentences that come in batches."""
+        coming, number = iter(batches), 0
+        if self.processes == 1:
+            for sentences in coming:
+                self.decoder.prepare(sentences)
+                for words in sentences:
+                    number += 1
+                    yield self._translated(number, words)
+            return
+        workers, chunks, ended = self._workers, _chunks(0, (), prepared=True), False
+        if workers is None:
+            first = next((batch for batch in coming if batch), ())
+            # Prepared here for all processes, and the first sentence is translated here, so that what is compiled when
+            # it is needed is compiled once.
+            self.decoder.prepare(first)
+            for words in first[:1]:
+                yield self._translated(1, words)
+            workers, number = Workers(self._work, self.processes), len(first)
+            chunks = _chunks(1, first[1:], prepared=True)
+        while True:
+            while not workers.full and not ended:
+                if chunks:
+                    self._workers = workers
+                    workers.give(*chunks.popleft())
+                elif len(workers) and not batches.ready():
+                    break
+                else:
+                    batch = next(coming, None)
+                    ended = batch is None
+                    chunks = _chunks(number, batch or (), prepared=False)
+                    number += len(batch or ())
+            if not len(workers):
+                return
+            yield from workers.take()
 
     def _work(self, start: int, chunk: Chunk) -> list[Result]:
-        self.decoder.prepare(chunk)
-        return [_translated(self.decoder, self.translate, start + at, words) for at, words in enumerate(chunk)]
+        prepared, sentences = chunk
+        if not prepared:
+            self.decoder.prepare(sentences)
+        return [self._translated(number, words) for number, words in enumerate(sentences, start + 1)]
+
+    def _translated(self, number: int, words: Any) -> Result:
+        try:
+            return self.translate(self.decoder, words)
+        except InputError as error:
+            parts = {name: getattr(error, name) for name in ("seen", "expected", "remedy", "file", "line")}
+            raise InputError(f"sentence {number}: {error.message}", **parts) from error
 
     def close(self) -> None:
         """Ends the processes; the next text forks others."""
@@ -133,68 +148,15 @@ class HeldProcesses(Generic[Decoder, Result]):
             workers.__exit__()
 
     def __enter__(self) -> Self:
-        """Itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Ends the processes."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _side_by_side(
-    decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int
-) -> Iterator[Result]:
-    coming = iter(batches)
-    first = next((batch for batch in coming if batch), None)
-    if first is None:
-        return
-    # Prepared here for all processes, and the first sentence is translated here, so that what is compiled when it is
-    # needed is compiled once.
-    decoder.prepare(first)
-    yield _translated(decoder, translate, 0, first[0])
-
-    def work(start: int, chunk: Chunk) -> list[Result]:
-        if start >= len(first):
-            decoder.prepare(chunk)
-        return [_translated(decoder, translate, start + at, words) for at, words in enumerate(chunk)]
-
-    chunks = _chunks(1, first[1:])
-    number, ended = len(first), False
-    with Workers(work, processes) as workers:
-        while True:
-            while not workers.full and not ended:
-                if chunks:
-                    workers.give(*chunks.popleft())
-                elif len(workers) and not batches.ready():
-                    break
-                else:
-                    batch = next(coming, None)
-                    ended = batch is None
-                    chunks = _chunks(number, batch or ())
-                    number += len(batch or ())
-            if not len(workers):
-                return
-            yield from workers.take()
-
-
-def _chunks(start: int, sentences: Chunk) -> deque[tuple[int, Chunk]]:
-    return deque((start + at, sentences[at : at + CHUNK]) for at in range(0, len(sentences), CHUNK))
-
-
-def _translated(decoder: Decoder, translate: Translate[Decoder, Result], number: int, words: Any) -> Result:
-    try:
-        return translate(decoder, words)
-    except InputError as error:
-        raise InputError(
-            f"sentence {number + 1}: {error.message}",
-            file=error.file,
-            line=error.line,
-            seen=error.seen,
-            expected=error.expected,
-            remedy=error.remedy,
-        ) from error
+def _chunks(start: int, sentences: Chunk, *, prepared: bool) -> deque[tuple[int, Chunk]]:
+    """Pieces of a batch by the number of their first sentence, each with whether the decoder is prepared for it."""
+    return deque((start + at, (prepared, sentences[at : at + CHUNK])) for at in range(0, len(sentences), CHUNK))
 
 
 class Workers(Generic[Result]):
@@ -207,7 +169,7 @@ class Workers(Generic[Result]):
     """
 
     def __init__(self, work: Callable[[int, Chunk], list[Result]], processes: int, doing: str = "translated") -> None:
-        self._given = work
+        self._work = work
         self._doing = doing
         self._processes = processes
         self._pool: ProcessPoolExecutor | None = None
@@ -229,23 +191,16 @@ class Workers(Generic[Result]):
         Raises:
             InputError: a process died.
         """
-        global _work
         with self._deaths_told():
-            if self._pool is not None:
-                self._waiting.append(self._pool.submit(cast(Any, _worked), start, chunk))
-                return
-            fork = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(
-                self._processes, mp_context=fork, initializer=_live_with, initargs=(os.getpid(),)
-            )
-            before = set(multiprocessing.active_children())
-            # Forked processes find it here; nothing is sent to them but sentences.
-            _work = self._given
-            try:
-                self._waiting.append(self._pool.submit(cast(Any, _worked), start, chunk))
-            finally:
-                _work = None
-            self._children = [child for child in multiprocessing.active_children() if child not in before]
+            before = multiprocessing.active_children() if self._pool is None else None
+            if self._pool is None:
+                # Forked processes hold what they do; nothing is sent to them but sentences.
+                start_with = (os.getpid(), self._work)
+                fork = multiprocessing.get_context("fork")
+                self._pool = ProcessPoolExecutor(self._processes, fork, _live_with, start_with)
+            self._waiting.append(self._pool.submit(cast(Any, _worked), start, chunk))
+            if before is not None:
+                self._children = [child for child in multiprocessing.active_children() if child not in before]
 
     def take(self) -> list[Result]:
         """The results of the chunk that was given first.
@@ -302,7 +257,9 @@ def _worked(start: int, chunk: Chunk) -> list[Any]:
     return _work(start, chunk)
 
 
-def _live_with(parent: int) -> None:
+def _live_with(parent: int, work: Callable[[int, Chunk], list[Any]]) -> None:
+    global _work
+    _work = work
     # Signals are the parent's business: it finishes what it is at, and then ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

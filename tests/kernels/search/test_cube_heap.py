@@ -13,10 +13,11 @@ def test_cells_come_out_best_first(size: int, rng: np.random.Generator) -> None:
     for _ in range(20):
         cubes, waiting = no_cubes(1), []
         for estimate in rng.normal(size=size):
-            push_cell(cubes, estimate)
+            assert push_cell(cubes, estimate, -np.inf)
             waiting.append(estimate)
+        assert not push_cell(cubes, 1.0, 2.0)
         for estimate in rng.normal(size=5):
-            follow_top(cubes, estimate)
+            assert follow_top(cubes, estimate, -np.inf)
             waiting = [*sorted(waiting)[:-1], estimate]
             assert cubes.estimates[0] == max(waiting)
         found = []

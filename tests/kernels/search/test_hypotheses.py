@@ -96,8 +96,8 @@ def compiled(seed: int, limits: Limits) -> SearchGraph:
     return SearchGraph.of_hypotheses(*finished(search))
 
 
-@pytest.mark.parametrize("beam", [0, 1, 3, 20])
-@pytest.mark.parametrize("group_beam", [0, 1, 4])
+@pytest.mark.parametrize("beam", [0, 3, 20])
+@pytest.mark.parametrize("group_beam", [0, 2])
 @pytest.mark.parametrize("log_threshold", [-np.inf, -1.0])
 def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
     sizes = []
@@ -119,15 +119,15 @@ def test_growing_loses_nothing_and_every_word_counts(word):
     limits = Limits(0, 0, -np.inf, True)
     search = no_hypotheses(3, NO_MEMO)
     add_move(search, limits, -1, key_of(0, 0, 0), 0, 0.0, 0.0, -1)
-    for number in range(20_000):
+    for number in range(10_000):
         search = with_room(search, 1)
-        words = [number % 10_000 if place == word else -1 for place in range(3)]
+        words = [number % 5_000 if place == word else -1 for place in range(3)]
         add_move(search, limits, 0, key_of(*words), 1, 0.0, -float(number), number)
     nodes, arcs, goal = finished(search)
-    assert (len(nodes), len(arcs), goal) == (10_001, 20_000, -1)
-    assert nodes["score"][1:].tolist() == [-float(number) for number in range(10_000)]
-    assert arcs["target"].tolist() == [1 + number % 10_000 for number in range(20_000)]
-    assert survivors(search, limits, 1).tolist() == list(range(1, 10_001))
+    assert (len(nodes), len(arcs), goal) == (5_001, 10_000, -1)
+    assert nodes["score"][1:].tolist() == [-float(number) for number in range(5_000)]
+    assert arcs["target"].tolist() == [1 + number % 5_000 for number in range(10_000)]
+    assert survivors(search, limits, 1).tolist() == list(range(1, 5_001))
 
 
 @pytest.mark.parametrize(("one", "other"), [(0, 0), (-1, 5), (5, -1), (2**31 - 1, -(2**31)), (-(2**31), 2**31 - 1)])

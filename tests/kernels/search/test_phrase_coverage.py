@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from xlate.kernels.search.phrase_coverage import expand_cover, is_covered, new_coverages
+from xlate.kernels.search.phrase_coverage import Spans, expand_cover, is_covered, new_coverages
 
 
 @pytest.mark.parametrize("words", [1, 7, 63, 64, 65, 130])
@@ -20,12 +20,11 @@ def test_random_walks(words, limit):
     filled[::longest] = True
     cell_offsets_C1 = np.concatenate([[0], np.cumsum(filled)])
     future_nn = rng.normal(size=(words + 1, words + 1))
-    coverages, known = new_coverages(words, future_nn), {0: 0}
+    coverages, known = new_coverages(Spans(words, longest, limit, cell_offsets_C1, future_nn)), {0: 0}
     for _ in range(3):
         cover, covered = 0, 0
         while covered != (1 << words) - 1:
-            again = expand_cover(coverages, cover, words, longest, limit, cell_offsets_C1, future_nn)
-            coverages = expand_cover(again, cover, words, longest, limit, cell_offsets_C1, future_nn)
+            coverages = expand_cover(expand_cover(coverages, cover), cover)
             described = coverages.covers[cover]
             assert [is_covered(coverages, cover, i) for i in range(words)] == [
                 bool(covered >> i & 1) for i in range(words)

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop, prefetch
 from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.memory.hashing import EMPTY, first_slot, pack
+from xlate.kernels.memory.hashing import first_slot, pack
 
 # An entry of a memo: the key of a state and a phrase, and what the model said. A search may have a record of its own
 # that begins with such a key. Every key has one place, where a new entry replaces the old one.
@@ -67,13 +67,6 @@ def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: 
     """Asks the processor to fetch the memory with which a query of a phrase after a state begins."""
     word = phrases.words_W[phrases.offsets_O1[phrase]]
     prefetch(ngrams.tags_H, first_slot(pack(state, word), np.uint64(len(ngrams.tags_H) - 1)))
-
-
-@loop
-def emptied(memo: AnyArray) -> AnyArray:
-    """The same memo of `MEMO_SIZE` entries, emptied."""
-    memo["key"][:] = EMPTY
-    return memo
 
 
 @inlined

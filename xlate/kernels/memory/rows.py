@@ -1,10 +1,10 @@
-"""Rows of numbers: equal ones numbered alike, and the best values of each."""
+"""Rows of numbers: equal ones numbered alike, the best values of each, and arrays that grow."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32, Uints
+from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import loop
 from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
 
@@ -51,3 +51,13 @@ def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
             places[size] = first + order[rank]
             size += 1
     return places[:size].copy()
+
+
+@loop
+def grown(items: AnyArray, used: int, more: int) -> AnyArray:
+    """An array that begins with the first `used` items and can take `more` behind them: the same one if it can."""
+    if used + more <= len(items):
+        return items
+    larger = np.empty((2 * len(items) + more, *items.shape[1:]), items.dtype)
+    larger[:used] = items[:used]
+    return larger

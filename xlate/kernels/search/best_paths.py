@@ -15,7 +15,8 @@ import numpy as np
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.memory.hashing import whole
-from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.memory.rows import grown
+from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room, spell
 
 
 class GraphArcs(NamedTuple):
@@ -75,7 +76,6 @@ WAITING = np.dtype(
         ("last", np.int32),
     ]
 )
-LINK = np.dtype([("label", np.int32), ("before", np.int32)])
 # Paths taken from the heap between two looks at whether arrays must grow.
 STEPS = 64
 
@@ -108,13 +108,15 @@ class Texts(NamedTuple):
 class Frontier(NamedTuple):
     """Paths that wait, in the order they came, a heap of their numbers, labels, and paths found.
 
-    `sizes` counts waiting paths, the heap, labels, and paths found. `texts` numbers the words so far, `seen` the pairs
-    of node and text. `newest_first` is that of `Texts`.
+    `sizes` counts waiting paths, the heap, labels, and paths found. A path is a row of `label_K` and the row before,
+    row 0 being the empty one. `texts` numbers the words so far, `seen` the pairs of node and text. `newest_first` is
+    that of `Texts`.
     """
 
     waiting: AnyArray
     heap: Ints32
-    links: AnyArray
+    label_K: Ints32
+    before_K: Ints32
     found_score: Floats
     found_last: Ints32
     texts: Trie
@@ -125,33 +127,29 @@ class Frontier(NamedTuple):
 
 @loop
 def k_best_paths(graph: GraphArcs, texts: Texts, most: int) -> tuple[Ints, Ints32, Floats]:
-    """The best `most` paths from node 0: offsets (N+1) and labels without the last one, scores, best first.
+    """The best `most` paths from node 0: offsets (N+1), labels, and scores, best first.
 
-    Labels below 0 have no words. The last label of every path, that of the end of the sentence, is left out.
+    Labels below 0, such as that of the end of the sentence, have no words and are left out.
     """
-    arcs, goal = _by_node(graph), graph.goal
-    longest = whole(1)
-    for label in range(len(texts.offsets_O1) - 1):
-        longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
-    frontier = _new_frontier(most, texts.newest_first)
-    if goal >= 0:
-        _push(arcs, frontier, whole(0), 0.0, whole(0), whole(0), whole(NONE))
-    while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
-        frontier = _with_room(frontier, longest)
-        _take(arcs, texts, frontier, goal, most)
-    return _spell(frontier)
-
-
-@loop
-def _by_node(graph: GraphArcs) -> Arcs:
-    """The arcs that lead to the goal."""
     source_A, target_A, label_A, score_A, goal, nodes = graph
     completion_N = completion_scores(source_A, target_A, score_A, goal, nodes)
     offsets_N1, order_A = leaving(source_A, target_A, completion_N)
     cost_A = np.empty(len(order_A))
     for at in range(len(order_A)):
         cost_A[at] = -(score_A[order_A[at]] + completion_N[target_A[order_A[at]]])
-    return Arcs(offsets_N1, order_A, cost_A, np.zeros(nodes, dtype=np.bool_), target_A, label_A, score_A)
+    arcs = Arcs(offsets_N1, order_A, cost_A, np.zeros(nodes, dtype=np.bool_), target_A, label_A, score_A)
+    longest = whole(1)
+    for label in range(len(texts.offsets_O1) - 1):
+        longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
+    frontier = _new_frontier(most, texts.newest_first)
+    if goal >= 0:
+        _push(arcs, frontier, whole(0), 0.0, whole(0), whole(ROOT), whole(ROOT))
+    while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
+        frontier = _with_room(frontier, longest)
+        _take(arcs, texts, frontier, goal, most)
+    found = frontier.sizes[3]
+    labels_L, path_offsets_N1 = spell(frontier.before_K, frontier.label_K, frontier.found_last[:found])
+    return path_offsets_N1, labels_L, frontier.found_score[:found].copy()
 
 
 @loop
@@ -159,12 +157,13 @@ def _new_frontier(most: int, newest_first: bool) -> Frontier:
     return Frontier(
         np.empty(1024, dtype=WAITING),
         np.empty(1024, dtype=np.int32),
-        np.empty(1024, dtype=LINK),
+        np.empty(1024, dtype=np.int32),
+        np.empty(1024, dtype=np.int32),
         np.empty(most),
         np.empty(most, dtype=np.int32),
         new_trie(1024),
         new_trie(1024),
-        np.zeros(4, dtype=np.int64),
+        np.array([0, 0, 1, 0]),
         newest_first,
     )
 
@@ -172,17 +171,19 @@ def _new_frontier(most: int, newest_first: bool) -> Frontier:
 @loop
 def _with_room(frontier: Frontier, longest: int) -> Frontier:
     """The same in arrays that can take `STEPS` more steps."""
-    waiting, heap, links, found_score, found_last, texts, seen, sizes, newest_first = frontier
-    if sizes[0] + 2 * STEPS > len(waiting):
-        waiting = np.empty(2 * len(waiting) + 2 * STEPS, dtype=WAITING)
-        waiting[: sizes[0]] = frontier.waiting[: sizes[0]]
-        heap = np.empty(len(waiting), dtype=np.int32)
-        heap[: sizes[1]] = frontier.heap[: sizes[1]]
-    if sizes[2] + STEPS > len(links):
-        links = np.empty(2 * len(links) + STEPS, dtype=LINK)
-        links[: sizes[2]] = frontier.links[: sizes[2]]
-    texts, seen = room(texts, STEPS * longest), room(seen, STEPS)
-    return Frontier(waiting, heap, links, found_score, found_last, texts, seen, sizes, newest_first)
+    waiting, heap, label_K, before_K, found_score, found_last, texts, seen, sizes, newest_first = frontier
+    return Frontier(
+        grown(waiting, sizes[0], 2 * STEPS),
+        grown(heap, sizes[1], 2 * STEPS),
+        grown(label_K, sizes[2], STEPS),
+        grown(before_K, sizes[2], STEPS),
+        found_score,
+        found_last,
+        room(texts, STEPS * longest),
+        room(seen, STEPS),
+        sizes,
+        newest_first,
+    )
 
 
 @loop
@@ -209,14 +210,15 @@ def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) ->
                 # Of two ways to a node with equal words, the worse can only repeat the better one's words.
                 continue
         score += arcs.score_A[arc]
+        if label >= 0:
+            frontier.label_K[sizes[2]], frontier.before_K[sizes[2]] = label, last
+            last = whole(sizes[2])
+            sizes[2] += 1
         if target == goal:
             frontier.found_score[sizes[3]], frontier.found_last[sizes[3]] = score, last
             sizes[3] += 1
-            continue
-        link = frontier.links[sizes[2]]
-        link.label, link.before = label, last
-        sizes[2] += 1
-        _push(arcs, frontier, target, score, whole(0), text, whole(sizes[2] - 1))
+        else:
+            _push(arcs, frontier, target, score, whole(0), text, last)
 
 
 @embedded
@@ -274,119 +276,71 @@ def _drop_top(frontier: Frontier) -> None:
     heap[at] = number
 
 
-@loop
-def _spell(frontier: Frontier) -> tuple[Ints, Ints32, Floats]:
-    found = frontier.sizes[3]
-    offsets_N1 = np.zeros(found + 1, dtype=np.int64)
-    for n in range(found):
-        length, last = 0, frontier.found_last[n]
-        while last != NONE:
-            length, last = length + 1, frontier.links[last].before
-        offsets_N1[n + 1] = offsets_N1[n] + length
-    labels_L = np.empty(offsets_N1[found], dtype=np.int32)
-    for n in range(found):
-        at, last = offsets_N1[n + 1] - 1, frontier.found_last[n]
-        while last != NONE:
-            labels_L[at] = frontier.links[last].label
-            at, last = at - 1, frontier.links[last].before
-    return offsets_N1, labels_L, frontier.found_score[:found].copy()
-
-
-Sample = tuple[Ints, Ints32, Ints]
+@inlined
+def log_add(a: float, b: float) -> float:
+    """ln(e^a + e^b); minus infinity is the logarithm of nothing."""
+    high, low = max(a, b), min(a, b)
+    if low == -np.inf:
+        return high
+    return float(high + np.log1p(np.exp(low - high)))
 
 
 @loop
-def log_sums(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int, scale: float) -> Floats:
-    """The natural log of the sum of exp(scale · score) over all paths from each node to the goal; shape (nodes,).
+def log_sums(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int) -> Floats:
+    """The natural log of the sum of exp(score) over all paths from each node to the goal, shape (nodes,).
 
-    Arcs must be in an order where every arc stands before the arcs that leave its target.
+    It is minus infinity where there is none. Arcs must be in an order where every arc stands before the arcs that leave
+    its target.
     """
     sum_N = np.full(nodes, -np.inf)
-    if goal >= 0:
-        sum_N[goal] = 0.0
+    sum_N[goal] = 0.0
     for arc in range(len(source_A) - 1, -1, -1):
-        through = scale * score_A[arc] + sum_N[target_A[arc]]
-        before = sum_N[source_A[arc]]
-        top = max(before, through)
-        if top > -np.inf:
-            sum_N[source_A[arc]] = top + np.log(np.exp(before - top) + np.exp(through - top))
+        source = source_A[arc]
+        sum_N[source] = log_add(sum_N[source], sum_N[target_A[arc]] + score_A[arc])
     return sum_N
 
 
-@loop
-def sample_paths(graph: GraphArcs, scale: float, draws: int, generator: np.random.Generator) -> Sample:
+def sample_paths(
+    graph: GraphArcs, scale: float, draws: int, generator: np.random.Generator
+) -> tuple[Ints, Ints32, Ints]:
     """Draws paths from node 0: offsets (N+1) and labels of the different ones, best first, and how often each came.
 
     The last label of every path, that of the end of the sentence, is left out. There are no paths without a goal.
     """
-    source_A, target_A, label_A, score_A, goal, nodes = graph
-    if goal < 0:
+    if graph.goal < 0:
         return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    sum_N = log_sums(source_A, target_A, score_A, goal, nodes, scale)
+    trie, end_D, score_D = _drawn(graph, scale * graph.score_A, draws, generator)
+    end_N, first_N, count_N = np.unique(end_D, return_index=True, return_counts=True)
+    best_N = np.argsort(-score_D[first_N], kind="stable")
+    arcs_L, offsets_N1 = spell(trie.parent_N, trie.word_N, trie.parent_N[end_N[best_N]])
+    return offsets_N1, graph.label_A[arcs_L], count_N[best_N]
+
+
+@loop
+def _drawn(
+    graph: GraphArcs, scaled_A: Floats, draws: int, generator: np.random.Generator
+) -> tuple[Trie, Ints32, Floats]:
+    """Draws paths with shares of exp of their scaled scores: the node of each in a trie of arcs, and its score."""
+    source_A, target_A, _, score_A, goal, nodes = graph
+    sum_N = log_sums(source_A, target_A, scaled_A, goal, nodes)
     offsets_N1, order_A = leaving(source_A, target_A, sum_N)
-    trie, longest = new_trie(1024), 256
-    end_D, score_D = np.empty(draws, dtype=np.int64), np.empty(draws)
+    trie = new_trie(1024)
+    end_D, score_D = np.empty(draws, dtype=np.int32), np.zeros(draws)
     for draw in range(draws):
-        node, place, score = 0, ROOT, 0.0
-        steps = 0
+        node, place, steps = 0, ROOT, 0
         while node != goal:
-            if steps % longest == 0:
-                trie = room(trie, longest)
+            if steps % STEPS == 0:
+                trie = room(trie, STEPS)
             steps += 1
-            arc = _draw(node, offsets_N1, order_A, target_A, score_A, sum_N, scale, generator.random())
+            left, arc = generator.random(), NONE
+            for at in range(offsets_N1[node], offsets_N1[node + 1]):
+                # Rounding may leave a little: then it is the last arc.
+                arc = order_A[at]
+                left -= np.exp(scaled_A[arc] + sum_N[target_A[arc]] - sum_N[node])
+                if left <= 0.0:
+                    break
             place = child(trie, place, arc)
-            score += score_A[arc]
+            score_D[draw] += score_A[arc]
             node = target_A[arc]
-        end_D[draw], score_D[draw] = place, score
-    first_N, count_N = _different(end_D, score_D)
-    offsets_P1 = np.zeros(len(first_N) + 1, dtype=np.int64)
-    for n in range(len(first_N)):
-        place, length = trie.parent_N[end_D[first_N[n]]], 0
-        while place != ROOT:
-            place, length = trie.parent_N[place], length + 1
-        offsets_P1[n + 1] = offsets_P1[n] + length
-    labels_L = np.empty(offsets_P1[-1], dtype=np.int32)
-    for n in range(len(first_N)):
-        place, at = trie.parent_N[end_D[first_N[n]]], offsets_P1[n + 1] - 1
-        while place != ROOT:
-            labels_L[at] = label_A[trie.word_N[place]]
-            place, at = trie.parent_N[place], at - 1
-    return offsets_P1, labels_L, count_N
-
-
-@loop
-def _draw(
-    node: int,
-    offsets_N1: Ints,
-    order_A: Ints32,
-    target_A: Ints32,
-    score_A: Floats,
-    sum_N: Floats,
-    scale: float,
-    left: float,
-) -> int:
-    """The arc that leaves a node at a share of `left`, from 0 to 1."""
-    last = order_A[offsets_N1[node]]
-    for at in range(offsets_N1[node], offsets_N1[node + 1]):
-        last = order_A[at]
-        left -= np.exp(scale * score_A[last] + sum_N[target_A[last]] - sum_N[node])
-        if left <= 0.0:
-            break
-    # Rounding may leave a little: then it is the last one.
-    return int(last)
-
-
-@loop
-def _different(end_D: Ints, score_D: Floats) -> tuple[Ints, Ints]:
-    """The first draw of each different end, those of the best scores first, and how many draws have it."""
-    by_end = np.argsort(end_D, kind="mergesort")
-    first_N, count_N = np.empty(len(end_D), dtype=np.int64), np.zeros(len(end_D), dtype=np.int64)
-    found = 0
-    for i in range(len(by_end)):
-        if i == 0 or end_D[by_end[i]] != end_D[by_end[i - 1]]:
-            first_N[found] = by_end[i]
-            found += 1
-        count_N[found - 1] += 1
-    first_N, count_N = first_N[:found], count_N[:found]
-    best = np.argsort(-score_D[first_N], kind="mergesort")
-    return first_N[best], count_N[best]
+        end_D[draw] = place
+    return trie, end_D, score_D

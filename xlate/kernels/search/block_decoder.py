@@ -11,7 +11,7 @@ from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.block_features import BigramFamilies, bigrams_weight
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied, remembered
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE, remembered
 from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -189,7 +189,7 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
 @loop
 def begun(task: Task) -> Hypotheses:
     """A search with the hypothesis that has translated nothing, number 0."""
-    search = no_hypotheses(task.sentence.words + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
+    search = no_hypotheses(task.sentence.words + 2, np.empty(MEMO_SIZE, dtype=COSTS))
     cover = cover_of(0, 0, 0, False)
     future = level_and_future(cover, task.sentence.words, task.sentence.future_nn)[1]
     key = key_of(cover, join(NONE, task.model.begin_state), 0)

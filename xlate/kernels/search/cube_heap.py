@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints
-from xlate.compiled import embedded, loop
+from xlate.compiled import embedded, inlined, loop
+from xlate.kernels.memory.rows import grown
 
 NONE = -1
 # Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
@@ -96,41 +97,6 @@ def add_cube(cubes: Cubes, begin: int, end: int, edge: int, level: int) -> None:
 
 
 @embedded
-def push_cell(cubes: Cubes, estimate: float) -> None:
-    """Puts the cell behind the last one in use into the heap; there must be room."""
-    cubes.sizes[3] += 1
-    sift_up(cubes, cubes.sizes[3] - 1, cubes.sizes[2], estimate)
-    cubes.sizes[2] += 1
-
-
-@embedded
-def follow_top(cubes: Cubes, estimate: float) -> None:
-    """Puts the cell behind the last one in use into the heap in place of the best one; there must be room."""
-    sift_down(cubes, cubes.sizes[2], estimate)
-    cubes.sizes[2] += 1
-
-
-@loop
-def count_cubes(cubes: Cubes, level: int) -> int:
-    """How many cubes lead to a level."""
-    count, cube = 0, cubes.heads_L[level]
-    while cube >= 0:
-        count, cube = count + 1, cubes.cubes[cube].next
-    return count
-
-
-@embedded
-def sift_up(cubes: Cubes, at: int, cell: int, estimate: float) -> None:
-    """Puts a cell into the free place `at`, the last one, or above it."""
-    heap, estimates = cubes.heap, cubes.estimates
-    while at > 0 and estimates[(at - 1) >> 1] < estimate:
-        parent = (at - 1) >> 1
-        heap[at], estimates[at] = heap[parent], estimates[parent]
-        at = parent
-    heap[at], estimates[at] = cell, estimate
-
-
-@embedded
 def sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
     """Puts a cell into the free place on top, or below it."""
     heap, estimates, size = cubes.heap, cubes.estimates, cubes.sizes[3]
@@ -155,20 +121,61 @@ def drop_top(cubes: Cubes) -> None:
         sift_down(cubes, cubes.heap[last], cubes.estimates[last])
 
 
+@embedded
+def push_cell(cubes: Cubes, estimate: float, bar: float) -> bool:
+    """Puts the cell behind the last one in use into the heap, unless it is below the bar; there must be room."""
+    if estimate < bar:
+        return False
+    heap, estimates, at = cubes.heap, cubes.estimates, cubes.sizes[3]
+    while at > 0 and estimates[(at - 1) >> 1] < estimate:
+        parent = (at - 1) >> 1
+        heap[at], estimates[at] = heap[parent], estimates[parent]
+        at = parent
+    heap[at], estimates[at] = cubes.sizes[2], estimate
+    cubes.sizes[2] += 1
+    cubes.sizes[3] += 1
+    return True
+
+
+@inlined
+def next_cell(cubes: Cubes) -> Any:
+    """The cell behind the last one in use, made that of the next option in the row of the best one."""
+    cubes.cells[cubes.sizes[2]] = cubes.cells[cubes.heap[0]]
+    cell = cubes.cells[cubes.sizes[2]]
+    cell.option += 1
+    return cell
+
+
+@embedded
+def follow_top(cubes: Cubes, estimate: float, bar: float) -> bool:
+    """Puts the cell behind the last one in use into the heap in place of the best one, unless it is below the bar."""
+    if estimate < bar:
+        drop_top(cubes)
+        return False
+    sift_down(cubes, cubes.sizes[2], estimate)
+    cubes.sizes[2] += 1
+    return True
+
+
+@loop
+def count_cubes(cubes: Cubes, level: int) -> int:
+    """How many cubes lead to a level."""
+    count, cube = 0, cubes.heads_L[level]
+    while cube >= 0:
+        count, cube = count + 1, cubes.cubes[cube].next
+    return count
+
+
 @loop
 def cubes_with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
     """The same cubes in arrays that can take more rows, cubes and cells."""
-    rows_R, records, heads_L, waiting, heap, estimates, sizes = cubes
-    if sizes[0] + rows > len(rows_R):
-        rows_R = np.empty(2 * len(rows_R) + rows, dtype=np.int64)
-        rows_R[: sizes[0]] = cubes.rows_R[: sizes[0]]
-    if sizes[1] + more > len(records):
-        records = np.empty(2 * len(records) + more, dtype=CUBE)
-        records[: sizes[1]] = cubes.cubes[: sizes[1]]
-    if sizes[2] + cells > len(waiting):
-        size = 2 * len(waiting) + cells
-        waiting, heap, estimates = np.empty(size, dtype=CELL), np.empty(size, dtype=np.int64), np.empty(size)
-        waiting[: sizes[2]] = cubes.cells[: sizes[2]]
-        heap[: sizes[3]] = cubes.heap[: sizes[3]]
-        estimates[: sizes[3]] = cubes.estimates[: sizes[3]]
-    return Cubes(rows_R, records, heads_L, waiting, heap, estimates, sizes)
+    sizes = cubes.sizes
+    return Cubes(
+        grown(cubes.rows_R, sizes[0], rows),
+        grown(cubes.cubes, sizes[1], more),
+        cubes.heads_L,
+        grown(cubes.cells, sizes[2], cells),
+        grown(cubes.heap, sizes[2], cells),
+        grown(cubes.estimates, sizes[2], cells),
+        sizes,
+    )

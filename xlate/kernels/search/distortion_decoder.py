@@ -10,7 +10,7 @@ from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.block_features import bigrams_weight
 from xlate.kernels.lm.ngram import step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, emptied
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE
 from xlate.kernels.search.block_decoder import COSTS, ModelArrays, ask_costs
 from xlate.kernels.search.hypotheses import (
     NONE,
@@ -87,7 +87,7 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
 def begun(task: Task) -> Hypotheses:
     """A search with the hypothesis that has translated nothing, number 0."""
     sentence = task.sentence
-    search = no_hypotheses(sentence.words + 2, emptied(np.empty(MEMO_SIZE, dtype=COSTS)))
+    search = no_hypotheses(sentence.words + 2, np.empty(MEMO_SIZE, dtype=COSTS))
     future = rest_estimate(0, 0, sentence.words, sentence.future_nn)
     key = key_of(0, join(NONE, task.model.begin_state), 0)
     add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future, 0.0, NONE)

@@ -23,7 +23,9 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.memory.hashing import first_slot
+from xlate.kernels.lm.ngram import NgramArrays, step
+from xlate.kernels.memory.hashing import EMPTY, first_slot
+from xlate.kernels.memory.rows import grown
 
 NONE = -1
 # A hypothesis that no stack holds any more, because the beam has no place for it.
@@ -112,7 +114,8 @@ def key_of(first: int, second: int, third: int) -> Key:
 
 @loop
 def no_hypotheses(levels: int, memo: AnyArray) -> Hypotheses:
-    """A search of so many levels before its first hypothesis."""
+    """A search of so many levels before its first hypothesis; the memo is emptied."""
+    memo["key"][:] = EMPTY
     return Hypotheses(
         np.empty(4096, dtype=NODE),
         np.empty(4096, dtype=ARC),
@@ -258,15 +261,14 @@ def _best_of_groups(nodes: AnyArray, ordered: Ints, most: int) -> Ints:
 @loop
 def with_room(search: Hypotheses, more: int) -> Hypotheses:
     """The same search in arrays that can take `more` nodes and arcs."""
-    nodes, arcs, slots_H, counts = search.nodes, search.arcs, search.slots_H, search.counts
+    nodes, arcs, slots_H, heads_L, sizes_L, bars_L, tops_L, counts, memo = search
     if counts[0] + more <= len(nodes) and counts[1] + more <= len(arcs):
         return search
-    if counts[0] + more > len(nodes):
-        nodes = np.empty(2 * len(nodes) + more, dtype=NODE)
-        nodes[: counts[0]] = search.nodes[: counts[0]]
-        size = len(slots_H)
-        while size < 2 * len(nodes):
-            size *= 2
+    nodes, arcs = grown(nodes, counts[0], more), grown(arcs, counts[1], more)
+    size = len(slots_H)
+    while size < 2 * len(nodes):
+        size *= 2
+    if size > len(slots_H):
         slots_H = np.full(size, NONE, dtype=np.int32)
         mask = np.uint64(size - 1)
         for number in range(counts[0]):
@@ -274,9 +276,20 @@ def with_room(search: Hypotheses, more: int) -> Hypotheses:
             while slots_H[slot] >= 0:
                 slot = (slot + np.uint64(1)) & mask
             slots_H[slot] = number
-    if counts[1] + more > len(arcs):
-        arcs = np.empty(2 * len(arcs) + more, dtype=ARC)
-        arcs[: counts[1]] = search.arcs[: counts[1]]
-    return Hypotheses(
-        nodes, arcs, slots_H, search.heads_L, search.sizes_L, search.bars_L, search.tops_L, counts, search.memo
-    )
+    return Hypotheses(nodes, arcs, slots_H, heads_L, sizes_L, bars_L, tops_L, counts, memo)
+
+
+@loop
+def ended(search: Hypotheses, limits: Limits, level: int, lm: NgramArrays, end_word: int, weight: float) -> Hypotheses:
+    """Ends the sentence after every survivor of the last level but one; returns the search, perhaps in new arrays.
+
+    For searches that have the language model's state in the second half of the second word of a key. Each move scores
+    `weight` times the log probability of `end_word`, nothing when that is negative.
+    """
+    for node in survivors(search, limits, level):
+        search = with_room(search, 1)
+        score = 0.0
+        if end_word >= 0:
+            score = weight * step(lm, low(search.nodes[node].second), end_word)[0]
+        add_move(search, limits, node, key_of(NONE, 0, 0), level + 1, 0.0, score, NONE)
+    return search

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
-from xlate.compiled import inlined, loop
+from xlate.compiled import loop
 from xlate.kernels.features.block_features import BigramFamilies, put_bigrams
 from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.search.best_paths import completion_scores
+from xlate.kernels.memory.rows import grown
+from xlate.kernels.memory.trie import spell
+from xlate.kernels.search.best_paths import completion_scores, log_add, log_sums
 from xlate.kernels.search.spans import phrase_costs
 
 
@@ -25,50 +27,22 @@ class ArcGraph(NamedTuple):
     nodes: int
 
 
-@inlined
-def _log_add(a: float, b: float) -> float:
-    """ln(e^a + e^b); minus infinity is the logarithm of nothing."""
-    high, low = max(a, b), min(a, b)
-    if low == -np.inf:
-        return high
-    return float(high + np.log1p(np.exp(low - high)))
-
-
-@loop
-def forward_log_sums(graph: ArcGraph, score_A: Floats) -> Floats:
-    """ln Σ exp score of all ways from the start to each node, minus infinity where there is none; shape (N,)."""
-    sum_N = np.full(graph.nodes, -np.inf)
-    sum_N[0] = 0.0
-    for arc in range(len(score_A)):
-        target = graph.target_A[arc]
-        sum_N[target] = _log_add(sum_N[target], sum_N[graph.source_A[arc]] + score_A[arc])
-    return sum_N
-
-
-@loop
-def backward_log_sums(graph: ArcGraph, score_A: Floats) -> Floats:
-    """ln Σ exp score of all ways from each node to the goal, minus infinity where there is none; shape (N,)."""
-    sum_N = np.full(graph.nodes, -np.inf)
-    sum_N[graph.nodes - 1] = 0.0
-    for arc in range(len(score_A) - 1, -1, -1):
-        source = graph.source_A[arc]
-        sum_N[source] = _log_add(sum_N[source], sum_N[graph.target_A[arc]] + score_A[arc])
-    return sum_N
-
-
 @loop
 def arc_posteriors(graph: ArcGraph, score_A: Floats) -> tuple[float, Floats]:
     """ln Σ exp score over all paths, and the share of the paths through each arc (Baum 1972); shape (A,).
 
     Without any path that is minus infinity, and all shares are 0.
     """
-    forward_N, backward_N = forward_log_sums(graph, score_A), backward_log_sums(graph, score_A)
-    total = forward_N[graph.nodes - 1]
+    source_A, target_A, nodes = graph
+    forward_N, backward_N = np.full(nodes, -np.inf), log_sums(source_A, target_A, score_A, nodes - 1, nodes)
+    forward_N[0] = 0.0
+    for arc in range(len(score_A)):
+        target = target_A[arc]
+        forward_N[target] = log_add(forward_N[target], forward_N[source_A[arc]] + score_A[arc])
+    total = forward_N[nodes - 1]
     posterior_A = np.zeros(len(score_A))
     if total > -np.inf:
-        for arc in range(len(score_A)):
-            through = forward_N[graph.source_A[arc]] + score_A[arc] + backward_N[graph.target_A[arc]]
-            posterior_A[arc] = np.exp(through - total)
+        posterior_A[:] = np.exp(forward_N[source_A] + score_A + backward_N[target_A] - total)
     return total, posterior_A
 
 
@@ -144,58 +118,30 @@ def product(graph: ArcGraph, label_A: Ints32, next_SL: Ints32, accepting_S: Bool
     Nodes without a way to the goal may remain.
     """
     offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
-    number_NS = _number_pairs(graph, offsets_N1, label_A, next_SL)
-    size = 0
-    for node in range(graph.nodes - 1):
-        for state in range(len(next_SL)):
-            if number_NS[node, state] >= 0:
-                size += offsets_N1[node + 1] - offsets_N1[node]
-    source_B, target_B = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    arc_B, state_B = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    at = 0
-    for node in range(graph.nodes - 1):
-        for state in range(len(next_SL)):
-            if number_NS[node, state] < 0:
-                continue
-            for arc in range(offsets_N1[node], offsets_N1[node + 1]):
-                target = _target(graph, arc, next_SL[state, label_A[arc]], accepting_S, number_NS)
-                if target >= 0:
-                    source_B[at], target_B[at] = number_NS[node, state], target
-                    arc_B[at], state_B[at] = arc, state
-                    at += 1
-    nodes = number_NS[graph.nodes - 1, 0] + 1
-    return ArcProduct(ArcGraph(source_B[:at], target_B[:at], nodes), arc_B[:at], state_B[:at])
-
-
-@loop
-def _number_pairs(graph: ArcGraph, offsets_N1: Ints, label_A: Ints32, next_SL: Ints32) -> Ints32:
-    """Numbers of the pairs that can be reached, node by node, so in topological order; -1 for the others."""
-    number_NS = np.full((graph.nodes, len(next_SL)), -1, dtype=np.int32)
-    number_NS[0, 0] = 0
-    number_NS[graph.nodes - 1, 0] = 0
-    size = 0
-    for node in range(graph.nodes):
-        for state in range(len(next_SL)):
-            if number_NS[node, state] < 0:
-                continue
-            number_NS[node, state] = size
-            size += 1
-            for arc in range(offsets_N1[node], offsets_N1[node + 1]):
-                behind = next_SL[state, label_A[arc]]
-                if behind != DEAD and graph.target_A[arc] < graph.nodes - 1:
-                    number_NS[graph.target_A[arc], behind] = 0
-    return number_NS
-
-
-@inlined
-def _target(graph: ArcGraph, arc: int, behind: int, accepting_S: Bools, number_NS: Ints32) -> int:
-    """The pair that an arc leads to, -1 when there is none."""
-    target = graph.target_A[arc]
-    if behind == DEAD:
-        return -1
-    if target == graph.nodes - 1:
-        return int(number_NS[target, 0]) if accepting_S[behind] else -1
-    return int(number_NS[target, behind])
+    goal, states, pairs, size = graph.nodes - 1, len(next_SL), 0, 0
+    # Pairs are numbered node by node, so in topological order; -1 for those that cannot be reached.
+    number_P = np.full(graph.nodes * states, -1, dtype=np.int32)
+    number_P[0] = number_P[goal * states] = 0
+    # Number of the first pair, second pair, arc and state.
+    found_B4 = np.empty((1024, 4), dtype=np.int64)
+    for pair in range(len(number_P)):
+        if number_P[pair] < 0:
+            continue
+        node, state = pair // states, pair % states
+        number_P[pair] = pairs
+        found_B4 = grown(found_B4, size, offsets_N1[node + 1] - offsets_N1[node])
+        for arc in range(offsets_N1[node], offsets_N1[node + 1]):
+            target, behind = graph.target_A[arc], next_SL[state, label_A[arc]]
+            if behind != DEAD and (target < goal or accepting_S[behind]):
+                after = target * states + (behind if target < goal else 0)
+                number_P[after] = 0
+                line = found_B4[size]
+                line[0], line[1], line[2], line[3] = pairs, after, arc, state
+                size += 1
+        pairs += 1
+    made_B4 = found_B4[:size].astype(np.int32)
+    made = ArcGraph(made_B4[:, 0].copy(), number_P[found_B4[:size, 1]], pairs)
+    return ArcProduct(made, made_B4[:, 2].copy(), made_B4[:, 3].copy())
 
 
 @loop
@@ -267,23 +213,16 @@ def arc_prefixes(graph: ArcGraph, score_A: Floats, label_A: Ints32) -> tuple[Int
 
     Labels below 0, of the end of the sentence, are left out.
     """
-    score_N, length_N = np.full(graph.nodes, -np.inf), np.zeros(graph.nodes, dtype=np.int64)
-    before_N = np.full(graph.nodes, -1, dtype=np.int64)
+    score_N, before_N = np.full(graph.nodes, -np.inf), np.zeros(graph.nodes, dtype=np.int32)
     score_N[0] = 0.0
-    offsets_A1 = np.zeros(len(label_A) + 1, dtype=np.int64)
+    # Ways as in a trie: behind way 0, which has no label, arc a ends way a + 1.
+    parent_W, label_W = np.zeros(len(label_A) + 1, dtype=np.int32), np.zeros(len(label_A) + 1, dtype=np.int32)
+    way_A = np.empty(len(label_A), dtype=np.int32)
     for arc in range(len(label_A)):
         source, target = graph.source_A[arc], graph.target_A[arc]
-        length = length_N[source] + (1 if label_A[arc] >= 0 else 0)
-        offsets_A1[arc + 1] = offsets_A1[arc] + length
+        parent_W[arc + 1], label_W[arc + 1] = before_N[source], label_A[arc]
+        way_A[arc] = arc + 1 if label_A[arc] >= 0 else before_N[source]
         if score_N[source] + score_A[arc] > score_N[target]:
-            score_N[target] = score_N[source] + score_A[arc]
-            before_N[target], length_N[target] = arc, length
-    labels_L = np.empty(offsets_A1[-1], dtype=np.int32)
-    for arc in range(len(label_A)):
-        at, last = offsets_A1[arc + 1], arc
-        while last >= 0:
-            if label_A[last] >= 0:
-                at -= 1
-                labels_L[at] = label_A[last]
-            last = before_N[graph.source_A[last]]
+            score_N[target], before_N[target] = score_N[source] + score_A[arc], way_A[arc]
+    labels_L, offsets_A1 = spell(parent_W, label_W, way_A)
     return offsets_A1, labels_L

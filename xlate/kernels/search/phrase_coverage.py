@@ -9,6 +9,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
+from xlate.kernels.memory.rows import grown
 
 NONE = -1
 # A span that may be translated next, and the coverage that leads to.
@@ -26,12 +27,27 @@ COVER = np.dtype(
 )
 
 
+class Spans(NamedTuple):
+    """The spans of a sentence of n words that may be translated: those of at most `longest` words that have options.
+
+    Those of cell c are `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`. A span begins at the first gap or ends at most
+    `limit` words behind its begin (no limit when negative). `future_nn` estimates the score of every span.
+    """
+
+    words: int
+    longest: int
+    limit: int
+    cell_offsets_C1: Ints
+    future_nn: Floats
+
+
 class Coverages(NamedTuple):
     """The first `sizes[0]` coverages and `sizes[1]` edges are in use; coverage 0 is empty.
 
     `bits_CW` holds 64 words a number; `slots_H` is a hash table of coverage numbers.
     """
 
+    spans: Spans
     bits_CW: Uints
     covers: AnyArray
     slots_H: Ints32
@@ -40,13 +56,13 @@ class Coverages(NamedTuple):
 
 
 @loop
-def new_coverages(words: int, future_nn: Floats) -> Coverages:
-    """Only the empty coverage, of a sentence of this many words."""
-    bits_CW = np.zeros((256, words // 64 + 1), dtype=np.uint64)
+def new_coverages(spans: Spans) -> Coverages:
+    """Only the empty coverage."""
+    bits_CW = np.zeros((256, spans.words // 64 + 1), dtype=np.uint64)
     slots_H = np.full(1024, NONE, dtype=np.int32)
     covers, edges = np.empty(256, dtype=COVER), np.empty(1024, dtype=EDGE)
-    coverages = Coverages(bits_CW, covers, slots_H, edges, np.zeros(2, dtype=np.int64))
-    _number(coverages, words, future_nn)
+    coverages = Coverages(spans, bits_CW, covers, slots_H, edges, np.zeros(2, dtype=np.int64))
+    _number(coverages)
     return coverages
 
 
@@ -57,18 +73,16 @@ def is_covered(coverages: Coverages, cover: int, word: int) -> bool:
 
 
 @loop
-def expand_cover(
-    coverages: Coverages, cover: int, words: int, longest: int, limit: int, cell_offsets_C1: Ints, future_nn: Floats
-) -> Coverages:
+def expand_cover(coverages: Coverages, cover: int) -> Coverages:
     """Lists the spans a coverage may add, if that was not done before; returns the coverages, perhaps in new arrays.
 
-    A span has options, lies in a gap, and begins at the first gap or ends at most `limit` words behind its begin (no
-    limit when negative); see `PhraseMoves.expand`. How far a span is from the one before depends on the hypothesis.
+    They lie in a gap; see `PhraseMoves.expand`. How far a span is from the one before depends on the hypothesis.
     """
     if coverages.covers[cover].edges_begin != NONE:
         return coverages
-    coverages = _with_room(coverages, (words - coverages.covers[cover].gap) * longest)
-    gap = coverages.covers[cover].gap
+    spans, gap = coverages.spans, coverages.covers[cover].gap
+    words, longest, limit = spans.words, spans.longest, spans.limit
+    coverages = covers_with_room(coverages, (words - gap) * longest)
     coverages.covers[cover].edges_begin = coverages.sizes[1]
     for begin in range(gap, words):
         if limit >= 0 and begin > gap and begin + 1 - gap > limit:
@@ -77,17 +91,17 @@ def expand_cover(
             if is_covered(coverages, cover, end - 1) or (limit >= 0 and begin > gap and end - gap > limit):
                 break
             cell = begin * longest + end - begin - 1
-            if cell_offsets_C1[cell] < cell_offsets_C1[cell + 1]:
+            if spans.cell_offsets_C1[cell] < spans.cell_offsets_C1[cell + 1]:
                 edge = coverages.edges[coverages.sizes[1]]
                 edge.begin, edge.end, edge.cell = begin, end, cell
-                edge.cover = _with_span(coverages, cover, begin, end, words, future_nn)
+                edge.cover = with_span(coverages, cover, begin, end)
                 coverages.sizes[1] += 1
     coverages.covers[cover].edges_end = coverages.sizes[1]
     return coverages
 
 
 @embedded
-def _with_span(coverages: Coverages, cover: int, begin: int, end: int, words: int, future_nn: Floats) -> int:
+def with_span(coverages: Coverages, cover: int, begin: int, end: int) -> int:
     """The number of a coverage with a span added; there must be room for a new one."""
     bits_CW = coverages.bits_CW
     new = coverages.sizes[0]
@@ -95,11 +109,11 @@ def _with_span(coverages: Coverages, cover: int, begin: int, end: int, words: in
         bits_CW[new, w] = bits_CW[cover, w]
     for word in range(begin, end):
         bits_CW[new, word >> 6] |= np.uint64(1) << np.uint64(word & 63)
-    return _number(coverages, words, future_nn)
+    return _number(coverages)
 
 
 @embedded
-def _number(coverages: Coverages, words: int, future_nn: Floats) -> int:
+def _number(coverages: Coverages) -> int:
     """The number of the coverage whose bits were written behind the last one; kept when it is new."""
     bits_CW, new = coverages.bits_CW, coverages.sizes[0]
     slot = _slot(bits_CW, new, coverages.slots_H)
@@ -110,13 +124,13 @@ def _number(coverages: Coverages, words: int, future_nn: Floats) -> int:
         slot = (slot + np.uint64(1)) & np.uint64(len(coverages.slots_H) - 1)
     coverages.slots_H[slot] = new
     coverages.sizes[0] = new + 1
-    _describe(coverages, new, words, future_nn)
+    _describe(coverages, new)
     return int(new)
 
 
 @embedded
-def _describe(coverages: Coverages, number: int, words: int, future_nn: Floats) -> None:
-    cover = coverages.covers[number]
+def _describe(coverages: Coverages, number: int) -> None:
+    cover, words = coverages.covers[number], coverages.spans.words
     cover.level, cover.gap, cover.between, cover.future = 0, words, 0, 0.0
     cover.edges_begin = NONE
     at, behind = 0, 0
@@ -129,7 +143,7 @@ def _describe(coverages: Coverages, number: int, words: int, future_nn: Floats) 
         while at < words and not is_covered(coverages, number, at):
             at += 1
         if begin < at:
-            cover.future += future_nn[begin, at]
+            cover.future += coverages.spans.future_nn[begin, at]
             if cover.gap == words:
                 cover.gap = begin
             else:
@@ -143,25 +157,18 @@ def _slot(bits_CW: Uints, row: int, slots_H: Ints32) -> np.uint64:
 
 
 @loop
-def _with_room(coverages: Coverages, more: int) -> Coverages:
+def covers_with_room(coverages: Coverages, more: int) -> Coverages:
     """The same coverages in arrays that can take `more` coverages and edges, and one coverage in the making."""
-    bits_CW, covers, slots_H, edges, sizes = coverages
-    if sizes[0] + more + 1 > len(covers):
-        size = 2 * len(covers) + more
-        bits_CW = np.zeros((size, bits_CW.shape[1]), dtype=np.uint64)
-        bits_CW[: sizes[0]] = coverages.bits_CW[: sizes[0]]
-        covers = np.empty(size, dtype=COVER)
-        covers[: sizes[0]] = coverages.covers[: sizes[0]]
-        slots = len(slots_H)
-        while slots < 2 * size:
-            slots *= 2
+    spans, bits_CW, covers, slots_H, edges, sizes = coverages
+    bits_CW, covers = grown(bits_CW, sizes[0], more + 1), grown(covers, sizes[0], more + 1)
+    slots = len(slots_H)
+    while slots < 2 * len(covers):
+        slots *= 2
+    if slots > len(slots_H):
         slots_H = np.full(slots, NONE, dtype=np.int32)
         for number in range(sizes[0]):
             slot = _slot(bits_CW, number, slots_H)
             while slots_H[slot] >= 0:
                 slot = (slot + np.uint64(1)) & np.uint64(slots - 1)
             slots_H[slot] = number
-    if sizes[1] + more > len(edges):
-        edges = np.empty(2 * len(edges) + more, dtype=EDGE)
-        edges[: sizes[1]] = coverages.edges[: sizes[1]]
-    return Coverages(bits_CW, covers, slots_H, edges, sizes)
+    return Coverages(spans, bits_CW, covers, slots_H, grown(edges, sizes[1], more), sizes)

@@ -71,14 +71,6 @@ def move_score(histories: Histories, stacks: Trie, number: int, option: int, spo
 
 
 @embedded
-def end_score(histories: Histories | None, stacks: Trie, number: int, spot: Spot, score: float) -> float:
-    """A score with the weighted values of the end of the sentence behind the states of a number."""
-    if histories is None:
-        return score
-    return score + move_score(histories, stacks, number, END_OPTION, spot)
-
-
-@embedded
 def number_after(histories: Histories | None, stacks: Trie, last: int) -> int:
     """The number of the kind of the last word and the states behind the last move; needs room for K + 1 nodes.
 

@@ -13,9 +13,9 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, phrase_logprob, remembered
 from xlate.kernels.memory.hashing import whole
-from xlate.kernels.memory.trie import ROOT, Trie, child
+from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
 from xlate.kernels.orientation import (
     DISCONTINUOUS,
     DISCONTINUOUS_LEFT,
@@ -27,7 +27,6 @@ from xlate.kernels.orientation import (
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
-    Key,
     Limits,
     add_move,
     high,
@@ -38,8 +37,8 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-from xlate.kernels.search.phrase_coverage import Coverages, is_covered
-from xlate.kernels.search.phrase_history import Histories, Spot, end_score, last_word, move_score, number_after
+from xlate.kernels.search.phrase_coverage import Coverages, Spans, expand_cover, is_covered, new_coverages
+from xlate.kernels.search.phrase_history import END_OPTION, Histories, Spot, last_word, move_score, number_after
 
 SPAN_BITS = 15
 LOW = (1 << SPAN_BITS) - 1
@@ -91,10 +90,14 @@ def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
 
 
 @embedded
-def place(work: Work, cover: int, before: tuple[int, int], stack: int, span: tuple[int, int], five: bool) -> Placed:
-    """Places a span behind another by the hierarchical model; there must be room for one more node in `stacks`."""
-    coverages, stacks = work.coverages, work.stacks
-    (start_before, end_before), (begin, end) = before, span
+def place(
+    coverages: Coverages, stacks: Trie, behind: tuple[int, int, int, int], span: tuple[int, int], five: bool
+) -> Placed:
+    """Places a span by the hierarchical model; there must be room for one more node in `stacks`.
+
+    It comes behind a coverage, the span before (begin and end) and a stack.
+    """
+    (cover, start_before, end_before, stack), (begin, end) = behind, span
     forward = adjacent(start_before, end_before, begin, end)
     if forward == DISCONTINUOUS:
         if begin > end_before and not is_covered(coverages, cover, end_before):
@@ -228,25 +231,9 @@ class Target(NamedTuple):
 
 
 @inlined
-def state_key(target: Target, lm_state: int, forward: int, stack: int, kept: int) -> Key:
-    """The key of a state of `PhraseMoves`: coverage and last span; history and forward scores; stack and what is kept.
-
-    That is the kind of the last word or, with features with history, the number of that and their states.
-    """
-    span = ((target.start + 1) << PLACE_BITS) | target.end
-    return key_of(join(target.cover, span), join(lm_state, forward), join(stack, kept))
-
-
-@inlined
 def cover_of(node: Any) -> int:
     """The number of what a hypothesis covers."""
     return high(node.first)
-
-
-@inlined
-def start_of(node: Any) -> int:
-    """Where the last span of a hypothesis begins, -1 when that does not matter any more."""
-    return int((node.first >> PLACE_BITS) & PLACE) - 1
 
 
 @inlined
@@ -267,38 +254,51 @@ def last_of(work: Work, node: int) -> int:
     return last_word(work.sentence.histories, work.stacks, low(work.search.nodes[node].third))
 
 
-@loop
-def first_hypothesis(coverages: Coverages, numbers: PhraseNumbers, n: int) -> Hypotheses:
-    """A search of n words that has the hypothesis that has translated nothing."""
-    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
+@inlined
+def new_work(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> Work:
+    """A search that has the hypothesis that has translated nothing."""
+    n = sentence.words
+    limit, offsets_C1 = numbers.distortion_limit, sentence.cell_offsets_C1
+    coverages = new_coverages(Spans(n, sentence.longest, limit, offsets_C1, sentence.future_nn))
+    search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, dtype=SAID))
     future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
-    target = Target(0, 0, NONE, 0, ROOT, 0, False, future)
-    key = state_key(target, numbers.begin_state, 0, ROOT, 0)
-    nobody = whole(NONE)
-    add_move(search, numbers.limits, nobody, key, whole(target.level), future, 0.0, nobody)
-    return search
+    nobody, key = whole(NONE), key_of(0, join(numbers.begin_state, 0), 0)
+    add_move(search, numbers.limits, nobody, key, whole(0), future, 0.0, nobody)
+    return Work(lm, sentence, numbers, search, coverages, new_trie(64))
+
+
+@inlined
+def with_room_for(work: Work, moves: int, nodes: int) -> Work:
+    """The same in arrays that can take more moves, and more nodes of the trie."""
+    search, stacks = with_room(work.search, moves), room(work.stacks, nodes)
+    return Work(work.lm, work.sentence, work.numbers, search, work.coverages, stacks)
+
+
+@inlined
+def with_edges(work: Work, cover: int) -> Work:
+    """The same in arrays that hold the edges of a coverage."""
+    coverages = expand_cover(work.coverages, cover)
+    return Work(work.lm, work.sentence, work.numbers, work.search, coverages, work.stacks)
 
 
 @loop
 def finish(work: Work) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
-    lm, sentence, numbers, search, coverages, stacks = work
-    alive = survivors(search, numbers.limits, sentence.words)
-    search = with_room(search, len(alive))
+    alive = survivors(work.search, work.numbers.limits, work.sentence.words)
+    work = with_room_for(work, len(alive), whole(0))
     for node in alive:
-        end_sentence(Work(lm, sentence, numbers, search, coverages, stacks), node)
-    return search
+        end_sentence(work, node)
+    return work.search
 
 
 @embedded
 def end_sentence(work: Work, node: int) -> None:
     """Ends the sentence after a hypothesis that covers it; there must be room."""
-    search, numbers, histories, end = work.search, work.numbers, work.sentence.histories, work.sentence.words + 1
-    target = Target(NONE, end, NONE, end, ROOT, 0, True, 0.0)
-    key = state_key(target, 0, 0, ROOT, 0)
+    search, numbers, end = work.search, work.numbers, work.sentence.words + 1
     score = numbers.lm_weight * step(work.lm, history_of(search.nodes[node]), numbers.end_word)[0]
-    score = end_score(histories, work.stacks, low(search.nodes[node].third), Spot(end, end, end, end), score)
-    add_move(search, numbers.limits, node, key, target.level, target.future, score, whole(NONE))
+    spot = Spot(end, end, end, end)
+    score = history_score(work.sentence.histories, work, node, END_OPTION, spot, score)
+    add_move(search, numbers.limits, node, key_of(join(NONE, end), 0, 0), end, 0.0, score, whole(NONE))
 
 
 @inlined
@@ -321,12 +321,13 @@ def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, en
 def orient(work: Work, node: int, begin: int, end: int) -> Placed:
     """Orientations of a span after a hypothesis, and the stack behind it."""
     before, reordering = work.search.nodes[node], work.numbers.reordering
-    start_before, end_before = start_of(before), end_of(before)
+    # Where the last span begins is -1 when that does not matter any more.
+    start_before, end_before = int((before.first >> PLACE_BITS) & PLACE) - 1, end_of(before)
     if reordering < HIERARCHICAL:
         backward = adjacent(start_before, end_before, begin, end)
         return Placed(backward, backward, ROOT, 0, NONE, 0, 0)
-    span, stack = (begin, end), high(before.third)
-    return place(work, cover_of(before), (start_before, end_before), stack, span, reordering == FIVE_WAY)
+    behind = cover_of(before), start_before, end_before, high(before.third)
+    return place(work.coverages, work.stacks, behind, (begin, end), reordering == FIVE_WAY)
 
 
 @embedded
@@ -374,19 +375,25 @@ def local_score(work: Work, last: int, option: int, backward: int, shift: int) -
     return float(score)
 
 
+@inlined
+def spot_of(work: Work, node: int, edge: Any) -> Spot:
+    """Where the options of an edge are put behind a hypothesis."""
+    before = work.search.nodes[node]
+    return Spot(edge.begin, edge.end, end_of(before), work.coverages.covers[cover_of(before)].level)
+
+
 @embedded
-def history_score(histories: Histories | None, work: Work, node: int, e: int, option: int, score: float) -> float:
-    """The score with what features with history add for an option of an edge."""
+def history_score(histories: Histories | None, work: Work, node: int, option: int, spot: Spot, score: float) -> float:
+    """The score with what features with history add for an option that is put somewhere."""
     if histories is None:
         return score
-    before, edge = work.search.nodes[node], work.coverages.edges[e]
-    spot = Spot(edge.begin, edge.end, end_of(before), work.coverages.covers[cover_of(before)].level)
-    return score + move_score(histories, work.stacks, low(before.third), option, spot)
+    return score + move_score(histories, work.stacks, low(work.search.nodes[node].third), option, spot)
 
 
-@inlined
-def ask(work: Work, lm_state: int, option: int) -> tuple[float, int]:
-    """The log probability of an option's words after a history, and the history behind them."""
+@embedded
+def ask(work: Work, node: int, option: int) -> tuple[float, int]:
+    """The log probability of an option's words after a hypothesis, and the history behind them."""
+    lm_state = history_of(work.search.nodes[node])
     said, known = remembered(work.search.memo, lm_state, option)
     if not known:
         said.logprob, said.after = phrase_logprob(work.lm, work.sentence.phrases, option, lm_state)
@@ -411,5 +418,9 @@ def add_option(work: Work, target: Target, parent: int, option: int, said: tuple
             if numbers.groups and target.first == OPEN:
                 first = sentence.groups.first_O[option]
             stack = child(work.stacks, stack, first)
-    key = state_key(target, lm_state, forward, stack, number_after(sentence.histories, work.stacks, last))
+    # Coverage and last span; history and forward scores; the stack, and the kind of the last word (with features with
+    # history the number of that and of their states).
+    span = ((target.start + 1) << PLACE_BITS) | target.end
+    kept = number_after(sentence.histories, work.stacks, last)
+    key = key_of(join(target.cover, span), join(lm_state, forward), join(stack, kept))
     add_move(work.search, numbers.limits, parent, key, target.level, target.future, score, option)

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, lent, loop
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.compiled import embedded, lent, loop
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
-from xlate.kernels.memory.trie import ROOT, child, new_trie, room
-from xlate.kernels.orientation import DISCONTINUOUS, MONOTONE, SWAP
+from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.search.phrase_coverage import Coverages, Spans, covers_with_room, new_coverages, with_span
 from xlate.kernels.search.phrase_history import END_OPTION, Histories, Spot, move_value
-from xlate.kernels.search.phrase_moves import adjacent, refine
+from xlate.kernels.search.phrase_moves import OPEN, Placed, adjacent, place
 
 NONE = -1
 
@@ -76,83 +76,39 @@ class Oriented(NamedTuple):
 @loop
 def orient_paths(paths: Paths, options: PathOptions, layout: PathLayout) -> Oriented:
     """The orientations of every step, and the group before it, by the definitions."""
-    steps = len(paths.labels_L)
-    oriented = Oriented(
-        np.empty(steps, dtype=np.int32),
-        np.empty(steps, dtype=np.int32),
-        np.empty(steps, dtype=np.int32),
-        np.empty(steps, dtype=np.int32),
-        np.empty(steps, dtype=np.int32),
-        np.empty(steps, dtype=np.int32),
-    )
-    stack_n3, covered_n = np.empty((options.words + 1, 3), dtype=np.int32), np.empty(options.words, dtype=np.bool_)
-    _orient(paths, options, layout, oriented, stack_n3, covered_n)
+    steps, n = len(paths.labels_L), options.words
+    rows_6L = np.empty((6, steps), dtype=np.int32)
+    oriented = Oriented(rows_6L[0], rows_6L[1], rows_6L[2], rows_6L[3], rows_6L[4], rows_6L[5])
+    spans = Spans(n, 0, 0, np.zeros(0, dtype=np.int64), np.zeros((n + 1, n + 1)))
+    coverages, stacks = new_coverages(spans), new_trie(64)
+    if layout.hierarchical:
+        coverages, stacks = covers_with_room(coverages, steps), room(stacks, 2 * steps)
+    _orient(paths, options, layout, oriented, coverages, stacks)
     return oriented
 
 
 @loop
 def _orient(
-    paths: Paths, options: PathOptions, layout: PathLayout, oriented: Oriented, stack_n3: Ints32, covered_n: Bools
+    paths: Paths, options: PathOptions, layout: PathLayout, oriented: Oriented, coverages: Coverages, stacks: Trie
 ) -> None:
-    paths, options, oriented = lent(paths), lent(options), lent(oriented)
-    stack_n3, covered_n = lent(stack_n3), lent(covered_n)
+    paths, options, oriented, coverages, stacks = lent((paths, options, oriented, coverages, stacks))
     for path in range(len(paths.offsets_N1) - 1):
-        covered_n[:] = False
-        depth, start_before, end_before, last = 0, NONE, 0, layout.begin_word
-        gap, rest = 0, options.words
+        behind, last = (0, NONE, 0, ROOT), layout.begin_word
         for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
-            option = paths.labels_L[at]
-            begin, end = options.start_O[option], options.end_O[option]
-            backward = forward = adjacent(start_before, end_before, begin, end)
-            group_begin, group_end, first = NONE, 0, layout.begin_word
+            option, (cover, start_before, end_before, stack) = paths.labels_L[at], behind
+            begin, end = int(options.start_O[option]), int(options.end_O[option])
             if layout.hierarchical:
-                if forward == DISCONTINUOUS and start_before != NONE:
-                    if begin > end_before and not covered_n[end_before]:
-                        forward = MONOTONE
-                    elif end < start_before and not covered_n[start_before - 1]:
-                        forward = SWAP
-                alone = depth < 2
-                if depth > 0:
-                    group_begin, group_end, first = stack_n3[depth - 1]
-                backward = adjacent(group_begin, group_end, begin, end)
-                if layout.orientations > 3:
-                    backward = refine(backward, begin >= group_end, alone)
-                    # All that is left is one gap behind the phrase before.
-                    everything = gap == end_before and rest == _run(covered_n, gap)
-                    forward = refine(forward, begin >= end_before, everything)
-                depth = _shift(stack_n3, depth, begin, end, options.first_O[option])
-            oriented.backward_L[at], oriented.forward_L[at] = backward, forward
-            oriented.group_begin_L[at], oriented.group_end_L[at], oriented.group_first_L[at] = (
-                group_begin,
-                group_end,
-                first,
-            )
+                placed = place(coverages, stacks, behind, (begin, end), layout.orientations > 3)
+                first = options.first_O[option] if placed.first == OPEN else placed.first
+                cover, stack = with_span(coverages, cover, begin, end), child(stacks, placed.stack, first)
+            else:
+                side = adjacent(start_before, end_before, begin, end)
+                placed = Placed(side, side, ROOT, 0, NONE, 0, 0)
+            oriented.backward_L[at], oriented.forward_L[at] = placed.backward, placed.forward
+            oriented.group_begin_L[at], oriented.group_end_L[at] = placed.group_begin, placed.group_end
+            oriented.group_first_L[at] = layout.begin_word if placed.group_begin == NONE else placed.group_first
             oriented.last_L[at] = last
-            covered_n[begin:end] = True
-            rest -= end - begin
-            while gap < options.words and covered_n[gap]:
-                gap += 1
-            start_before, end_before, last = begin, end, options.last_O[option]
-
-
-@inlined
-def _run(covered_n: Bools, start: int) -> int:
-    """How many words from `start` are not covered."""
-    end = start
-    while end < len(covered_n) and not covered_n[end]:
-        end += 1
-    return end - start
-
-
-@embedded
-def _shift(stack_n3: Ints32, depth: int, begin: int, end: int, first: int) -> int:
-    """Puts a span on the stack, joined with groups beside it; returns how many groups there are now."""
-    while depth > 0 and adjacent(stack_n3[depth - 1, 0], stack_n3[depth - 1, 1], begin, end) != DISCONTINUOUS:
-        depth -= 1
-        begin, end = min(begin, stack_n3[depth, 0]), max(end, stack_n3[depth, 1])
-        first = stack_n3[depth, 2]
-    stack_n3[depth, 0], stack_n3[depth, 1], stack_n3[depth, 2] = begin, end, first
-    return depth + 1
+            behind, last = (cover, begin, end, stack), options.last_O[option]
 
 
 @loop
@@ -160,30 +116,22 @@ def path_features(
     lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout
 ) -> Floats:
     """The float features of every path, natural logs, shape (N, D); sums of sparse features are left 0."""
+    lm, paths, options, oriented = lent((lm, paths, options, oriented))
     features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
-    held = paths, options, oriented
     for path in range(len(features_ND)):
-        _add_path(lm, held, layout, features_ND[path], path)
+        state, first, row_D = layout.begin_state, paths.offsets_N1[path], features_ND[path]
+        for at in range(first, paths.offsets_N1[path + 1]):
+            logprob, state = phrase_logprob(lm, options.phrases, paths.labels_L[at], state)
+            row_D[layout.lm] += logprob
+            _add_step((paths, options, oriented), layout, row_D, first, at)
+        row_D[layout.lm] += step(lm, state, layout.end_word)[0]
     return features_ND
-
-
-@loop
-def _add_path(
-    lm: NgramArrays, held: tuple[Paths, PathOptions, Oriented], layout: PathLayout, row_D: Floats, path: int
-) -> None:
-    lm, row_D = lent(lm), lent(row_D)
-    paths, options, _ = lent(held)
-    state, first = layout.begin_state, paths.offsets_N1[path]
-    for at in range(first, paths.offsets_N1[path + 1]):
-        logprob, state = phrase_logprob(lm, options.phrases, paths.labels_L[at], state)
-        row_D[layout.lm] += logprob
-        _add_step(held, layout, row_D, first, at)
-    row_D[layout.lm] += step(lm, state, layout.end_word)[0]
 
 
 @loop
 def last_features(paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout) -> Floats:
     """The float features of the last step of every path but for the language model's, shape (N, D)."""
+    paths, options, oriented = lent((paths, options, oriented))
     features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
     for path in range(len(features_ND)):
         first, end = paths.offsets_N1[path], paths.offsets_N1[path + 1]
@@ -197,7 +145,7 @@ def _add_step(
     held: tuple[Paths, PathOptions, Oriented], layout: PathLayout, row_D: Floats, first: int, at: int
 ) -> None:
     """Adds what a step of the path that begins at step `first` has of all features but the language model's."""
-    paths, options, oriented = lent(held)
+    paths, options, oriented = held
     option, offsets_O1 = paths.labels_L[at], options.phrases.offsets_O1
     before = paths.labels_L[at - 1] if at > first else NONE
     end_before = options.end_O[before] if at > first else 0

@@ -52,10 +52,9 @@ def predicted_sentence(predictor: Predictor, ids_n: Ints32, value_Ln: Ints32) ->
     """The candidates of the phrases of a sentence of n words, whose values in L layers are given, with ln p of each."""
     predictor = lent(predictor)
     spans = _listed_spans(predictor, ids_n)
-    offsets_I1, size = np.zeros(len(spans.phrase_I) + 1, np.int64), 0
-    for i in range(len(spans.phrase_I)):
-        size += predictor.offsets_P1[spans.phrase_I[i] + 1] - predictor.offsets_P1[spans.phrase_I[i]]
-        offsets_I1[i + 1] = size
+    offsets_I1 = np.zeros(len(spans.phrase_I) + 1, np.int64)
+    offsets_I1[1:] = np.cumsum(predictor.offsets_P1[spans.phrase_I + 1] - predictor.offsets_P1[spans.phrase_I])
+    size = offsets_I1[-1]
     pair_C, dense_C1 = np.empty(size, np.int64), np.empty((size, 1), np.float32)
     for i in range(len(spans.phrase_I)):
         first = predictor.offsets_P1[spans.phrase_I[i]]
@@ -73,17 +72,13 @@ def predicted_sentence(predictor: Predictor, ids_n: Ints32, value_Ln: Ints32) ->
 @loop
 def _listed_spans(predictor: Predictor, ids_n: Ints32) -> PhraseSpans:
     """The phrases of a sentence for which anything is listed."""
-    longest = max(1, min(predictor.longest, len(ids_n)))
+    longest, offsets_P1 = max(1, min(predictor.longest, len(ids_n))), predictor.offsets_P1
     row_C = span_rows(predictor.finder, ids_n, longest)
-    start_I, end_I, phrase_I = np.empty(len(row_C), np.int64), np.empty(len(row_C), np.int64), row_C.astype(np.int64)
-    count = 0
-    for cell in range(len(row_C)):
-        row = np.int64(row_C[cell])
-        if row >= 0 and predictor.offsets_P1[row + 1] > predictor.offsets_P1[row]:
-            start = cell // longest
-            start_I[count], end_I[count], phrase_I[count] = start, start + cell % longest + 1, row
-            count += 1
-    return PhraseSpans(np.zeros(count, np.int64), start_I[:count], end_I[:count], phrase_I[:count])
+    cells = np.flatnonzero(row_C >= 0)
+    cell_I = cells[offsets_P1[row_C[cells] + 1] > offsets_P1[row_C[cells]]]
+    start_I = cell_I // longest
+    end_I = start_I + cell_I % longest + 1
+    return PhraseSpans(np.zeros(len(cell_I), np.int64), start_I, end_I, row_C[cell_I].astype(np.int64))
 
 
 @loop
@@ -104,35 +99,3 @@ def _scores(
     # What was lent is held until here.
     score_C += 0.0 * (len(contexts[1]) + len(parts[1]) + len(no_floats) + len(no_places) + len(no_parts))
     return score_C
-
-
-class ListedPlaces(NamedTuple):
-    """Where each of B pairs stands in the list of its source phrase, -1 where it is not listed, and that phrase."""
-
-    place_B: Ints32
-    source_B: Ints32
-
-
-@loop
-def places_of_pairs(
-    listed: ListedPlaces, spans: PhraseSpans, offsets_I1: Ints, start_O: Ints, end_O: Ints, pair_O: Ints
-) -> Ints:
-    """Where each of O pairs at a span stands among the C candidates of I phrases in order, -1 if nowhere; (O,)."""
-    place_O, i = np.full(len(pair_O), -1, np.int64), 0
-    for o in range(len(pair_O)):
-        if i == len(spans.start_I) or (spans.start_I[i], spans.end_I[i]) != (start_O[o], end_O[o]):
-            # Pairs of a span mostly come together.
-            first, last = 0, len(spans.start_I)
-            while first < last:
-                i = (first + last) // 2
-                if (spans.start_I[i], spans.end_I[i]) < (start_O[o], end_O[o]):
-                    first = i + 1
-                else:
-                    last = i
-            i = first
-        pair = pair_O[o]
-        if i == len(spans.start_I) or spans.start_I[i] != start_O[o] or spans.end_I[i] != end_O[o] or pair < 0:
-            continue
-        if listed.place_B[pair] >= 0 and listed.source_B[pair] == spans.phrase_I[i]:
-            place_O[o] = offsets_I1[i] + listed.place_B[pair]
-    return place_O

@@ -18,9 +18,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Translations
 from xlate.features.context import ContextFeatures, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.features.contexts import PhraseSpans
 from xlate.kernels.learning.scores import plain_scores
-from xlate.kernels.search.predictions import ListedPlaces, Predictor, places_of_pairs, predicted_sentence
+from xlate.kernels.search.predictions import Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.phrases.matching import phrase_finder
@@ -165,10 +164,17 @@ class ContextModel(Classifier):
 
     def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> Ints:
         """Where each of O pairs at a span stands among the C that were found, -1 where nothing is said of it; (O,)."""
-        spans = PhraseSpans(*(np.asarray(column, np.int64) for column in found.spans.columns))
-        columns = (np.asarray(column, np.int64) for column in phrases[1:])
-        listed = ListedPlaces(self.listed_place_B, np.asarray(self.targets.table.source_B, np.int32))
-        return np.asarray(places_of_pairs(listed, spans, found.offsets_I1, *columns))
+        size, spans = len(phrases.words) + 1, found.spans
+        span_I, span_O = (start * size + end for start, end in (spans.columns[1:3], phrases[1:3]))
+        # Spans are in order.
+        at_O = np.searchsorted(span_I, span_O)
+        known = np.flatnonzero((np.append(span_I, -1)[at_O] == span_O) & (phrases.pair_O >= 0))
+        at_K, pair_K = at_O[known], phrases.pair_O[known]
+        listed_K = self.listed_place_B[pair_K]
+        listed = (listed_K >= 0) & (self.targets.table.source_B[pair_K] == spans.phrase_I[at_K])
+        place_O = np.full(len(span_O), -1, np.int64)
+        place_O[known[listed]] = found.offsets_I1[at_K[listed]] + listed_K[listed]
+        return place_O
 
     @cached_property
     def listed_place_B(self) -> Ints32:

@@ -112,7 +112,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         future_nn, suffix_n = space.estimates
         sentence = RuleSentence(
             words=len(options.words),
-            longest=options.longest,
             matches=options.matches,
             begin_M=options.begin_M,
             end_M=options.end_M,

@@ -68,7 +68,7 @@ class PhraseMoves(SearchSpace[int]):
 
     @cached_property
     def _known(self) -> _Known:
-        made = start_expanding(self.sentence, self.numbers)
+        made = start_expanding(self.model.lm.arrays, self.sentence, self.numbers)
         return _Known(made, {0: float(made.future_M[0])})
 
     @cached_property

@@ -24,6 +24,7 @@ from xlate.kernels.features.structure import (
 )
 from xlate.kernels.lm.ngram import NgramArrays, step
 from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
+from xlate.kernels.memory.rows import grown
 
 NO_PAIR = -1
 
@@ -158,11 +159,8 @@ def _step_facts(
     first, last = words.pair_offsets_T1[at], words.pair_offsets_T1[at + 1]
     own = words.own_offsets_T1[at + 1] - words.own_offsets_T1[at]
     above = words.own_offsets_T1[parent + 1] - words.own_offsets_T1[parent] if parent >= 0 else 0
-    needed = count + 2 * (last - first) + (end - begin) * (1 + len(words.source_n)) + own * above
-    if needed > len(facts_A5):
-        larger_A5 = np.empty((2 * needed, FACT), dtype=np.int32)
-        larger_A5[:count] = facts_A5[:count]
-        facts_A5 = larger_A5
+    more = 2 * (last - first) + (end - begin) * (1 + len(words.source_n)) + own * above
+    facts_A5 = grown(facts_A5, count, more)
     word_before, pair_before = begin_word, NO_PAIR
     if before >= 0:
         word_before = words.words_W[words.word_offsets_T1[before + 1] - 1]

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bools, Ints, Ints32
+from xlate.array_types import Ints, Ints32
 from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory.hashing import find, pack, whole
+from xlate.kernels.memory.rows import grown
 from xlate.kernels.memory.trie import ROOT
 
 NO_GAP = -1
@@ -40,32 +41,32 @@ def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, cop
     """
     found_M7, size = np.empty((256, 7), dtype=np.int32), whole(0)
     n = len(ids_n)
-    known_n = np.zeros(n, dtype=np.bool_)
     for begin in range(n):
-        found_M7, size = _from(finder, ids_n, gap, longest, begin, (found_M7, size), known_n)
-        if not known_n[begin]:
-            found_M7, size = _appended(found_M7, size)
-            found_M7[size - 1, BEGIN], found_M7[size - 1, END] = begin, begin + 1
-            found_M7[size - 1, ROW], found_M7[size - 1, GAP_BEGIN:] = copy_row + begin, NO_GAP
-    return _sorted(_fillable(found_M7[:size], n), n)
-
-
-@loop
-def _appended(found_M7: Ints32, size: int) -> tuple[Ints32, int]:
-    """The rows with place for one more, and how many there are then."""
-    if size == len(found_M7):
-        larger_M7 = np.empty((2 * size, 7), dtype=np.int32)
-        larger_M7[:size] = found_M7
-        return larger_M7, size + 1
-    return found_M7, size + 1
+        first = size
+        found_M7, size = _from(finder, ids_n, gap, longest, begin, found_M7, size)
+        here_M7 = found_M7[first:size]
+        if not ((here_M7[:, END] == begin + 1) & (here_M7[:, GAP_BEGIN] == NO_GAP)).any():
+            found_M7 = grown(found_M7, size, 1)
+            found_M7[size] = NO_GAP
+            found_M7[size, BEGIN], found_M7[size, END], found_M7[size, ROW] = begin, begin + 1, copy_row + begin
+            size += 1
+    kept_M7 = _fillable(found_M7[:size], n)
+    cell_M = kept_M7[:, BEGIN].astype(np.int64) * (n + 1) + kept_M7[:, END]
+    order = np.argsort(cell_M, kind="mergesort")
+    by_cell_M7 = kept_M7[order]
+    return Matches(
+        np.searchsorted(cell_M[order], np.arange((n + 1) * (n + 1) + 1)),
+        np.ascontiguousarray(by_cell_M7[:, BEGIN : END + 1]),
+        np.ascontiguousarray(by_cell_M7[:, ROW]),
+        np.ascontiguousarray(by_cell_M7[:, GAP_BEGIN:]),
+    )
 
 
 @loop
 def _from(
-    finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, begin: int, found: tuple[Ints32, int], known_n: Bools
+    finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, begin: int, found_M7: Ints32, size: int
 ) -> tuple[Ints32, int]:
     """Appends the matches that begin at a place: walks the trie of source sides, gaps of every length tried."""
-    found_M7, size = found
     last = min(len(ids_n), begin + longest)
     # What waits: node of the trie, place behind what it has matched, whether a gap was last, and the gaps.
     waiting_W7 = np.empty((64, 7), dtype=np.int32)
@@ -77,17 +78,13 @@ def _from(
         node, at = here_7[0], here_7[1]
         row = finder.row_N[node]
         if row >= 0 and at > begin:
-            found_M7, size = _appended(found_M7, size)
-            found_M7[size - 1, BEGIN], found_M7[size - 1, END], found_M7[size - 1, ROW] = begin, at, row
-            found_M7[size - 1, GAP_BEGIN:] = here_7[3:]
-            if at == begin + 1 and here_7[3] == NO_GAP:
-                known_n[begin] = True
+            found_M7 = grown(found_M7, size, 1)
+            found_M7[size] = here_7
+            found_M7[size, BEGIN], found_M7[size, END], found_M7[size, ROW] = begin, at, row
+            size += 1
         if at >= last:
             continue
-        if count + 1 + longest > len(waiting_W7):
-            larger_W7 = np.empty((2 * len(waiting_W7) + longest, 7), dtype=np.int32)
-            larger_W7[:count] = waiting_W7[:count]
-            waiting_W7 = larger_W7
+        waiting_W7 = grown(waiting_W7, count, 1 + longest)
         behind = find(finder.table, pack(node, ids_n[at])) if ids_n[at] != 0 else -1
         if behind >= 0:
             waiting_W7[count] = here_7
@@ -120,21 +117,3 @@ def _fillable(found_M7: Ints32, n: int) -> Ints32:
         if kept[m]:
             filled_nn[found_M7[m, BEGIN], found_M7[m, END]] = True
     return found_M7[kept]
-
-
-@loop
-def _sorted(found_M7: Ints32, n: int) -> Matches:
-    cell_M = found_M7[:, BEGIN].astype(np.int64) * (n + 1) + found_M7[:, END]
-    order = np.argsort(cell_M, kind="mergesort")
-    cell_offsets_C1 = np.zeros((n + 1) * (n + 1) + 1, dtype=np.int64)
-    for m in range(len(cell_M)):
-        cell_offsets_C1[cell_M[m] + 1] += 1
-    for c in range(len(cell_offsets_C1) - 1):
-        cell_offsets_C1[c + 1] += cell_offsets_C1[c]
-    by_cell_M7 = found_M7[order]
-    return Matches(
-        cell_offsets_C1,
-        np.ascontiguousarray(by_cell_M7[:, BEGIN : END + 1]),
-        np.ascontiguousarray(by_cell_M7[:, ROW]),
-        np.ascontiguousarray(by_cell_M7[:, GAP_BEGIN:]),
-    )

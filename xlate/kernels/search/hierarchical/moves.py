@@ -6,14 +6,14 @@ there and leaves its gaps open, the first one of the target on top (Watanabe et 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bools, Floats, Ints
-from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, emptied, phrase_logprob, remembered
+from xlate.array_types import Bools, Floats, Ints
+from xlate.compiled import inlined, loop
+from xlate.kernels.lm.ngram import NgramArrays
+from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, phrase_logprob, remembered
 from xlate.kernels.memory.hashing import whole
 from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
@@ -25,7 +25,6 @@ from xlate.kernels.search.hypotheses import (
     add_move,
     key_of,
     no_hypotheses,
-    survivors,
     with_room,
 )
 
@@ -43,7 +42,6 @@ class RuleSentence(NamedTuple):
     """
 
     words: int
-    longest: int
     matches: Matches
     begin_M: Ints
     end_M: Ints
@@ -69,14 +67,19 @@ class RuleNumbers(NamedTuple):
     pop_limit: int
 
 
-class Stacks(NamedTuple):
-    """Stacks of open spans in a trie: a node is a stack, its word the span on top, its parent what is below.
+class RuleWork(NamedTuple):
+    """What a search of one sentence reads and writes; whoever lends it to a loop holds the arrays.
 
-    The span from i to j is number i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued
-    together; such a span reaches to the end of the sentence. The word is that number times the number of parents of
-    `Structure`, plus the parent whose gap the span is. `future_N` estimates what a stack will score.
+    Stacks of open spans are in a trie: a node is a stack, its word the span on top, its parent what is below. The span
+    from i to j is number i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued together;
+    such a span reaches to the end of the sentence. The word is that number times the number of parents of `Structure`,
+    plus the parent whose gap the span is. `future_N` estimates what a stack will score.
     """
 
+    lm: NgramArrays
+    sentence: RuleSentence
+    numbers: RuleNumbers
+    search: Hypotheses
     trie: Trie
     future_N: Floats
 
@@ -116,53 +119,59 @@ def estimate_spans(matches: Matches, best_M2: Floats, n: int, longest: int, glue
     return future_nn, suffix_n
 
 
-@loop
-def new_stacks() -> Stacks:
-    """No stack but the empty one."""
+@inlined
+def new_work(lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers) -> RuleWork:
+    """A search that has the hypothesis that has translated nothing."""
     trie = new_trie(256)
-    return Stacks(trie, np.zeros(len(trie.parent_N)))
-
-
-@loop
-def stacks_with_room(stacks: Stacks, more: int) -> Stacks:
-    """The same stacks in arrays that can take more of them."""
-    trie = room(stacks.trie, more)
-    if len(trie.parent_N) == len(stacks.future_N):
-        return stacks
-    future_N = np.zeros(len(trie.parent_N))
-    future_N[: len(stacks.future_N)] = stacks.future_N
-    return Stacks(trie, future_N)
+    search = no_hypotheses(sentence.words + 2, np.empty(MEMO_SIZE, dtype=SAID))
+    work = RuleWork(lm, sentence, numbers, search, trie, np.zeros(len(trie.parent_N)))
+    stack, nobody = pushed_glued(work, 0), whole(NONE)
+    future = work.future_N[stack]
+    add_move(search, numbers.limits, nobody, key_of(stack, numbers.begin_state, 0), whole(0), future, 0.0, nobody)
+    return work
 
 
 @inlined
-def pushed(sentence: RuleSentence, stacks: Stacks, stack: int, begin: int, end: int, parent: int) -> int:
+def with_room_for(work: RuleWork, moves: int, stacks: int) -> RuleWork:
+    """The same in arrays that can take more moves and stacks."""
+    trie, future_N = room(work.trie, stacks), work.future_N
+    if len(future_N) < len(trie.parent_N):
+        future_N = np.zeros(len(trie.parent_N))
+        future_N[: len(work.future_N)] = work.future_N
+    return RuleWork(work.lm, work.sentence, work.numbers, with_room(work.search, moves), trie, future_N)
+
+
+@inlined
+def pushed(work: RuleWork, stack: int, begin: int, end: int, parent: int) -> int:
     """A stack with a span on top that a rule must translate; there must be room."""
+    sentence, future_N = work.sentence, work.future_N
     word = (begin * (sentence.words + 1) + end) * sentence.structure.parents + parent
-    node = child(stacks.trie, stack, word)
-    stacks.future_N[node] = stacks.future_N[stack] + sentence.future_nn[begin, end]
+    node = child(work.trie, stack, word)
+    future_N[node] = future_N[stack] + sentence.future_nn[begin, end]
     return node
 
 
 @inlined
-def pushed_glued(sentence: RuleSentence, stacks: Stacks, begin: int) -> int:
+def pushed_glued(work: RuleWork, begin: int) -> int:
     """The stack of nothing but the rest of the sentence from a place on, the empty one at its end."""
-    n = sentence.words
+    sentence, n = work.sentence, work.sentence.words
     if begin == n:
         return ROOT
-    node = child(stacks.trie, ROOT, ((begin + n + 1) * (n + 1) + n) * sentence.structure.parents)
-    stacks.future_N[node] = sentence.suffix_n[begin]
+    node = child(work.trie, ROOT, ((begin + n + 1) * (n + 1) + n) * sentence.structure.parents)
+    work.future_N[node] = sentence.suffix_n[begin]
     return node
 
 
 @inlined
-def reached(sentence: RuleSentence, stacks: Stacks, stack: int) -> Reached:
-    """What the top of a stack, which must not be empty, asks for."""
-    n, parents = sentence.words, sentence.structure.parents
-    word, parent = np.int64(stacks.trie.word_N[stack]) // parents, np.int64(stacks.trie.word_N[stack]) % parents
+def reached(work: RuleWork, node: int) -> Reached:
+    """What the top of the stack of a hypothesis, which must not be empty, asks for."""
+    n, parents, trie = work.sentence.words, work.sentence.structure.parents, work.trie
+    stack = work.search.nodes[node].first
+    word, parent = np.int64(trie.word_N[stack]) // parents, np.int64(trie.word_N[stack]) % parents
     begin, end = word // (n + 1), word % (n + 1)
     if begin > n:
         return Reached(int(begin - n - 1), int(end), True, int(np.int64(ROOT)), 0)
-    return Reached(int(begin), int(end), False, int(np.int64(stacks.trie.parent_N[stack])), int(parent))
+    return Reached(int(begin), int(end), False, int(np.int64(trie.parent_N[stack])), int(parent))
 
 
 @inlined
@@ -184,71 +193,47 @@ def covered_by(sentence: RuleSentence, match: int) -> int:
 
 
 @inlined
-def covered_so_far(sentence: RuleSentence, stacks: Stacks, stack: int) -> int:
-    """How many words a stack leaves no span for."""
-    n, open_words = sentence.words, 0
-    while stack > 0:
-        word = stacks.trie.word_N[stack] // sentence.structure.parents
-        open_words += word % (n + 1) - word // (n + 1) % (n + 1)
-        stack = stacks.trie.parent_N[stack]
-    return n - open_words
-
-
-@inlined
-def base_of(sentence: RuleSentence, stacks: Stacks, top: Reached, match: int) -> int:
+def base_of(work: RuleWork, top: Reached, match: int) -> int:
     """What is below the gaps of a match: the rest of a glued span, or what was below its span; there must be room."""
-    return pushed_glued(sentence, stacks, sentence.matches.spans_M2[match, 1]) if top.glued else top.below
+    return pushed_glued(work, work.sentence.matches.spans_M2[match, 1]) if top.glued else top.below
 
 
 @inlined
-def opened(sentence: RuleSentence, stacks: Stacks, base: int, match: int, swapped: bool, parent: int) -> int:
-    """The stack behind a match under a translation that is a parent of this number: its gaps on top, that which comes
-    first in the target last; there must be room.
+def opened(work: RuleWork, base: int, match: int, at: int) -> int:
+    """The stack behind a match under a translation; there must be room.
+
+    Its gaps are on top, that which comes first in the target last.
     """
-    gaps_M4 = sentence.matches.gaps_M4
+    gaps_M4, parent = work.sentence.matches.gaps_M4, work.sentence.structure.parent_T[at]
     if gaps_M4[match, 0] == NO_GAP:
         return base
     if gaps_M4[match, 2] == NO_GAP:
-        return pushed(sentence, stacks, base, gaps_M4[match, 0], gaps_M4[match, 1], parent)
-    upper, lower = (2, 0) if swapped else (0, 2)
-    below = pushed(sentence, stacks, base, gaps_M4[match, lower], gaps_M4[match, lower + 1], parent)
-    return pushed(sentence, stacks, below, gaps_M4[match, upper], gaps_M4[match, upper + 1], parent)
+        return pushed(work, base, gaps_M4[match, 0], gaps_M4[match, 1], parent)
+    upper, lower = (2, 0) if work.sentence.swapped_T[at] else (0, 2)
+    below = pushed(work, base, gaps_M4[match, lower], gaps_M4[match, lower + 1], parent)
+    return pushed(work, below, gaps_M4[match, upper], gaps_M4[match, upper + 1], parent)
 
 
 @inlined
-def ask(lm: NgramArrays, sentence: RuleSentence, memo: AnyArray, lm_state: int, at: int) -> tuple[float, int]:
-    """The log probability of a translation's words after a history, and the history behind them."""
-    said, known = remembered(memo, lm_state, at)
+def asked(work: RuleWork, before: Any, parent: int, match: int, at: int, glue: float) -> tuple[float, float, int]:
+    """What a translation of a match adds to `static_T` behind a hypothesis and in a gap of a parent.
+
+    First all but the language model, then the log probability of the words; and the history behind them.
+    """
+    sentence = work.sentence
+    said, known = remembered(work.search.memo, before.second, at)
     if not known:
-        said.logprob, said.after = phrase_logprob(lm, sentence.phrases, at, lm_state)
-    return said.logprob, said.after
+        said.logprob, said.after = phrase_logprob(work.lm, sentence.phrases, at, before.second)
+    fixed = glue + sentence.backtrack_M2[match, 1 if sentence.swapped_T[at] else 0]
+    if sentence.structure.active:
+        fixed += between_score(sentence.structure, before.third, parent, at)
+    return fixed, said.logprob, said.after
 
 
 @inlined
-def structure_score(sentence: RuleSentence, ending: int, parent: int, at: int) -> float:
-    """What structure features score between a translation and what it stands behind and within."""
-    if not sentence.structure.active:
-        return 0.0
-    return between_score(sentence.structure, ending, parent, at)
-
-
-@embedded
-def first_hypothesis(sentence: RuleSentence, numbers: RuleNumbers, stacks: Stacks) -> Hypotheses:
-    """A search that has the hypothesis that has translated nothing."""
-    n = sentence.words
-    search = no_hypotheses(n + 2, emptied(np.empty(MEMO_SIZE, dtype=SAID)))
-    stack = pushed_glued(sentence, stacks, 0)
-    future = stacks.future_N[stack]
-    nobody = whole(NONE)
-    add_move(search, numbers.limits, nobody, key_of(stack, numbers.begin_state, 0), whole(0), future, 0.0, nobody)
-    return search
-
-
-@embedded
-def finish(lm: NgramArrays, search: Hypotheses, numbers: RuleNumbers, n: int) -> Hypotheses:
-    """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
-    for node in survivors(search, numbers.limits, n):
-        search = with_room(search, whole(1))
-        score = numbers.lm_weight * step(lm, search.nodes[node].second, numbers.end_word)[0]
-        add_move(search, numbers.limits, node, key_of(NONE, 0, 0), n + 1, 0.0, score, whole(NONE))
-    return search
+def add_translation(work: RuleWork, node: int, level: int, match: int, at: int, stack: int, scored: Any) -> None:
+    """Adds the move to a stack by a translation of a match, given its score and the history behind it."""
+    sentence, (score, lm_state) = work.sentence, scored
+    key = key_of(stack, lm_state, sentence.structure.ending_T[at])
+    label = sentence.label_offsets_M1[match] - sentence.begin_M[match] + at
+    add_move(work.search, work.numbers.limits, node, key, level, work.future_N[stack], score, label)
