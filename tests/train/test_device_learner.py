@@ -12,7 +12,7 @@ from tests.train.small_training import initial, settings, training
 from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.errors import InputError
 from xlate.losses.local_softmax import LocalSoftmax
-from xlate.losses.loss import losses
+from xlate.losses.loss import Needs, losses
 from xlate.scoring.device import device_of
 from xlate.scoring.linear import LinearScorer
 from xlate.train.learner import DeviceLearner, InstanceLearner
@@ -107,6 +107,18 @@ def test_every_loss_and_rule_steps_alike_compiled_and_on_a_device(folder: Path, 
     assert ours == pytest.approx(theirs, rel=1e-6)
     np.testing.assert_allclose(compiled.dense_D, plain.dense_D, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(compiled.sparse_F, plain.sparse_F, rtol=1e-6, atol=1e-9)
+
+
+def test_what_learners_of_instances_do_not_have_is_refused(folder: Path) -> None:
+    for wrong in ({"l1": -0.1}, {"l2": -0.1}, {"l1": 0.1, "l2": 0.1}):
+        with pytest.raises(InputError, match=r"two penalties|a penalty below 0"):
+            UpdateRule(**wrong)
+    assert UpdateRule(l1=0.1, l2=0.1, every=False).l2 == 0.1
+    needing = next(name for name, kind in losses().items() if kind.needs is Needs.STATISTICS)
+    with pytest.raises(InputError, match="that instances with true candidates do not have"):
+        settings(loss=needing, loss_settings=()).loss_module()
+    with pytest.raises(InputError, match="Theorem"):
+        learned(folder, "cpu", 8, check_bound=True)
 
 
 def test_devices_by_name() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, reference_lines
-from xlate.errors import InputError, refuse_if
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.kernels.counting.ngram_statistics import list_overlap, list_statistics
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, COLUMNS, Objective
@@ -91,7 +91,7 @@ def gain_objective(
     """
     objective = Objective.of(metric, smooth, column=True)
     unknown, expected = COLUMN in objective.weights and column is None, f"{keys[1]}=NAME, a feature of the list"
-    refuse_if(unknown, "which column of the list is gained is not said", f"{keys[0]}={metric}", expected)
+    refuse_if(unknown, "the column of gains is not named", f"{keys[0]}={metric}", expected)
     return objective
 
 
@@ -199,7 +199,7 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
     Raises:
         InputError: another measure, or a scale and no totals.
     """
-    refuse_if(measure not in UTILITIES, "no such utility", measure, ", ".join(UTILITIES))
+    check_choice("no such utility", measure, UTILITIES)
     p_C = probabilities(arrays, scale)
     text = arrays.text if measure == "bleu" else characters(arrays.text, arrays.numbers)
     utility_C = np.empty(len(p_C))

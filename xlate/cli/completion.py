@@ -16,7 +16,7 @@ from xlate.config.choices import hints_of
 from xlate.config.experiments import conf_folder, rows_of_tables
 from xlate.config.page import GROUPS, choices_of, plainly
 from xlate.config.schema import COMMANDS
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.settings import MISSING, Range, limit_of
 
 # The command is called as it was typed: it need not be on the search path. Behind `=`, `.` and `/` no blank is put.
@@ -56,8 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     if arguments[0] == "completion":
         shell = arguments[1] if len(arguments) > 1 else "bash"
-        if shell not in SHELLS:
-            raise InputError("no completion for this shell", seen=shell, expected=", ".join(SHELLS))
+        check_choice("no completion for this shell", shell, SHELLS)
         print(SHELLS[shell], end="")
         return 0
     print("\n".join(candidates(" ".join(arguments[1:]))))
@@ -178,13 +177,13 @@ CHOSEN: dict[str, Callable[[], list[str]]] = {
 
 
 def with_words(last: str, words: Sequence[str]) -> list[str]:
-    """What is typed, its value or the last one of several made whole by each word that begins so."""
+    """The word that is being typed, completed by each known word that begins like its last value."""
     begun = re.split(r"[=\[,]", last)[-1]
     return [last[: len(last) - len(begun)] + word for word in words if word.startswith(begun)]
 
 
 def with_paths(last: str) -> list[str]:
-    """What is typed, `KEY=VALUE`, its path made whole: names may hold `=` and `,`, which stand between paths, too."""
+    """The `KEY=VALUE` that is being typed with its last path completed; names of files may hold `=` and `,`."""
     key, _, value = last.partition("=")
     for begun in _begun(value, "[,=" if key in NAMED_FILES else "[,"):
         if found := paths(begun):

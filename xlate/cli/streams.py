@@ -90,13 +90,13 @@ def _is_asked(source: str | None) -> bool:
 
 
 def drop_output() -> None:
-    """Sends the rest of standard output nowhere: what is still in its buffer would fail again when Python ends."""
+    """Discards the rest of standard output: writing what is in its buffer would fail again when Python ends."""
     with contextlib.suppress(OSError, ValueError):
         _point(sys.stdout.fileno(), os.O_WRONLY)
 
 
 def drop_errors() -> None:
-    """Sends nowhere what standard error no longer takes: Python would end with status 120 when it failed again."""
+    """Discards the rest of standard error if it cannot be written: otherwise Python would end with status 120."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
@@ -184,7 +184,7 @@ DETAILED = "%(asctime)s %(name)s: %(message)s"
 
 
 def begin_talk(flags: Collection[str], job: str | None = None) -> None:
-    """Makes this process talk as the flags of a command line ask.
+    """Sets up what this process writes to standard error, as the flags of a command line ask.
 
     `--quiet`: warnings and errors alone, no progress. `--verbose`: times, and who says it.
 
@@ -202,7 +202,7 @@ def begin_talk(flags: Collection[str], job: str | None = None) -> None:
     root.addHandler(handler)
     level = logging.WARNING if quiet else logging.INFO
     root.setLevel(level)
-    # Only what is ours; libraries have much to say of themselves.
+    # Details of xlate alone: other libraries write too many.
     logging.getLogger("xlate").setLevel(logging.DEBUG if detailed and not quiet else level)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     set_style(Style.SILENT if quiet else Style.LINES if job is not None else Style.FITTING)

@@ -182,7 +182,7 @@ def _tell(command: str) -> None:
     store, defaults = ConfigStore.instance(), DEFAULTS.get(command, [])
     own = {one.name: default_of(one) for one in own_keys(schema.COMMANDS[command])}
     store.store(name=command, node={"defaults": ["_self_", *defaults, *HYDRA], **own})
-    # Telling takes time, so a command is told of its own groups alone.
+    # This takes time, so a command registers its own groups alone.
     mine = {name.partition("/")[0] for one in defaults for name in ([one] if isinstance(one, str) else one)}
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():

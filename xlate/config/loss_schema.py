@@ -25,7 +25,7 @@ class FloatPhaseConfig:
 
 
 class _BinaryKeys:
-    """Keys that not all have; what is set here stands for having none."""
+    """Keys that only some choices have, with the values that stand for their absence."""
 
     centred: bool = False
 
@@ -66,7 +66,7 @@ class GlobalConfig:
 
 
 class _FoldKeys:
-    """Keys that not all have; what is set here stands for having none."""
+    """Keys that only some choices have, with the values that stand for their absence."""
 
     candidates: str = "best"
     rounds: int = 1
@@ -120,7 +120,7 @@ class SparseListsConfig(FoldedListsConfig):
 
 
 class _LossKeys:
-    """Keys that not all have; what is set here stands for having none."""
+    """Keys that only some choices have, with the values that stand for their absence."""
 
     sink: float = 0.0
     negatives: int = 0

@@ -116,7 +116,7 @@ class ContextUseConfig(ClassifierConfig):
 
 
 class _ModelKeys:
-    """Keys that not all have; what is set here stands for having none."""
+    """Keys that only some choices have, with the values that stand for their absence."""
 
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None

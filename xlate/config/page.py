@@ -182,7 +182,7 @@ def _commands() -> Iterator[str]:
 
 
 def usage(command: type[Any]) -> str:
-    """How a command is called, or what it does."""
+    """The first lines of a command's docstring, which say how it is called."""
     return " ".join(str(command.__doc__).split()).removesuffix(".")
 
 

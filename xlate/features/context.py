@@ -27,7 +27,7 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.features.index import Numbers
 from xlate.features.word_values import WordValues
 from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
@@ -115,8 +115,7 @@ class ContextFeatures:
 
     def __post_init__(self) -> None:
         """Checks the marks."""
-        if self.marks not in MARKS:
-            raise InputError("unknown value of model.marks", seen=self.marks, expected=", ".join(MARKS))
+        check_choice("unknown value of model.marks", self.marks, MARKS)
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:

@@ -18,7 +18,7 @@ from xlate.config.model_schema import GrammarModelConfig, ModelConfig, PhraseMod
 from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.formats.grammars.grammar import normal_form, words_of
 from xlate.formats.grammars.moses import is_hierarchical
 from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
@@ -61,8 +61,8 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
         raise InputError("not a language pair", seen=config.pair, expected="pair=SOURCE-TARGET, such as de-en")
     # Where no casing is asked for, the units tell it.
     case = config.case or ("true" if config.truecase else None)
-    if case not in (None, *CASES):
-        raise InputError("unknown casing", seen=case, expected=", ".join(CASES))
+    if case is not None:
+        check_choice("unknown casing", case, CASES)
     if len(config.truecase) != (len(SIDES) if case == "true" else 0):
         seen = f"case={case} truecase={list(config.truecase)}"
         raise InputError("truecasing goes by two models", seen=seen, expected="truecase=[SOURCE,TARGET], and case=true")

@@ -12,7 +12,7 @@ from pathlib import Path
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of
 from xlate.models.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.models.registry import is_grammar, open_system
@@ -277,8 +277,7 @@ def with_lattices(results: Iterable[Translation], folder: Path, kind: str, syste
     """
     from xlate.formats.lattice import spelled_out, write_fst, write_slf, write_symbols
 
-    if kind not in KINDS:
-        raise InputError("no such lattice format", seen=kind, expected=", ".join(KINDS))
+    check_choice("no such lattice format", kind, KINDS)
     claim_folder(folder, "a set of lattices", MARK, "name another folder with lattice_out=…")
     most, symbols = system.search.max_words, set[str]()
     for result in results:

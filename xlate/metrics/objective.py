@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.metrics.bleu import ORDER, SENTENCE_SMOOTHING, bleu_scores, sentence_bleu
 from xlate.metrics.statistics import chrf_scores, ter_scores
 
@@ -41,8 +41,7 @@ class Objective:
         Raises:
             InputError: an unknown measure or smoothing, a measure that stands twice, or a weight that is not above 0.
         """
-        if smooth not in SENTENCE_SMOOTHING:
-            raise InputError("no such smoothing of sentence BLEU", smooth, ", ".join(SENTENCE_SMOOTHING))
+        check_choice("no such smoothing of sentence BLEU", smooth, SENTENCE_SMOOTHING)
         found: dict[str, float] = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())

@@ -79,7 +79,7 @@ class Ranking(ABC, Generic[Rows]):
         return targets.offsets_S1, self.model.lm_number_V[targets.ids_T]
 
     def copied(self, words: Sequence[str]) -> Text:
-        """The same of words that stand for themselves."""
+        """The target phrases of copied words, one word each, in the language model's numbers."""
         return np.arange(len(words) + 1), self.model.lm.vocabulary.ids(words)
 
     def alone(self, static_N: Floats, text: Text) -> Floats:

@@ -113,7 +113,7 @@ class TunedCosts:
         return each_sentence(decoder, self.listing(weights), sentences, self.processes)
 
     def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:
-        """What makes the list of a sentence; the last feature is what it is at weight 1."""
+        """The function that makes the list of a sentence; the values of its last feature are divided by its weight."""
         return partial(listed, columns=len(self.names), scale=float(weights.dense_D[-1]) or 1.0)
 
 

@@ -36,7 +36,7 @@ class UnitList(Protocol):
 
     @property
     def features_ND(self) -> Floats:
-        """Their floats."""
+        """The floats of each derivation, (N, D)."""
 
     @property
     def phrases(self) -> PhrasesAlone:
@@ -44,20 +44,22 @@ class UnitList(Protocol):
 
     @property
     def phrase_L(self) -> AnyInts:
-        """Which of them each step has."""
+        """For each step the row of its target phrase in `phrases`, (L,)."""
 
     def last_floats(self, ends_N: Bools) -> Floats:
-        """Floats of the last step of each derivation, or of its end, but for LM and sums of sparse features; (N, D)."""
+        """The floats of the last step of each derivation, or of its end, (N, D), without those of the language model
+        and the sums of sparse features.
+        """
 
     def sparse_ids(self, step_K: AnyInts) -> tuple[Ints, Ints32]:
         """The sparse features of some of the steps: offsets (K + 1) and ids."""
 
     @property
     def words(self) -> EncodedText:
-        """Their target words as `Numbering` numbers them."""
+        """The target words of the N derivations, numbered as by `Numbering`."""
 
     def derivations(self) -> list[Derivation[Any]]:
-        """One by one, best first."""
+        """The derivations one by one, the best first."""
 
 
 Model = TypeVar("Model", bound=AnyUnitModel)
@@ -235,12 +237,12 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return explained(lines, self.model.columns, self.weights_D, derivation)
 
     def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
-        """By their names, those of several numbers together."""
+        """The name and the values of each feature; a feature such as the scores of the table has several values."""
         for name, part in self.model.slots.items():
             yield name, derivation.features_D[part].tolist()
 
     def word_links(self, derivation: Derivation[Any]) -> list[Span]:
-        """What the units align, in target order of units; a copied word is linked."""
+        """The word links inside the units, in the target order of the units; a copied word is linked to itself."""
         links = []
         for step, (start, _) in zip(derivation.steps, derivation.target_spans, strict=True):
             places = step.places
@@ -249,6 +251,6 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return links
 
     def orientations(self, derivation: Derivation[Any]) -> list[int]:
-        """Of each unit's own words to those of the unit before."""
+        """The orientation of each unit to the unit before it, by their own source words."""
         spans = [(0, 0), *(step.source_span for step in derivation.steps)]
         return [side_of(before, span) for before, span in pairwise(spans)]

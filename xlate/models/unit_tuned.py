@@ -45,7 +45,9 @@ class TunedUnits(ABC, Generic[Decoder]):
 
     @property
     def uniform(self) -> Weights:
-        """The same for every feature; negative for the word penalty, which counts words below 0."""
+        """The same weight for every feature that is tuned, with the sign turned for the word penalty, whose values are
+        negative.
+        """
         model, trained_D = self.decoder.model, self.trained_D
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[model.slots["WordPenalty0"]] *= -1.0
@@ -56,7 +58,7 @@ class TunedUnits(ABC, Generic[Decoder]):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The target words."""
+        """The vocabulary of the target side."""
         return self.decoder.target_vocabulary
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:

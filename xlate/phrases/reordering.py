@@ -14,7 +14,7 @@ import numpy as np
 
 from xlate.align.links import Links
 from xlate.array_types import Floats, Ints
-from xlate.errors import InputError
+from xlate.errors import check_choice
 from xlate.kernels.counting import reordering
 from xlate.phrases.extract import check_linked, sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
@@ -48,8 +48,7 @@ def reordering_counts(
     Raises:
         InputError: an unknown kind, or texts and links that do not fit each other.
     """
-    if kind not in KINDS:
-        raise InputError("kind of reordering model", seen=kind, expected=", ".join(KINDS))
+    check_choice("unknown kind of reordering model", kind, KINDS)
     check_linked(source, target, links)
     counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
     reordering.count_orientations(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     import torch
@@ -21,8 +21,7 @@ def device_of(name: str) -> torch.device:
     """
     import torch
 
-    if name not in DEVICES:
-        raise InputError("unknown device", seen=name, expected=", ".join(DEVICES))
+    check_choice("unknown device", name, DEVICES)
     there = name != "cpu" and torch.cuda.is_available()
     if name == "cuda" and not there:
         raise InputError(

@@ -71,6 +71,9 @@ class SearchGraph:
         Where arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path.
         With `words_of`, the target words of a label, of the paths with equal words only the best is there.
         """
+        if self.goal == 0:
+            # The start is the goal: there is one path, which has no arcs.
+            return [(0.0, [])]
         labels, place_A = np.unique(self.label_A, return_inverse=True)
         ends = int((labels < 0).sum())
         numbers: dict[str, int] = {}

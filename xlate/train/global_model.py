@@ -153,7 +153,7 @@ class GlobalTraining:
 
 
 def _end_epoch(model: _Model, held: Standing, loss: float, heldout: Sequence[LatticeExample]) -> None:
-    """Moves behind an epoch; epoch 0 is before the first step."""
+    """Counts an epoch and keeps the best weights; epoch 0 is before the first step."""
     state, error = held.state, model.mean_loss(heldout)
     entry = {"phase": NAME, "round": state.phase, "epoch": state.epoch, "loss": loss, "valid_loss": error}
     state.end_epoch(error, entry)

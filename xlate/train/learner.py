@@ -11,10 +11,10 @@ import torch
 
 from xlate.array_types import Floats, Ints
 from xlate.candidates.store import CandidateStore, will_need
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass
-from xlate.losses.loss import Loss, loss_of, slopes
+from xlate.losses.loss import Loss, Needs, loss_of, slopes
 from xlate.scoring.resident import Resident
 from xlate.scoring.weights import Weights
 from xlate.updates.rule import Arrays, TensorSteps, UpdateRule
@@ -60,8 +60,15 @@ class PhaseSettings:
     check_bound: bool = False
 
     def loss_module(self) -> Loss:
-        """The loss, one that instances with true candidates can be trained by."""
-        return loss_of(self.loss, **dict(self.loss_settings))
+        """The loss.
+
+        Raises:
+            InputError: there is no such loss, or none that instances with true candidates can be trained by.
+        """
+        loss = loss_of(self.loss, **dict(self.loss_settings))
+        wrong, seen = loss.needs not in (Needs.TRUTH, Needs.GAINS), f"{self.loss}, which needs {loss.needs.value}"
+        refuse_if(wrong, "a loss that instances with true candidates do not have", seen, "a loss of truth or of gains")
+        return loss
 
 
 class Learner(ABC):
@@ -108,11 +115,13 @@ class InstanceLearner(Learner):
 
     Raises:
         InputError: a loss that has no compiled slope.
-        ValueError: the store does not fit the weights.
+        ValueError: the store's candidates are not plain, or it does not fit the weights.
     """
 
     def __init__(self, settings: PhaseSettings, store: CandidateStore, weights: Weights, memory: Arrays) -> None:
         super().__init__(settings, store, weights, memory)
+        if not store.arrays.is_plain:
+            raise ValueError("steps per instance need plain candidates, one part each")
         if self.loss.slope is None:
             raise InputError("a loss without a compiled slope", seen=settings.loss, expected="loss.batch above 0")
         self._slope = self.loss.slope.pointer
@@ -155,10 +164,10 @@ class DeviceLearner(Learner):
     """One step down the summed loss of every `batch` instances (the last of a part may be smaller).
 
     Every true candidate of an instance is one term of the loss, as in the compiled pass. The weights live on the
-    device in float64 and come back after every part. The bound of Theorem A.1 is about one step per instance, so no
-    curvature is measured.
+    device in float64 and come back after every part.
 
     Raises:
+        InputError: the bound of Theorem A.1 is asked for, which is about one step per instance.
         ValueError: the store does not fit the weights.
     """
 
@@ -172,6 +181,8 @@ class DeviceLearner(Learner):
         batch: int,
     ) -> None:
         super().__init__(settings, store, weights, memory)
+        told, seen = "the bound of Theorem A.1 is about one step per instance", f"mini-batches of {batch}"
+        refuse_if(settings.check_bound, told, seen, "loss.batch=0 for the compiled pass")
         self.device, self.batch = device, batch
         self.data = Resident.load(store.arrays.arrays(), device)
 

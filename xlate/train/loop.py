@@ -51,7 +51,7 @@ class TrainState:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def end_epoch(self, error: float, entry: dict[str, Any]) -> None:
-        """Moves behind an epoch of a held-out error.
+        """Counts an epoch that ended with this held-out error, and begins the next one.
 
         Without held-out instances the error is nan: every epoch then counts as better, so that none is undone.
         """

@@ -18,9 +18,12 @@ from xlate.settings import (
     key,
 )
 
+SMOOTHING = "smoothing of BLEU of one sentence: add-1, gao, floor, exp or none"
+CHANGE = "on the square of what a round changes; 0 for none, as always in model=rerank"
+
 
 class _TuneKeys:
-    """Keys that not all have; what is set here stands for having none."""
+    """Keys that only some choices have, with the values that stand for their absence."""
 
     gain: str = "add-1"
 
@@ -85,11 +88,9 @@ class MertConfig(TuneConfig):
 class PenaltyConfig(EpochsConfig):
     """Tuners that descend on a loss of the lists."""
 
-    gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "add-1")
+    gain: str = key(SMOOTHING, "add-1")
     penalty: float = key("on the squared weights of standardised features", 1.0e-4, NOT_NEGATIVE)
-    step_penalty: float = key(
-        "on the square of what a round changes; 0 for none, as always in model=rerank", 1.0e-4, NOT_NEGATIVE
-    )
+    step_penalty: float = key(CHANGE, 1.0e-4, NOT_NEGATIVE)
 
 
 @dataclass
@@ -98,11 +99,9 @@ class ProConfig(PenaltyConfig):
 
     name: str = key("the tuner", "pro")
     # BLEU+1 does not punish short sentences enough, and PRO makes them shorter (Nakov, Guzman & Vogel 2012).
-    gain: str = key("smoothing of BLEU of one sentence: add-1, gao, floor, exp or none", "gao")
+    gain: str = key(SMOOTHING, "gao")
     # The classifier of pairs has one minimum, wherever it begins.
-    step_penalty: float = key(
-        "on the square of what a round changes; 0 for none, as always in model=rerank", 0.0, NOT_NEGATIVE
-    )
+    step_penalty: float = key(CHANGE, 0.0, NOT_NEGATIVE)
     samples: int = key("pairs drawn from a list", 5000, LISTED)
     kept: int = key("how many of them stay", 50, LISTED)
     least: float = key("the least difference of their sentence scores, from 0 to 1", 0.05, SHARE)
@@ -118,19 +117,24 @@ class ExpectedBleuConfig(PenaltyConfig):
 
 
 @dataclass
-class SoftmaxMarginConfig(PenaltyConfig):
-    """Softmax-margin (Gimpel & Smith 2010)."""
+class MarginConfig(PenaltyConfig):
+    """Losses with a margin."""
 
-    name: str = key("the tuner", "softmax_margin")
     margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
 
 
 @dataclass
-class RampConfig(PenaltyConfig):
+class SoftmaxMarginConfig(MarginConfig):
+    """Softmax-margin (Gimpel & Smith 2010)."""
+
+    name: str = key("the tuner", "softmax_margin")
+
+
+@dataclass
+class RampConfig(MarginConfig):
     """Ramp loss (Gimpel & Smith 2012)."""
 
     name: str = key("the tuner", "ramp")
-    margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
     kind: int = key("1: fear against model best; 2: model best against hope; 3: fear against hope", 3, Range(1, 3))
 
 
@@ -142,11 +146,10 @@ class CllConfig(PenaltyConfig):
 
 
 @dataclass
-class ListHingeConfig(PenaltyConfig):
+class ListHingeConfig(MarginConfig):
     """The hinge: what gains most must lead by as much as it gains more (loss=hinge is that of single decisions)."""
 
     name: str = key("the tuner", "list_hinge")
-    margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
 
 
 @dataclass

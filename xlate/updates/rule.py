@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from xlate.array_types import AnyArray, Floats
+from xlate.errors import refuse_if
 from xlate.kernels.learning.updates import EPSILON, Learned, Rule, settle_all
 
 Arrays = dict[str, AnyArray]
@@ -40,7 +41,11 @@ MEMORY: dict[str, type[np.generic]] = {
 
 @dataclass(frozen=True)
 class UpdateRule:
-    """How steps are made; see the head of this file. Penalties are 0 or more; with `every` there is one at most."""
+    """How steps are made; see the head of this file.
+
+    Raises:
+        InputError: a penalty is below 0, or there are two penalties on every weight.
+    """
 
     adaptive: bool = False
     l1: float = 0.0
@@ -48,6 +53,12 @@ class UpdateRule:
     every: bool = True
     average: bool = False
     project: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the penalties."""
+        seen = f"l1 {self.l1}, l2 {self.l2}"
+        refuse_if(min(self.l1, self.l2) < 0, "a penalty below 0", seen, "0 or more")
+        refuse_if(self.every and self.l1 > 0 and self.l2 > 0, "two penalties", seen, "one of them")
 
     @property
     def settles(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.settings import plain
 from xlate.text.classes import read_classes, write_classes
 from xlate.text.factors import FactorNames
@@ -184,8 +184,7 @@ def check_settings(files: CorpusFiles) -> None:
         InputError: they cannot.
     """
     data = files.data
-    if data.case not in CASES:
-        raise InputError("unknown casing", seen=data.case, expected=", ".join(CASES))
+    check_choice("unknown casing", data.case, CASES)
     unknown = [part for part in data.tokenized if part not in PARTS]
     if unknown:
         raise InputError("unknown part of a corpus", seen=f"data.tokenized={unknown}", expected=", ".join(PARTS))

@@ -73,8 +73,9 @@ class GlobalMethod(WorkRecipe):
                 expected="model=block or model=distortion",
                 remedy="loss.globally.split=dev learns from the dev set",
             )
-        other = weights_of(self.base).metadata.get("work_identity") != self.work.identity
-        refuse_if(other, "the base run is of another work directory", None, str(self.work.path), file=self.base)
+        made = weights_of(self.base).metadata
+        other, seen = made.get("work_identity") != self.work.identity, made.get("work")
+        refuse_if(other, "the base run is of another work directory", seen, str(self.work.path), file=self.base)
         if split != TRAIN:
             check_split(self.work, "loss.globally.split", split)
 

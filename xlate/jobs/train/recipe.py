@@ -19,7 +19,7 @@ import numpy as np
 
 from xlate.array_types import Uints
 from xlate.config.schema import TrainConfig
-from xlate.errors import refuse_if
+from xlate.errors import check_choice, refuse_if
 from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.translate import Translator
 from xlate.losses.loss import Needs, losses
@@ -132,7 +132,7 @@ def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
         InputError: there is one.
     """
     for value in values:
-        refuse_if(value not in allowed, f"unknown value of {name}", value, ", ".join(allowed))
+        check_choice(f"unknown value of {name}", value, allowed)
 
 
 def losses_of_events() -> list[str]:

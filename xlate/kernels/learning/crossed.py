@@ -43,7 +43,7 @@ class Crossed(NamedTuple):
 
 @loop
 def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
-    """Room for any of some instances."""
+    """Arrays that are large enough for each of some instances."""
     most, pairs, slots = 0, 0, 16
     for i in rows_I:
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]

@@ -123,7 +123,7 @@ def drop_top(cubes: Cubes) -> None:
 
 @embedded
 def push_cell(cubes: Cubes, estimate: float, bar: float) -> bool:
-    """Puts the cell behind the last one in use into the heap, unless it is below the bar; there must be room."""
+    """Puts the new cell into the heap unless it is below the bar; there must be room."""
     if estimate < bar:
         return False
     heap, estimates, at = cubes.heap, cubes.estimates, cubes.sizes[3]
@@ -139,7 +139,7 @@ def push_cell(cubes: Cubes, estimate: float, bar: float) -> bool:
 
 @inlined
 def next_cell(cubes: Cubes) -> Any:
-    """The cell behind the last one in use, made that of the next option in the row of the best one."""
+    """A new cell, not yet in the heap: that of the next option in the row of the best cell."""
     cubes.cells[cubes.sizes[2]] = cubes.cells[cubes.heap[0]]
     cell = cubes.cells[cubes.sizes[2]]
     cell.option += 1
@@ -148,7 +148,7 @@ def next_cell(cubes: Cubes) -> Any:
 
 @embedded
 def follow_top(cubes: Cubes, estimate: float, bar: float) -> bool:
-    """Puts the cell behind the last one in use into the heap in place of the best one, unless it is below the bar."""
+    """Replaces the best cell of the heap by the new one, or removes it if the new one is below the bar."""
     if estimate < bar:
         drop_top(cubes)
         return False

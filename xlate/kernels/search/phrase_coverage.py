@@ -57,7 +57,7 @@ class Coverages(NamedTuple):
 
 @loop
 def new_coverages(spans: Spans) -> Coverages:
-    """Only the empty coverage."""
+    """Coverages of a sentence, of which there is only the empty one so far."""
     bits_CW = np.zeros((256, spans.words // 64 + 1), dtype=np.uint64)
     slots_H = np.full(1024, NONE, dtype=np.int32)
     covers, edges = np.empty(256, dtype=COVER), np.empty(1024, dtype=EDGE)

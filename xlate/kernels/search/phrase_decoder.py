@@ -83,7 +83,7 @@ def _with_moves(work: Work, node: int) -> Work:
     cover, options = cover_of(work.search.nodes[node]), len(work.sentence.static_O)
     work = with_edges(work, cover)
     described, nodes = work.coverages.covers[cover], options * nodes_of_move(work.sentence.histories)
-    # Growing seldom: handing over so many arrays takes time.
+    # Arrays grow rarely, since it takes time to hand over so many.
     work = with_room_for(work, options, described.edges_end - described.edges_begin + nodes)
     _extend(work, node)
     return work

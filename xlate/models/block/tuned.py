@@ -108,7 +108,7 @@ class TunedBlocks(TunedCosts):
         return self.system.with_weights(weights)
 
     def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
-        """What makes the list of a sentence, the ids of binary features beside each step."""
+        """The function that makes the list of a sentence, with the ids of the binary features of each step."""
         return partial(_with_ids, self.trained_D)
 
 

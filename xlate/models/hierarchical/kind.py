@@ -94,7 +94,7 @@ class Hierarchical(Kind):
             if fixed:
                 start = replace(start, sparse_F=np.zeros(0))
             else:
-                # What the sum of learned features weighed goes into their weights.
+                # The weight of the sum of the learned features is multiplied into their own weights.
                 start = decoder.weights if learned is not None else _with_sum(start, model)
 
         def saved(weights: Weights) -> Saved:

@@ -15,7 +15,7 @@ from xlate.align.links import Links
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, check_choice
 from xlate.models.context.runs import (
     check_folds,
     check_predicted_by,
@@ -230,8 +230,7 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
     Raises:
         InputError: an unknown reordering model.
     """
-    if reordering not in REORDERINGS:
-        raise InputError("unknown value of model.reordering", seen=reordering, expected=", ".join(REORDERINGS))
+    check_choice("unknown value of model.reordering", reordering, REORDERINGS)
     settings: dict[str, Any] = {
         "reordering": reordering,
         "on": [read_stage(work.path, name).identity for name in ("phrases", "lm")],

@@ -55,7 +55,7 @@ def search_rules(lm: NgramArrays, sentence: RuleSentence, numbers: RuleNumbers) 
     for level in range(sentence.words):
         for node in survivors(work.search, numbers.limits, level):
             first, last = matches_of(sentence, reached(work, node))
-            # Growing seldom: handing over so many arrays takes time.
+            # Arrays grow rarely, since it takes time to hand over so many.
             moves = sentence.label_offsets_M1[last] - sentence.label_offsets_M1[first]
             work = with_room_for(work, moves, 3 * moves)
             _extend(work, node, level)
