@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.model import PhraseModel
+from xlate.models.phrase.model import PhraseModel, load_phrase_model, save_phrase_model
 from xlate.models.phrase.moses import load_moses_model
-from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.text.lines import read_lines
 
 ROUNDS = 3

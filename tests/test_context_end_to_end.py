@@ -17,7 +17,7 @@ from xlate.config.stored import read_config
 from xlate.models.context.opening import context_model
 from xlate.models.context.stores import context_stores
 from xlate.models.phrase.kind import open_phrase_model
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import SentencePhrases
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.text.lines import read_lines
 from xlate.work.directory import WorkDirectory

@@ -32,9 +32,9 @@ from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.folds import PhraseFolds
 from xlate.models.phrase.kind import open_phrase_model
-from xlate.models.phrase.store import load_phrase_model
+from xlate.models.phrase.model import load_phrase_model
+from xlate.models.phrase.training import PhraseFolds
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases

@@ -24,9 +24,8 @@ from xlate.models.context.opening import classifier, context_model, with_predict
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.context.runs import fold_classifier
 from xlate.models.context.stores import context_stores
-from xlate.models.phrase.folds import PhraseFolds
-from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.phrase.store import load_phrase_model
+from xlate.models.phrase.model import SentencePhrases, load_phrase_model
+from xlate.models.phrase.training import PhraseFolds
 from xlate.scoring.weights import load_weights
 from xlate.train.checkpoint import Checkpoint
 from xlate.work.directory import WorkDirectory

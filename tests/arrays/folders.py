@@ -15,7 +15,7 @@ from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, glue_g
 from xlate.lm.model import NgramModel
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.store import load_grammar, save_grammar
-from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.phrase.model import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches, collect_events, match_blocks

@@ -46,8 +46,8 @@ from xlate.metrics.score import read_column
 from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
+from xlate.models.phrase.model import load_phrase_model, save_phrase_model
 from xlate.models.phrase.moses import load_moses_model
-from xlate.models.phrase.store import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches

@@ -18,8 +18,7 @@ from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK
 from xlate.jobs.moses_export import ExportedTables
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.model import PhraseModel, Reordering
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import PhraseModel, Reordering, SentencePhrases
 from xlate.search.settings import PhraseSearch
 from xlate.text.folders import write_mark
 from xlate.text.lines import iterate_lines, read_lines, write_lines

@@ -17,7 +17,7 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table, write_reordering_table
 from xlate.phrases.extract import extract_phrases
-from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+from xlate.phrases.occurrences import reordering_counts, reordering_probabilities
 from xlate.phrases.table import score_phrases
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines

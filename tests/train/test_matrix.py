@@ -38,7 +38,7 @@ from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.tuned import with_units
 from xlate.models.distortion.decoder import DistortionDecoder
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.tuned import TunedPhrases
+from xlate.models.phrase.training import TunedPhrases
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights

@@ -13,7 +13,7 @@ from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.folds import PhraseFolds
+from xlate.models.phrase.training import PhraseFolds
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows, collect_events, match_blocks

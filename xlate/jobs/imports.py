@@ -27,8 +27,8 @@ from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
 from xlate.models.grammar.kind import KIND, open_grammar
 from xlate.models.grammar.store import save_grammar
 from xlate.models.phrase.kind import MODEL, SET
+from xlate.models.phrase.model import save_phrase_model
 from xlate.models.phrase.moses import moses_model
-from xlate.models.phrase.store import save_phrase_model
 from xlate.models.registry import GRAMMAR_SUFFIXES
 from xlate.models.run_weights import made_with
 from xlate.report.run_directory import RunDirectory

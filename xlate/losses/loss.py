@@ -20,7 +20,7 @@ from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import FlatLists, Lists
-from xlate.scoring.resident import Resident
+from xlate.scoring.linear import Resident
 
 
 class Needs(Enum):

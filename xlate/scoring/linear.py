@@ -1,20 +1,26 @@
-"""The linear scorer: float features times weights plus bags of sparse weights, as modules.
+"""The linear scorer: float features times weights plus bags of sparse weights; as modules, and on a device.
 
 `LinearScorer` is the reference: it takes any batch and any device. Its EmbeddingBag takes ten times as long for the
 gradient of one column of weights as the compiled loops of `CompiledScorer`, for tuners that go through all lists
 again and again.
+
+Candidates that stay on a device are gathered and scored there. All sums run over sorted segments, so the same numbers
+give the same bits again on the same device; adding by index, which CUDA does in any order, would not.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from xlate.array_types import Floats
-from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.candidates import CandidateArrays
+from xlate.candidates.batch import BETWEEN, CONTEXTS, RAGGED, CandidateBatch
+from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids
 from xlate.kernels.learning.scores import sparse_gradient, sparse_scores
 
 
@@ -97,3 +103,147 @@ class _SparseScores(torch.autograd.Function):
     def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None]:
         """Slopes scattered over the ids."""
         return torch.from_numpy(sparse_gradient(ctx.lists, slopes[0].contiguous().numpy(), ctx.size)), None
+
+
+@dataclass(frozen=True)
+class Resident:
+    """I instances of C candidates with D dense features on a device; P parts with N sparse ids.
+
+    `candidate_parts_K` numbers parts within their instance; the three arrays of parts are None when every candidate
+    is one part, values, fixed scores and contexts None when there are none.
+    """
+
+    candidate_offsets_I1: Tensor
+    dense_CD: Tensor
+    gain_C: Tensor
+    base_C: Tensor | None
+    part_offsets_I1: Tensor | None
+    candidate_part_offsets_C1: Tensor | None
+    candidate_parts_K: Tensor | None
+    part_id_offsets_P1: Tensor
+    part_ids_N: Tensor
+    part_values_N: Tensor | None
+    context_offsets_I1: Tensor | None = None
+    contexts_X: Tensor | None = None
+
+    @classmethod
+    def load(cls, candidates: CandidateArrays, device: torch.device) -> Resident:
+        """Copies candidates to a device."""
+
+        def put(array: NDArray[np.generic]) -> Tensor:
+            return torch.as_tensor(np.array(array), device=device)
+
+        optional = (("base_C",), BETWEEN, ("part_values_N",), CONTEXTS)
+        absent = {name for names in optional if not len(getattr(candidates, names[0])) for name in names}
+        held: dict[str, Any] = candidates._asdict()
+        loaded: dict[str, Any] = dict.fromkeys(absent)
+        loaded |= {name: put(array) for name, array in held.items() if name not in absent}
+        return cls(**loaded)
+
+    def __len__(self) -> int:
+        """The number of instances I."""
+        return len(self.candidate_offsets_I1) - 1
+
+    def gather(self, instances: Tensor) -> Resident:
+        """The given instances in that order, still on the device."""
+        candidates, offsets_I1 = _gathered(self.candidate_offsets_I1, instances)
+        rows = {"I": instances, "C": candidates, "P": candidates}
+        made = {"candidate_offsets_I1": offsets_I1}
+        if self.part_offsets_I1 is not None:
+            rows["P"], made["part_offsets_I1"] = _gathered(self.part_offsets_I1, instances)
+        held = {name: array for name, array in vars(self).items() if array is not None}
+        made |= {name: held[name][candidates] for name in ("dense_CD", "gain_C", "base_C") if name in held}
+        for offsets, (level, names) in RAGGED.items():
+            if offsets in held:
+                places, made[offsets] = _gathered(held[offsets], rows[level])
+                made |= {name: held[name][places] for name in names if name in held}
+        return replace(self, **made)
+
+    def crossed(self, size: int) -> Resident:
+        """As `CandidateBatch.crossed`: pairs of contexts and ids written out, for `size` weights."""
+        if self.context_offsets_I1 is None or self.contexts_X is None:
+            return self
+        instances = torch.arange(len(self), device=self.contexts_X.device)
+        instance_C = torch.repeat_interleave(instances, self.candidate_offsets_I1.diff())
+        instance_N = torch.repeat_interleave(instance_C, self.part_id_offsets_P1.diff())
+        contexts, offsets_N1 = _gathered(self.context_offsets_I1, instance_N)
+        part_Y = torch.repeat_interleave(self.part_ids_N.long(), offsets_N1.diff())
+        return replace(
+            self,
+            part_id_offsets_P1=offsets_N1[self.part_id_offsets_P1],
+            part_ids_N=crossed_ids(self.contexts_X[contexts].long(), part_Y, size).int(),
+            context_offsets_I1=None,
+            contexts_X=None,
+        )
+
+    def scores(self, dense_D: Tensor, sparse_F: Tensor | None) -> Tensor:
+        """The scores of all candidates in the precision of the dense weights, (C,)."""
+        scores_C = self.dense_CD.to(dense_D.dtype) @ dense_D
+        if self.base_C is not None:
+            scores_C = scores_C + self.base_C
+        if sparse_F is None or not len(self.part_ids_N):
+            return scores_C
+        weight_N = sparse_F[self.part_ids_N.long()].to(dense_D.dtype)
+        if self.part_values_N is not None:
+            weight_N = weight_N * self.part_values_N
+        sums_C = torch.segment_reduce(weight_N, "sum", offsets=self.part_id_offsets_P1, initial=0.0)
+        if self.candidate_part_offsets_C1 is not None:
+            sums_C = torch.segment_reduce(
+                sums_C[self._part_of_K()], "sum", offsets=self.candidate_part_offsets_C1, initial=0.0
+            )
+        return scores_C + sums_C
+
+    def gradient(self, slope_C: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What slopes mean for weights: of all dense ones, (D,), and U different sparse ids with theirs, (U,)."""
+        dense_D = slope_C @ self.dense_CD.to(slope_C.dtype)
+        slope_P = slope_C
+        if self.candidate_part_offsets_C1 is not None:
+            by_K = torch.repeat_interleave(slope_C, self.candidate_part_offsets_C1.diff())
+            held, sums = _sums_by_key(self._part_of_K(), by_K)
+            slope_P = slope_C.new_zeros(len(self.part_id_offsets_P1) - 1).index_copy(0, held, sums)
+        by_N = torch.repeat_interleave(slope_P, self.part_id_offsets_P1.diff())
+        if self.part_values_N is not None:
+            by_N = by_N * self.part_values_N
+        return dense_D, *_sums_by_key(self.part_ids_N.long(), by_N)
+
+    def _part_of_K(self) -> Tensor:
+        """The number of each part that a candidate holds, among all parts."""
+        assert self.part_offsets_I1 is not None
+        assert self.candidate_part_offsets_C1 is not None
+        assert self.candidate_parts_K is not None
+        held_I = self.candidate_part_offsets_C1[self.candidate_offsets_I1].diff()
+        return self.candidate_parts_K.long() + torch.repeat_interleave(self.part_offsets_I1[:-1], held_I)
+
+    def one_truth_each(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Each true candidate with those of its instance that are not: candidates, whether each is the true one,
+        offsets.
+
+        Gains above 0 mark true candidates.
+        """
+        true_C = self.gain_C > 0
+        size_I = self.candidate_offsets_I1.diff()
+        instance_C = torch.repeat_interleave(torch.arange(len(size_I), device=size_I.device), size_I)
+        positives = torch.nonzero(true_C)[:, 0]
+        others, offsets = _gathered(self.candidate_offsets_I1, instance_C[positives])
+        place = torch.repeat_interleave(torch.arange(len(positives), device=size_I.device), offsets.diff())
+        own = others == positives[place]
+        kept = own | ~true_C[others]
+        sizes = torch.segment_reduce(kept.double(), "sum", offsets=offsets, initial=0.0).long()
+        return others[kept], own[kept], torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+
+
+def _gathered(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The places of the values of some rows, and the offsets of these rows laid end to end."""
+    first = offsets[rows]
+    size = offsets[rows + 1] - first
+    new = torch.cat([size.new_zeros(1), size.cumsum(0)])
+    place = torch.arange(int(new[-1]), device=size.device)
+    return place + torch.repeat_interleave(first - new[:-1], size), new
+
+
+def _sums_by_key(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """The different keys, ascending, and the sum of the values of each, added in a fixed order."""
+    sorted_keys, order = torch.sort(keys, stable=True)
+    distinct, count = torch.unique_consecutive(sorted_keys, return_counts=True)
+    offsets = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    return distinct, torch.segment_reduce(values[order], "sum", offsets=offsets, initial=0.0)

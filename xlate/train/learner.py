@@ -15,7 +15,7 @@ from xlate.errors import InputError, refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import InstanceSteps, instance_pass
 from xlate.losses.loss import Loss, Needs, loss_of, slopes
-from xlate.scoring.resident import Resident
+from xlate.scoring.linear import Resident
 from xlate.scoring.weights import Weights
 from xlate.updates.rule import Arrays, TensorSteps, UpdateRule
 

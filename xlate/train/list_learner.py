@@ -23,7 +23,7 @@ from xlate.kernels.learning.updates import Learned
 from xlate.losses.lists import segment_argmax
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
-from xlate.scoring.resident import Resident
+from xlate.scoring.linear import Resident
 from xlate.train.checkpoint import STATE, Arrays, Checkpoint
 from xlate.updates.rule import TensorSteps, UpdateRule
 

@@ -17,8 +17,8 @@ from xlate.kernels.learning.predicted import PredictedParts, span_logs
 from xlate.models.context.model import chosen_in
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.sentence_scores import SentencePhrases
-from xlate.models.phrase.tuned import with_units
+from xlate.models.phrase.model import SentencePhrases
+from xlate.models.phrase.training import with_units
 from xlate.phrases.occurrences import listed_pairs
 from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText

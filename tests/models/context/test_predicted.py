@@ -19,8 +19,7 @@ from xlate.models.context.model import Classifier, ContextModel, Prediction
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import PhraseModel, SentencePhrases
 from xlate.phrases.occurrences import listed_pairs
 from xlate.scoring.weights import Weights
 from xlate.search.settings import PhraseSearch

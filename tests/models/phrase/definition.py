@@ -34,8 +34,8 @@ from xlate.models.phrase.model import (
     UNKNOWN,
     WORD_PENALTY,
     PhraseModel,
+    SentencePhrases,
 )
-from xlate.models.phrase.sentence_scores import SentencePhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 

@@ -15,8 +15,7 @@ from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED, Derivation, Step
-from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering, SentencePhrases
 from xlate.phrases.table import PhraseTable
 from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText

@@ -15,8 +15,7 @@ from xlate.errors import InputError
 from xlate.formats.nbest_list import iterate_hypotheses
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.model import PhraseModel
-from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.phrase.model import PhraseModel, load_phrase_model, save_phrase_model
 from xlate.text.lines import write_lines
 
 SENTENCES = [words.split() for words in ("a b c", "", "d", "c c a b a", "b d a", "a", "c a b d")]

@@ -39,7 +39,7 @@ from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.kind import ToTune
-from xlate.models.phrase.folds import by_fold
+from xlate.models.phrase.training import by_fold
 from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers

@@ -1,7 +1,7 @@
 """A classifier that says how far the translation of a source phrase stands from its place (Kolachina et al. 2010).
 
 Section 3.1.2: with or without the translation that is to be placed. What it says of a phrase is a score of the place
-where a decoder puts it (`models/phrase/sentence_scores.py`).
+where a decoder puts it (`models/phrase/model.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xlate.features.context import Distances, Spans
 from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.model import Classifier, log_probabilities
 from xlate.models.context.predicted import OtherTable, rows_of
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import SentencePhrases
 from xlate.phrases.table import DIRECT_PHRASE
 from xlate.text.factors import told_apart
 from xlate.text.vocabulary import Vocabulary

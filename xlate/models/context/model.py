@@ -21,7 +21,7 @@ from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.learning.scores import plain_scores
 from xlate.kernels.search.predictions import Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import SentencePhrases
 from xlate.phrases.matching import phrase_finder
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText

@@ -11,7 +11,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints
 from xlate.arrays.ragged import places_in_rows, row_numbers
 from xlate.models.context.model import ContextModel, Prediction
-from xlate.models.phrase.sentence_scores import SentencePhrases
+from xlate.models.phrase.model import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
 from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share

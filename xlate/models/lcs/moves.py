@@ -19,7 +19,7 @@ from xlate.lm.model import NgramModel
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import NAME
 from xlate.models.derivation import COPIED
-from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, shift_of
+from xlate.models.phrase.model import SentencePhrases, SentencePlaces, shift_of
 from xlate.search.beam import Move, SearchSpace, Words, phrases_in
 from xlate.search.graph import END_LABEL
 from xlate.search.settings import LcsSearch

@@ -148,7 +148,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
         """The decoder of each sentence's number; see `sentence_models`."""
-        from xlate.models.phrase.sentence_tables import sentence_models
+        from xlate.models.phrase.moses import sentence_models
 
         model_of = sentence_models(self.model, folder, sentences)
         return lambda number: self.changed(model=model_of(number))

@@ -27,8 +27,7 @@ from xlate.models.context.runs import (
 from xlate.models.kind import Kind, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
-from xlate.models.phrase.model import PhraseModel, Reordering
-from xlate.models.phrase.store import load_phrase_model, save_phrase_model
+from xlate.models.phrase.model import PhraseModel, Reordering, load_phrase_model, save_phrase_model
 from xlate.models.run_places import located_config, located_runs
 from xlate.models.run_weights import weights_of, weights_path
 from xlate.models.system import AnySystem
@@ -40,7 +39,7 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, read_stage, run_stage
 
 if TYPE_CHECKING:
-    from xlate.models.phrase.folds import PhraseLists
+    from xlate.models.phrase.training import PhraseLists
 
 # The kind of model, and the name of its set of weights.
 KIND = SET = "phrase"
@@ -97,7 +96,7 @@ class Phrase(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
-        from xlate.models.phrase.tuned import TunedPhrases, with_sums
+        from xlate.models.phrase.training import TunedPhrases, with_sums
 
         tune, base = config.loss.tune, Path(config.base or ".")
         assert tune is not None
@@ -139,7 +138,7 @@ class Phrase(Kind):
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> PhraseLists:
         """The sparse features."""
-        from xlate.models.phrase.folds import PhraseLists
+        from xlate.models.phrase.training import PhraseLists
 
         return PhraseLists(config, work, base)
 
@@ -258,7 +257,7 @@ def reordering_model(
     if kind == "none":
         return None
     # Of training, which translating has no need of.
-    from xlate.phrases.reordering import reordering_counts, reordering_probabilities
+    from xlate.phrases.occurrences import reordering_counts, reordering_probabilities
 
     counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)
     return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))

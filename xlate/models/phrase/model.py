@@ -1,24 +1,90 @@
-"""The phrase-based model as the decoder sees it: phrase pairs, reordering, language model, and Moses's features."""
+"""The phrase-based model as the decoder sees it, with Moses's features, and its binary form, mapped when it is read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Ints32
+from xlate.array_types import AnyArray, AnyInts, Floats
+from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
+from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.search.spans import span_rows
+from xlate.kernels.memory.hashing import EMPTY, HashTable
+from xlate.kernels.search.spans import find_rows
+from xlate.lm.model import KIND as LM_KIND
+from xlate.lm.model import NgramModel
 from xlate.models.phrase.history import HistoryFeature
-from xlate.models.phrase.sentence_scores import SentencePhrases, SentencePlaces, SentenceScores
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.matching import phrase_finder
+from xlate.phrases.table import KIND as TABLE_KIND
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import Vocabulary
+
+
+class SentencePhrases(NamedTuple):
+    """O phrases of a sentence.
+
+    Attributes:
+        words: the sentence.
+        start_O, end_O: the source spans, half-open.
+        pair_O: the phrase pairs, `COPIED` for words that stand for themselves.
+    """
+
+    words: Sequence[str]
+    start_O: AnyInts
+    end_O: AnyInts
+    pair_O: AnyInts
+
+
+class SentenceScores(Protocol):
+    """Gives phrases of a sentence E more floats."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the floats are called."""
+
+    def of(self, phrases: SentencePhrases) -> Floats:
+        """The floats of phrases, shape (O, E), natural logs; -inf where one is no option there, 0 of copied words."""
+
+    def anywhere(self, pair_N: AnyInts) -> Floats:
+        """The floats of pairs that are the same wherever they stand, NaN for the others; (N, E)."""
+
+
+class SentencePlaces(Protocol):
+    """Scores the place where a decoder puts a phrase: one float more, which depends on what is translated before.
+
+    A phrase that begins at source word j, placed when c source words are translated, is at c - j: later than it would
+    stand in the order of the source above 0, earlier below. Distances beyond `reach` count as `reach`.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the float is called."""
+
+    @property
+    def reach(self) -> int:
+        """So many words to either side are told apart."""
+
+    def of(self, phrases: SentencePhrases) -> Floats:
+        """The float of phrases at each distance from -reach to +reach, shape (O, 2 · reach + 1), natural logs."""
+
+
+def shift_of(reach: int, covered: int, start: int) -> int:
+    """The column of `SentencePlaces.of` for a phrase placed when so many source words are translated.
+
+    >>> [shift_of(2, covered, 3) for covered in (0, 2, 3, 9)]
+    [0, 1, 2, 4]
+    """
+    return min(max(covered - start, -reach), reach) + reach
+
 
 # Features in the order of Moses's n-best lists, and how many numbers each has; a model may have more behind them.
 PHRASE_FEATURES = {
@@ -85,21 +151,18 @@ class PhraseModel(UnitModel[PhraseTable]):
         """Checks that the parts fit each other."""
         shape = (len(self.table), 2 * self.orientations)
         if self.reordering is not None and self.reordering.probability_BK2.shape != shape:
-            raise InputError(
-                "reordering probabilities do not fit the phrase table",
-                seen=self.reordering.probability_BK2.shape,
-                expected=str(shape),
-            )
+            seen = self.reordering.probability_BK2.shape
+            raise InputError("reordering probabilities do not fit the phrase table", seen, str(shape))
         if self.sparse is not None and self.sparse.has_orientations:
             if self.reordering is not None and self.reordering.kind == "wbe" and self.sparse.has_groups:
                 raise InputError(
                     "sparse features of the group before a phrase need the hierarchical model",
-                    seen="a word-based reordering model",
-                    expected="model.reordering=hier, hier5 or none",
+                    "a word-based reordering model",
+                    "model.reordering=hier, hier5 or none",
                 )
             if self.sparse.orientations != self.orientations:
                 seen = f"sparse features of {self.sparse.orientations} orientations"
-                raise InputError("sparse features do not fit", seen=seen, expected=f"{self.orientations}")
+                raise InputError("sparse features do not fit", seen, f"{self.orientations}")
 
     @property
     def sparse_features(self) -> SparseFeatures | None:
@@ -197,8 +260,11 @@ class PhraseModel(UnitModel[PhraseTable]):
 
     def pair_number(self, source: Sequence[str], target: Sequence[str]) -> int | None:
         """The number of the pair of two phrases, None when the table lacks it."""
-        p = _row(self.source_finder, self.source_vocabulary.ids(source))
-        q = _row(self._target_finder, self.target_vocabulary.ids(target))
+        sides = (
+            (self.source_finder, self.source_vocabulary.ids(source)),
+            (self._target_finder, self.target_vocabulary.ids(target)),
+        )
+        p, q = (int(find_rows(finder, ids, np.array([0, len(ids)]))[0]) for finder, ids in sides)
         if p < 0 or q < 0:
             return None
         first, last = self.unit_offsets_P1[p : p + 2].tolist()
@@ -210,6 +276,64 @@ class PhraseModel(UnitModel[PhraseTable]):
         return phrase_finder(self.table.target_phrases)
 
 
-def _row(finder: PhraseFinder, ids: Ints32) -> int:
-    """The row of a phrase, -1 when there is none."""
-    return int(span_rows(finder, ids, len(ids))[len(ids) - 1]) if len(ids) else -1
+KIND = "phrase model"
+VOCABULARIES = ("vocabulary.source", "vocabulary.target")
+FINDER = {"finder.keys_H": ("<u8", 1), "finder.rows_H": ("<i4", 1), "finder.row_N": ("<i4", 1)}
+REORDERING = "reordering"
+
+
+def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
+    """Writes a model into a folder: the finder of its source phrases and its reordering, table and LM below."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / HEADER).unlink(missing_ok=True)
+    model.table.save(folder / "table")
+    for name, vocabulary in zip(VOCABULARIES, (model.source_vocabulary, model.target_vocabulary), strict=True):
+        vocabulary.save(folder / name)
+    model.lm.save(folder / "lm")
+    finder, reordering = model.source_finder, model.reordering
+    arrays: dict[str, AnyArray] = dict(
+        zip(FINDER, (finder.table.keys_H, finder.table.rows_H, finder.row_N), strict=True)
+    )
+    if reordering is not None:
+        arrays[REORDERING] = reordering.probability_BK2
+    described = {
+        "source_phrases": len(model.table.source_phrases),
+        "reordering": None if reordering is None else reordering.kind,
+        "table": seal_of(folder / "table", TABLE_KIND),
+        "lm": seal_of(folder / "lm", LM_KIND),
+    }
+    save_arrays(folder, KIND, arrays, described, VOCABULARIES)
+
+
+def load_phrase_model(folder: str | Path) -> PhraseModel:
+    """Reads what `save_phrase_model` wrote; arrays stay on disk until they are looked at, and processes share them.
+
+    Raises:
+        InputError: a file is missing, damaged or of another kind, or ids are outside of their ranges.
+    """
+    stored = open_arrays(folder, KIND, {**FINDER, REORDERING: ("<f8", 2)}, _check, optional=[REORDERING])
+    check_seals(stored, table=TABLE_KIND, lm=LM_KIND)
+    source, target = (Vocabulary.load(stored.folder / name) for name in VOCABULARIES)
+    table = PhraseTable.load(stored.folder / "table", (len(source), len(target)))
+    if stored.number("source_phrases") != len(table.source_phrases):
+        path, seen = stored.folder / HEADER, f"{stored.number('source_phrases')} source phrases"
+        raise unusable(path, "not a whole phrase model", seen, f"{len(table.source_phrases)}, as in the table")
+    reordering, kind = None, stored.metadata["reordering"]
+    if kind is not None:
+        check_lengths(stored, reordering=(len(table), 2 * REORDERINGS[kind]))
+        reordering = Reordering(kind, stored[REORDERING])
+    model = PhraseModel(table, source, target, NgramModel.load(stored.folder / "lm"), reordering)
+    keys_H, rows_H, row_N = (stored[name] for name in FINDER)
+    # What would otherwise be made anew when it is first asked for.
+    model.__dict__["source_finder"] = PhraseFinder(HashTable(keys_H, rows_H), row_N)
+    return model
+
+
+def _check(stored: StoredArrays) -> None:
+    """Looks whether the finder leads to phrases that are there, and a reordering model has its array."""
+    kind = stored.metadata.get("reordering")
+    if kind not in (None, *REORDERINGS) or (kind is None) == (REORDERING in stored.arrays):
+        raise unusable(stored.folder / HEADER, "not a whole phrase model", f"reordering {kind}", "a kind and its array")
+    check_hash_table(stored, "finder.keys_H", "finder.rows_H", len(stored["finder.row_N"]), int(EMPTY))
+    check_within(stored, "finder.row_N", -1, stored.number("source_phrases"))

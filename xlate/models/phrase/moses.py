@@ -1,20 +1,23 @@
-"""The model of a Moses system, from its configuration."""
+"""Phrase models from tables in the form of Moses: of a whole system, and of one sentence each."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import AnyInts, Floats
 from xlate.errors import InputError
 from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
+from xlate.formats.sentence_tables import SentenceTable, TableFolder
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
-from xlate.models.phrase.model import PHRASE_FEATURES, SIZE, SLOTS, UNKNOWN, PhraseModel, Reordering
+from xlate.models.phrase.model import PHRASE_FEATURES, SIZE, SLOTS, UNKNOWN, PhraseModel, Reordering, SentencePhrases
+from xlate.models.unit_model import LOWEST_LOG
 
 
 def load_moses_model(path: str | Path, only: Container[str] | None = None) -> tuple[PhraseModel, Floats, MosesIni]:
@@ -87,3 +90,114 @@ def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
             expected="wbe-, phrase- or hier-msd-bidirectional-fe",
         )
     return "hier" if kind == "hier" else "wbe"
+
+
+@dataclass(frozen=True)
+class TableScores:
+    """The logs of some scores behind the four, of phrases (`SentenceScores`) or of each of their places.
+
+    Attributes:
+        names: of the floats.
+        reach: see `SentencePlaces`.
+        part: where the scores stand.
+        missing: what a pair has that the table lacks at a place.
+        folder, number, table: the table of a line.
+    """
+
+    names: tuple[str, ...]
+    reach: int
+    part: slice
+    missing: float
+    folder: TableFolder
+    number: int
+    table: SentenceTable
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    def of(self, phrases: SentencePhrases) -> Floats:
+        """The scores of phrases, (O, E); 0 of words that stand for themselves.
+
+        Raises:
+            InputError: the table was made for another sentence.
+        """
+        named = self.folder.names(self.number, phrases.words)
+        columns = (np.asarray(column).tolist() for column in phrases[1:])
+        logs_OE = np.zeros((len(phrases.pair_O), self.part.stop - self.part.start))
+        for o, (start, end, pair) in enumerate(zip(*columns, strict=True)):
+            if pair < 0:
+                continue
+            values = self.table.more.get((" ".join(named[start:end]), pair))
+            if values is None:
+                logs_OE[o] = self.missing
+                continue
+            with np.errstate(divide="ignore"):
+                logs_OE[o] = np.maximum(np.log(values[self.part]), LOWEST_LOG)
+        return logs_OE
+
+    def anywhere(self, pair_N: AnyInts) -> Floats:
+        """None of them: every table is of one sentence."""
+        return np.full((len(pair_N), len(self.names)), np.nan)
+
+
+def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callable[[int], PhraseModel]:
+    """Models whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
+
+    The tables stand in place of the model's; its language model stays. Floats that the model gives
+    phrases in their sentence are read as scores behind the four, then those of the places of phrases. Reordering scores
+    may stand behind those; otherwise pairs that the model's own table has too keep theirs, and others have none.
+    Words are taken as they stand in the files, but for those of `TableFolder`.
+
+    Raises:
+        InputError: a file is missing, or the model has sparse features, whose weights are those of its own table; of
+            the function that is returned: whatever reading the table raises.
+    """
+    if model.sparse is not None:
+        raise InputError(
+            "sparse features know the phrases of their own table only",
+            seen=f"tables={folder}",
+            expected="a run without sparse features",
+        )
+    tables = TableFolder.open(folder, sentences)
+    first = 0 if model.in_sentence is None else len(model.in_sentence.names)
+    floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)
+    inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
+
+    def made(number: int) -> PhraseModel:
+        table = tables.read(number, (floats, *inside))
+        given, held = table.pairs, (tables, number, table)
+        reordering = None
+        if model.reordering is not None:
+            reordering = Reordering(model.reordering.kind, _reordering_of(model, model.reordering, table, floats))
+        one = replace(
+            model,
+            table=given.table,
+            source_vocabulary=given.source_vocabulary,
+            target_vocabulary=given.target_vocabulary,
+            reordering=reordering,
+        )
+        if model.in_sentence is not None:
+            scores = TableScores(model.in_sentence.names, 0, slice(0, first), -np.inf, *held)
+            one = replace(one, in_sentence=scores)
+        if model.placed is not None:
+            placed = model.placed
+            one = replace(one, placed=TableScores((placed.name,), placed.reach, slice(first, floats), 0.0, *held))
+        return one
+
+    return made
+
+
+def _reordering_of(model: PhraseModel, own: Reordering, table: SentenceTable, floats: int) -> Floats:
+    """The reordering scores of a table behind so many floats, or those that its pairs have in a model; (B, 2K)."""
+    given = {pair: values[floats:] for (_, pair), values in table.more.items()}
+    pairs, sides = table.pairs.table, (table.pairs.source_vocabulary, table.pairs.target_vocabulary)
+    if any(given.values()):
+        return np.array([given[b] for b in range(len(pairs))]).reshape(-1, 2 * model.orientations)
+    probability_BK2 = np.full((len(pairs), 2 * model.orientations), np.nan)
+    for b, (s, t) in enumerate(zip(pairs.source_B.tolist(), pairs.target_B.tolist(), strict=True)):
+        phrases = zip(sides, (pairs.source_phrases[s].tolist(), pairs.target_phrases[t].tolist()), strict=True)
+        pair = model.pair_number(*([vocabulary.word(w) for w in phrase] for vocabulary, phrase in phrases))
+        if pair is not None:
+            probability_BK2[b] = own.probability_BK2[pair]
+    return probability_BK2
