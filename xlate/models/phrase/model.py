@@ -151,8 +151,8 @@ class PhraseModel(UnitModel[PhraseTable]):
         """Checks that the parts fit each other."""
         shape = (len(self.table), 2 * self.orientations)
         if self.reordering is not None and self.reordering.probability_BK2.shape != shape:
-            message, seen = "reordering probabilities do not fit the phrase table", self.reordering.probability_BK2.shape
-            raise InputError(message, str(seen), str(shape))
+            held = self.reordering.probability_BK2.shape
+            raise InputError("reordering probabilities do not fit the phrase table", held, str(shape))
         if self.sparse is not None and self.sparse.has_orientations:
             if self.reordering is not None and self.reordering.kind == "wbe" and self.sparse.has_groups:
                 raise InputError(
