@@ -1,4 +1,4 @@
-"""The aligner: finds an invented dictionary again, is repeatable, survives odd sentences."""
+"""The aligner finds an invented dictionary again and is repeatable; symmetrisation equals its definition and atools."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import logging
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from xlate.align.aligner import align
+from xlate.align.aligner import SYMMETRIZATIONS, align, symmetrize
 from xlate.align.direction import METHODS
+from xlate.align.links import Links, read_links
 from xlate.errors import InputError
+from xlate.text.lines import read_lines
 
 
 def corpus(size, rng):
@@ -88,3 +92,111 @@ def test_refusals():
     with pytest.raises(InputError, match="differ in number of sentences") as caught:
         align([["a"]], [], "ibm1")
     assert caught.value.seen == "1 source and 0 target sentences"
+
+
+Pairs = set[tuple[int, int]]
+STRAIGHT = [(-1, 0), (1, 0), (0, -1), (0, 1)]
+ACROSS = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+LINKS = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=12)
+CORPORA = st.lists(st.tuples(LINKS, LINKS), max_size=4)
+
+
+def naive(forward: Pairs, backward: Pairs, method: str) -> Pairs:
+    """The rules of `xlate.align.aligner` word for word, over sets."""
+    kept = forward & backward
+    if method == "intersection":
+        return kept
+    if method == "union":
+        return forward | backward
+    if method in ("forward", "backward"):
+        return forward if method == "forward" else backward
+
+    def lone_source(i: int) -> bool:
+        return i not in {source for source, _ in kept}
+
+    def lone_target(j: int) -> bool:
+        return j not in {target for _, target in kept}
+
+    beside = STRAIGHT + (ACROSS if "diag" in method else [])
+    before = None
+    while kept != before:
+        before = set(kept)
+        for i, j in sorted(forward | backward):
+            if (lone_source(i) or lone_target(j)) and any((i + a, j + b) in kept for a, b in beside):
+                kept.add((i, j))
+    for direction in (forward, backward):
+        for i, j in sorted(direction):
+            if method.endswith("final") and (lone_source(i) or lone_target(j)):
+                kept.add((i, j))
+            if method.endswith("final-and") and lone_source(i) and lone_target(j):
+                kept.add((i, j))
+    return kept
+
+
+@pytest.mark.parametrize("method", SYMMETRIZATIONS)
+@given(corpus=CORPORA)
+def test_equals_the_definition(method, corpus):
+    forward, backward = (Links.from_pairs(pair[side] for pair in corpus) for side in (0, 1))
+    combined = symmetrize(forward, backward, method, [6] * len(corpus), [5] * len(corpus))
+    expected = [sorted(naive(set(f), set(b), method)) for f, b in corpus]
+    assert [combined.pairs(s) for s in range(len(combined))] == expected
+    assert combined.source_L.dtype == np.int32
+    assert combined.offsets_S1.dtype == np.int64
+
+
+def test_by_hand():
+    forward = Links.from_pairs([[(0, 0), (1, 1), (2, 1), (4, 4)]])
+    backward = Links.from_pairs([[(0, 0), (1, 1), (1, 2), (3, 4)]])
+
+    def links(method):
+        return symmetrize(forward, backward, method, [5], [5]).pairs(0)
+
+    assert links("intersection") == [(0, 0), (1, 1)]
+    assert links("grow") == [(0, 0), (1, 1), (1, 2), (2, 1)]
+    assert links("grow-diag-final") == [(0, 0), (1, 1), (1, 2), (2, 1), (3, 4), (4, 4)]
+    assert links("grow-diag-final-and") == [(0, 0), (1, 1), (1, 2), (2, 1), (4, 4)]
+
+
+def test_refusals_of_links():
+    one, two = Links.from_pairs([[(0, 0)]]), Links.from_pairs([[], []])
+    with pytest.raises(InputError, match="unknown symmetrisation") as caught:
+        symmetrize(one, one, "grow-diag-finale", [1], [1])
+    assert "grow-diag-final-and" in str(caught.value)
+    with pytest.raises(InputError, match="differ in number of sentences"):
+        symmetrize(one, two, "union", [1], [1])
+    with pytest.raises(InputError, match="outside its target sentence") as caught:
+        symmetrize(Links.from_pairs([[], [(0, 3)]]), two, "grow", [1, 1], [3, 3])
+    assert caught.value.line == 2
+
+
+@pytest.mark.corpus
+def test_equals_fast_align_on_multi30k(shared_data):
+    folder = shared_data / "moses"
+    lengths = [
+        [len(line.split(" ")) for line in read_lines(folder / "corpus" / f"train.tok.{side}.gz")]
+        for side in ("de", "en")
+    ]
+    forward, backward, gold = (
+        read_links(folder / "align" / f"train.{name}.gz", *lengths)
+        for name in ("fast_align.fwd", "fast_align.rev", "grow-diag-final-and.de-en")
+    )
+    combined = symmetrize(forward, backward, "grow-diag-final-and", *lengths)
+    np.testing.assert_array_equal(combined.offsets_S1, gold.offsets_S1)
+    np.testing.assert_array_equal(combined.source_L, gold.source_L)
+    np.testing.assert_array_equal(combined.target_L, gold.target_L)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("system", ["giza", "fastalign"])
+def test_intersection_and_union_equal_lilts(shared_data, system):
+    folder = shared_data / "wordalign"
+    pairs = [line.split("|||") for line in read_lines(folder / "enfr.src-tgt.gz")]
+    lengths = [[len(pair[side].split()) for pair in pairs] for side in (0, 1)]
+
+    def read(name: str) -> Links:
+        return read_links(folder / f"lilt-enfr.{system}.{name}.talp.gz", *lengths, reverse=name == "reverse")
+
+    for method in ("intersection", "union"):
+        combined, gold = symmetrize(read("forward"), read("reverse"), method, *lengths), read(method)
+        np.testing.assert_array_equal(combined.offsets_S1, gold.offsets_S1)
+        np.testing.assert_array_equal(combined.target_L, gold.target_L)

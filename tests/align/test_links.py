@@ -1,4 +1,4 @@
-"""Links and Pharaoh files: round trip, and refusals that name the line."""
+"""Links and Pharaoh files: round trip, refusals that name the line; error rates by hand, naively, and as published."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.align.links import Links, read_links, write_links
+from xlate.align.links import (
+    GoldLinks,
+    Links,
+    alignment_error_rate,
+    read_gold,
+    read_hypothesis_links,
+    read_links,
+    write_links,
+)
 from xlate.errors import InputError
+from xlate.text.lines import read_lines
 
 SENTENCES = st.lists(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12), max_size=5)
 
@@ -77,3 +86,101 @@ def test_wrong_number_of_lines_is_refused(tmp_path, text):
 def test_differing_lengths_are_refused(tmp_path):
     with pytest.raises(InputError, match="differ in number of sentences"):
         read_links(write(tmp_path, "0-0\n"), [1], [1, 1])
+
+
+LINKS = st.frozensets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8)
+
+
+def test_by_hand():
+    gold = GoldLinks([frozenset({(0, 0), (1, 1)})], [frozenset({(0, 0), (1, 1), (2, 2)})])
+    score = alignment_error_rate(Links.from_pairs([[(0, 0), (2, 2), (3, 3)]]), gold)
+    assert score.aer == pytest.approx(1 - (1 + 2) / (3 + 2))
+    assert (score.precision, score.recall) == (pytest.approx(2 / 3), pytest.approx(1 / 2))
+    assert score.f1 == pytest.approx(2 * (2 / 3) * (1 / 2) / (2 / 3 + 1 / 2))
+    assert str(score).startswith("AER = 40.0 precision = 66.7 recall = 50.0")
+
+
+@given(st.lists(st.tuples(LINKS, LINKS, LINKS), min_size=1, max_size=4))
+def test_equals_a_naive_count(corpus):
+    links = Links.from_pairs(a for a, _, _ in corpus)
+    gold = GoldLinks([s for _, s, _ in corpus], [s | p for _, s, p in corpus])
+    score = alignment_error_rate(links, gold)
+    proposed = [(n, *link) for n, (a, _, _) in enumerate(corpus) for link in a]
+    sure = [(n, *link) for n, (_, s, _) in enumerate(corpus) for link in s]
+    possible = [(n, *link) for n, (_, s, p) in enumerate(corpus) for link in s | p]
+    hits = sum(link in sure for link in proposed) + sum(link in possible for link in proposed)
+    expected = 1 - hits / (len(proposed) + len(sure)) if proposed or sure else 0.0
+    assert score.aer == pytest.approx(expected)
+    assert 0 <= score.aer <= 1
+
+
+def test_perfect_and_empty():
+    gold = GoldLinks([frozenset({(0, 0)}), frozenset()], [frozenset({(0, 0)}), frozenset()])
+    assert alignment_error_rate(Links.from_pairs([[(0, 0)], []]), gold).aer == 0
+    nothing = alignment_error_rate(Links.from_pairs([[], []]), gold)
+    assert (nothing.aer, nothing.precision, nothing.recall, nothing.f1) == (1, 1, 0, 0)
+    with pytest.raises(InputError, match="differ in number"):
+        alignment_error_rate(Links.from_pairs([[]]), gold)
+
+
+def test_gold_marks_and_first_position(tmp_path):
+    gold = read_gold(write(tmp_path, "1-1 2p3 2?1\n\n"), [2, 0], [3, 0])
+    assert gold.sure == [{(0, 0)}, set()]
+    assert gold.possible == [{(0, 0), (1, 2), (1, 0)}, set()]
+    assert read_gold(write(tmp_path, "0-0 1?2\n")).possible == [{(0, 0), (1, 2)}]
+    assert read_gold(write(tmp_path, "1-1\n"), first=0).sure == [{(1, 1)}]
+    assert read_gold(write(tmp_path, "1-2\n"), reverse=True).sure == [{(1, 0)}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("1-1\n1x1\n", "malformed link", 2),
+        ("1-1\n1p\n", "malformed link", 2),
+        ("1-1\n1-4\n", "outside", 2),
+        ("1-1\n", "wrong number of lines", None),
+    ],
+)
+def test_bad_gold_is_refused(tmp_path, text, message, line):
+    with pytest.raises(InputError, match=message) as caught:
+        read_gold(write(tmp_path, text), [3, 3], [3, 3])
+    assert caught.value.line == line
+
+
+def test_position_before_the_first_is_refused(tmp_path):
+    with pytest.raises(InputError, match="outside") as caught:
+        read_gold(write(tmp_path, "1-1\n0-1\n"), first=1)
+    assert caught.value.line == 2
+
+
+def test_hypothesis_links(tmp_path):
+    path = write(tmp_path, "0-1 2-0\n")
+    assert read_hypothesis_links(path).pairs(0) == [(0, 1), (2, 0)]
+    assert read_hypothesis_links(path, swapped=True).pairs(0) == [(0, 2), (1, 0)]
+    with pytest.raises(InputError, match="malformed"):
+        read_hypothesis_links(write(tmp_path, "0p1\n"))
+
+
+PUBLISHED = {
+    "giza": {"forward": 8.0, "reverse": 9.8, "grow-diagonal": 5.9, "grow-diagonal-final": 6.2},
+    "fastalign": {"forward": 16.4, "reverse": 15.9, "grow-diagonal": 10.5, "grow-diagonal-final": 12.1},
+}
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("system", "name"), [(s, n) for s, names in PUBLISHED.items() for n in names])
+def test_published_figures(shared_data, system, name):
+    folder = shared_data / "wordalign"
+    pairs = [line.split("|||") for line in read_lines(folder / "enfr.src-tgt.gz")]
+    lengths = [[len(pair[side].split()) for pair in pairs] for side in (0, 1)]
+    gold = read_gold(folder / "enfr.gold.gz", *lengths)
+    links = read_links(folder / f"lilt-enfr.{system}.{name}.talp.gz", *lengths, reverse=name == "reverse")
+    assert round(100 * alignment_error_rate(links, gold).aer, 1) == PUBLISHED[system][name]
+
+
+@pytest.mark.corpus
+def test_gold_counted_from_zero(shared_data):
+    gold = read_gold(shared_data / "wordalign" / "dreamt-hansards37.enfr.gold.gz")
+    assert len(gold) == 37
+    assert (0, 0) in gold.sure[0]
+    assert (1, 1) in gold.possible[0] - gold.sure[0]

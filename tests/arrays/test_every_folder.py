@@ -11,8 +11,8 @@ import pytest
 from tests.arrays.folders import OPENERS, write_folders
 from tests.arrays.forged import edited_header, forged
 from xlate.errors import InputError
-from xlate.kernels.lm.ngram import slot_tags
-from xlate.kernels.memory.hashing import EMPTY
+from xlate.kernels.lm import slot_tags
+from xlate.kernels.memory import EMPTY
 
 
 @pytest.fixture(scope="module")

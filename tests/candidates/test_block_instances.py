@@ -26,8 +26,8 @@ from xlate.candidates.block_instances import STORES, BlockInstances, write_store
 from xlate.candidates.store import CandidateStore
 from xlate.features.bigrams import BigramIndex
 from xlate.features.block import FLOATS, block_arrays, more_floats
-from xlate.kernels.features.block_features import BlockArrays
-from xlate.kernels.orientation import NEUTRAL
+from xlate.kernels.features.blocks import BlockArrays
+from xlate.kernels.pairs import NEUTRAL
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet

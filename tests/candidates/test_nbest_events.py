@@ -9,8 +9,8 @@ from tests.phrases.small_corpora import encoded, phrase_of, table_of
 from xlate.candidates.block_instances import OracleStep, write_events, write_stores
 from xlate.candidates.store import CandidateStore
 from xlate.features.block import FLOATS
-from xlate.kernels.features.block_features import Before, Placed
-from xlate.kernels.orientation import NEUTRAL, RIGHT
+from xlate.kernels.features.blocks import Before, Placed
+from xlate.kernels.pairs import NEUTRAL, RIGHT
 
 
 def test_steps_become_linked_and_neutral_instances(tmp_path):

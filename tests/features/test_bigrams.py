@@ -14,7 +14,7 @@ from tests.models.small_models import model_and_arpa
 from tests.phrases.small_corpora import bigrams_by_trial, corpora, matches_by_trial, tables, texts
 from xlate.errors import InputError
 from xlate.features.bigrams import FAMILIES, BigramIndex, Contexts, bigram_families, families_of, sides, split_key
-from xlate.kernels.features.block_features import bigrams_weight
+from xlate.kernels.features.blocks import bigrams_weight
 
 
 def shown(blocks, family, before, b):

@@ -10,9 +10,9 @@ import pytest
 from tests.phrases.small_corpora import encoded, phrase_of, table_of
 from xlate.features.bigrams import feature_keys, frequent_keys
 from xlate.features.block import FLOATS, block_arrays
-from xlate.kernels.features.block_features import Before, Placed, block_costs
-from xlate.kernels.memory.hashing import find_all
-from xlate.kernels.orientation import NEUTRAL, RIGHT
+from xlate.kernels.features.blocks import Before, Placed, block_costs
+from xlate.kernels.memory import find_all
+from xlate.kernels.pairs import NEUTRAL, RIGHT
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet

@@ -18,8 +18,7 @@ from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
-from xlate.align.error_rate import read_gold, read_hypothesis_links
-from xlate.align.links import read_links
+from xlate.align.links import read_gold, read_hypothesis_links, read_links
 from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest import nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore, StoreWriter, shard_path

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
-from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.extract import PhraseCounts
 from xlate.phrases.rule_extraction import extract_rules, score_rules
 from xlate.phrases.table import PhraseTable, RuleTable

@@ -21,7 +21,7 @@ from tests.phrases.small_corpora import (
     texts,
 )
 from xlate.errors import InputError
-from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks
 

@@ -28,7 +28,7 @@ from tests.phrases.small_corpora import (
 )
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
-from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.matching import Matches, collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines

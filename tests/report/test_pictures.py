@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tests.report.examples import make_run
 from xlate.errors import InputError
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
 from xlate.report.pictures import (
     CYCLE,
     drawn,

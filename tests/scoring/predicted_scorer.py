@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.predicted import PredictedParts
+from xlate.kernels.learning.lists import PredictedParts
 from xlate.scoring.linear import LinearScorer, bags_of_parts
 
 

@@ -13,7 +13,7 @@ from tests.scoring.predicted_scorer import PredictedScorer
 from tests.train.test_list_learner import LOSSES, steps_of
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.predicted import PredictedParts, predicted_pass, predicted_room, span_logs
+from xlate.kernels.learning.lists import PredictedParts, predicted_pass, predicted_room, span_logs
 from xlate.train.list_learner import ListSettings, PredictedListLearner
 
 SIZE = 1 << 7

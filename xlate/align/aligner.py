@@ -20,7 +20,7 @@ from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Corpus, Di
 from xlate.align.links import REMEDY, Links
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.errors import InputError, check_choice
-from xlate.kernels.counting.symmetrization import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
+from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
 
 GROWING = {
     "grow": (False, NO_FINAL),

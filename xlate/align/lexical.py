@@ -1,15 +1,20 @@
-"""Lexical translation probabilities from word alignment links, as in Moses's lex.f2e and lex.e2f."""
+"""Lexical translation probabilities: from word alignment links, as in Moses's lex.f2e and lex.e2f, and of IBM Model 1
+(Brown et al. 1993), from sentence pairs alone.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import Floats, Ints, Ints32, Uints
 from xlate.errors import InputError
-from xlate.text.encoded import EncodedText
+from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
+from xlate.kernels.memory import HashTable, build_table
+from xlate.text.encoded import EncodedText, sides
 
 NULL = -1
 
@@ -91,3 +96,35 @@ def _rounded(probability_K: Floats, decimals: int | None) -> Floats:
         return probability_K
     rounded_K = np.round(probability_K, decimals)
     return np.where(rounded_K > 0, rounded_K, probability_K)
+
+
+@dataclass(frozen=True)
+class Model1:
+    """K word pairs: p(s|t) of the key t · 2^32 + s; t = 0 is NULL. For each t the p(s|t) sum to 1."""
+
+    keys_K: Uints
+    probability_K: Floats
+
+    @classmethod
+    def train(cls, source: EncodedText, target: EncodedText, target_words: int, iterations: int = 5) -> Model1:
+        """Estimates from sentence pairs; words are numbered from 1 (0 is kept for NULL).
+
+        Args:
+            source, target: the two sides.
+            target_words: the size of the target vocabulary.
+            iterations: of expectation maximisation.
+
+        Raises:
+            InputError: the sides have different numbers of sentences.
+        """
+        if len(source) != len(target):
+            raise InputError("sides of unequal length", f"{len(source)} and {len(target)} sentences")
+        text = sides(source, target)
+        keys_K = cooccurrences(text)
+        probability_K = expectation_maximisation(build_table(keys_K), keys_K, text, target_words, iterations)
+        return cls(keys_K, probability_K)
+
+    @cached_property
+    def table(self) -> HashTable:
+        """Finds the row of a key."""
+        return build_table(self.keys_K)

@@ -19,15 +19,20 @@ from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import StoreWriter
 from xlate.features.block import FLOATS
-from xlate.kernels.features.block_features import NOBODY, Before, BlockArrays, Placed, block_costs, put_bigrams
-from xlate.kernels.features.block_instances import (
+from xlate.kernels.features.blocks import (
+    NOBODY,
+    Before,
+    BlockArrays,
     Filled,
     MatchedText,
+    Placed,
     SuccessorArrays,
+    block_costs,
     linked_instances,
     neutral_instances,
+    put_bigrams,
 )
-from xlate.kernels.orientation import NEUTRAL
+from xlate.kernels.pairs import NEUTRAL
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import Events, Matches
 from xlate.text.encoded import EncodedText

@@ -227,7 +227,7 @@ def run_phrases(config: PhrasesCommandConfig) -> None:
 
 def run_aer(config: AerCommandConfig) -> None:
     """Prints the alignment error rate, precision and recall of links against gold links."""
-    from xlate.align.error_rate import alignment_error_rate, read_gold, read_hypothesis_links
+    from xlate.align.links import alignment_error_rate, read_gold, read_hypothesis_links
 
     gold = read_gold(config.gold)
     links = read_hypothesis_links(config.links, swapped=config.swapped)

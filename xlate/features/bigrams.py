@@ -20,8 +20,8 @@ import numpy as np
 from xlate.array_types import AnyInts, Ints, Ints32, Uints
 from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges
-from xlate.kernels.features.block_features import SIDE_BITS, BigramFamilies
-from xlate.kernels.memory.hashing import build_table
+from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies
+from xlate.kernels.memory import build_table
 from xlate.kernels.search.lattice_passes import arc_bigrams
 from xlate.phrases.blocks import BlockSet
 from xlate.text.vocabulary import Vocabulary

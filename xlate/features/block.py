@@ -40,7 +40,7 @@ import numpy as np
 from xlate.array_types import Floats, Floats32, Ints32, Uints
 from xlate.errors import InputError
 from xlate.features.bigrams import bigram_families
-from xlate.kernels.features.block_features import BlockArrays, DistortionArrays
+from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion

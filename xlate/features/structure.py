@@ -34,7 +34,7 @@ from xlate.kernels.features.structure import (
     new_memory,
     numbered,
 )
-from xlate.kernels.memory.hashing import EMPTY, HashTable, build_table
+from xlate.kernels.memory import EMPTY, HashTable, build_table
 
 FAMILIES = ("word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child")
 # Which side the first and the second value of a family are of.

@@ -11,7 +11,7 @@ from typing import Any
 from xlate.config.schema import TrainConfig
 from xlate.jobs.inspect.features import full_explanation
 from xlate.jobs.translate import Translation, Translator
-from xlate.kernels.orientation import LEFT
+from xlate.kernels.pairs import LEFT
 from xlate.metrics.score import evaluate
 from xlate.models.system import AnySystem
 from xlate.report.pictures import Block, reordering_picture

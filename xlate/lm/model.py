@@ -12,7 +12,7 @@ from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32, Uints
 from xlate.arrays.ranges import check_lengths, pieces, refuse
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.lm.ngram import (
+from xlate.kernels.lm import (
     CONTEXT,
     SLOT,
     NgramArrays,
@@ -23,7 +23,7 @@ from xlate.kernels.lm.ngram import (
     walk,
     walk_sentences,
 )
-from xlate.kernels.memory.hashing import HashTable, build_table, find_all
+from xlate.kernels.memory import HashTable, build_table, find_all
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary

@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
 from xlate.search.graph import SearchGraph
 
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.

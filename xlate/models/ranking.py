@@ -15,9 +15,8 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
-from xlate.kernels.lm.ngram import walk_sentences
-from xlate.kernels.lm.phrase_lm import PhrasesAlone, walk_alone
-from xlate.kernels.memory.rows import best_of_rows
+from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
+from xlate.kernels.memory import best_of_rows
 from xlate.models.unit_model import AnyUnitModel
 
 # So many source sides are ranked at a time: what is worked out on the way grows with them.

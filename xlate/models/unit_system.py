@@ -14,7 +14,7 @@ from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
-from xlate.kernels.lm.phrase_lm import PhrasesAlone
+from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import COPIED, Derivation, Span, explained, side_of

@@ -24,9 +24,9 @@ from xlate.arrays.stored import (
     unusable,
 )
 from xlate.errors import InputError
-from xlate.kernels.features.block_features import lexical_costs
-from xlate.kernels.memory.hashing import build_table, pair_keys
-from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.kernels.features.blocks import lexical_costs
+from xlate.kernels.memory import build_table, pair_keys
+from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.matching import Events, Matches
 from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable, phrase_pairs

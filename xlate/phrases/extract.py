@@ -11,9 +11,8 @@ from xlate.array_types import Ints, Ints16, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
-from xlate.kernels.counting.sides import SentenceLinks
-from xlate.kernels.memory.hashing import Tally
-from xlate.kernels.memory.trie import Trie, intern_rows, preorder, spell
+from xlate.kernels.memory import Tally, Trie, intern_rows, preorder, spell
+from xlate.kernels.pairs import SentenceLinks
 from xlate.text.encoded import EncodedText, sides
 
 LONGEST = 255

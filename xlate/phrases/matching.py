@@ -21,8 +21,7 @@ from xlate.arrays.ranges import check_lengths, check_offsets, check_within, piec
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
-from xlate.kernels.memory.hashing import HashTable, build_table, find_all, pair_keys
-from xlate.kernels.memory.trie import intern_rows
+from xlate.kernels.memory import HashTable, build_table, find_all, intern_rows, pair_keys
 from xlate.kernels.search.spans import find_rows
 from xlate.phrases.extract import PhraseCounts, number_phrases
 from xlate.phrases.table import PhraseTable

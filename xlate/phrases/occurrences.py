@@ -21,7 +21,7 @@ from xlate.align.links import Links
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.errors import check_choice
-from xlate.kernels.counting import reordering
+from xlate.kernels.counting import extraction
 from xlate.kernels.counting.extraction import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
 from xlate.phrases.extract import check_linked, sentence_links
 from xlate.phrases.matching import pair_table, phrase_finder
@@ -111,11 +111,11 @@ def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs
 
 
 KINDS = {
-    "wbe": reordering.WORD,
-    "phrase": reordering.PHRASE,
-    "hier": reordering.HIERARCHICAL,
-    "hier-moses": reordering.AS_MOSES,
-    "hier5": reordering.FIVE_WAY,
+    "wbe": extraction.WORD,
+    "phrase": extraction.PHRASE,
+    "hier": extraction.HIERARCHICAL,
+    "hier-moses": extraction.AS_MOSES,
+    "hier5": extraction.FIVE_WAY,
 }
 SMOOTHING = 0.5
 
@@ -140,7 +140,7 @@ def reordering_counts(
     check_choice("unknown kind of reordering model", kind, KINDS)
     check_linked(source, target, links)
     counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
-    reordering.count_orientations(
+    extraction.count_orientations(
         phrase_finder(table.source_phrases),
         phrase_finder(table.target_phrases),
         pair_table(table),

@@ -22,7 +22,7 @@ from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.stored import ArrayStream
 from xlate.errors import InputError
-from xlate.kernels.counting.lexical import InnerLinks, unlikely_words
+from xlate.kernels.counting.alignment import InnerLinks, unlikely_words
 from xlate.kernels.counting.rule_extraction import (
     ONE,
     CountedRows,
@@ -35,7 +35,7 @@ from xlate.kernels.counting.rule_extraction import (
     merge_sequences,
     new_rule_store,
 )
-from xlate.kernels.counting.sides import PhrasePairs
+from xlate.kernels.pairs import PhrasePairs
 from xlate.phrases.extract import LONGEST, check_linked, number_nodes, number_phrases, sentence_links
 from xlate.phrases.table import (
     GAP,

@@ -13,10 +13,9 @@ from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.kernels.counting.lexical import NO_GAP, InnerLinks, lexical_weights
-from xlate.kernels.counting.sides import PhrasePairs
-from xlate.kernels.memory.hashing import HashTable, build_table, pair_keys
-from xlate.kernels.memory.trie import take_rows
+from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
+from xlate.kernels.memory import HashTable, build_table, pair_keys, take_rows
+from xlate.kernels.pairs import PhrasePairs
 from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID

@@ -21,7 +21,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 
 from xlate.array_types import Bytes, Floats, Ints
 from xlate.errors import InputError
-from xlate.kernels.orientation import LEFT, LETTERS, NEUTRAL, RIGHT
+from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
 from xlate.report.runs import Setting, Spread, settings_besides_seed
 from xlate.report.tables import LABEL, shown_setting
 from xlate.text.lines import atomic_write

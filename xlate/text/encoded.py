@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xlate.array_types import AnyInts, Ints, Ints32
-from xlate.kernels.counting.sides import Sides
+from xlate.kernels.pairs import Sides
 from xlate.text.vocabulary import UNKNOWN, UNKNOWN_ID, Vocabulary
 
 

@@ -17,9 +17,18 @@ from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
 from xlate.arrays.ragged import places_of
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.lists import ListRoom, ListSteps, list_losses, list_pass, list_room
-from xlate.kernels.learning.predicted import PredictedParts, predicted_losses, predicted_pass, predicted_room
-from xlate.kernels.learning.updates import Learned
+from xlate.kernels.learning.lists import (
+    ListRoom,
+    ListSteps,
+    PredictedParts,
+    list_losses,
+    list_pass,
+    list_room,
+    predicted_losses,
+    predicted_pass,
+    predicted_room,
+)
+from xlate.kernels.learning.slopes import Learned
 from xlate.losses.lists import segment_argmax
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores

@@ -20,7 +20,7 @@ from xlate.features.structure import StructureFeatures
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import begin_list, list_room, step_list
 from xlate.kernels.learning.scores import sparse_scores
-from xlate.kernels.learning.updates import Learned, settle_all
+from xlate.kernels.learning.slopes import Learned, settle_all
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import Arrays

@@ -20,8 +20,8 @@ from xlate.array_types import Bools, Floats, Ints, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import slopes_of_list
-from xlate.kernels.learning.margins import inner_products, largest_margins
-from xlate.kernels.learning.updates import Rule
+from xlate.kernels.learning.mira import inner_products, largest_margins
+from xlate.kernels.learning.slopes import Rule
 from xlate.losses.loss import Loss, Needs, best_as_truth
 
 

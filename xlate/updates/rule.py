@@ -25,7 +25,7 @@ from torch import Tensor
 
 from xlate.array_types import AnyArray, Floats
 from xlate.errors import refuse_if
-from xlate.kernels.learning.updates import EPSILON, Learned, Rule, settle_all
+from xlate.kernels.learning.slopes import EPSILON, Learned, Rule, settle_all
 
 Arrays = dict[str, AnyArray]
 # What steps may remember, by the names in `Learned`.

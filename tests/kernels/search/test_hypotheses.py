@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xlate.kernels.lm.phrase_lm import SAID
+from xlate.kernels.lm import SAID
 from xlate.kernels.search.hypotheses import (
     Limits,
     add_move,

@@ -13,7 +13,7 @@ from tests.models.small_models import TARGET, jumping, model_and_arpa, random_wo
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, listed, under_templates
 from xlate.errors import InputError
-from xlate.kernels.orientation import NEUTRAL
+from xlate.kernels.pairs import NEUTRAL
 from xlate.kernels.search.best_paths import sample_paths
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.tuned import with_units

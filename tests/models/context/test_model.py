@@ -13,7 +13,7 @@ from tests.models.phrase.small_phrase_models import random_weights
 from tests.scoring.predicted_scorer import PredictedScorer
 from xlate.candidates.context_instances import Translations
 from xlate.candidates.lists import LENGTH, PAIR, START, listed
-from xlate.kernels.learning.predicted import PredictedParts, span_logs
+from xlate.kernels.learning.lists import PredictedParts, span_logs
 from xlate.models.context.model import chosen_in
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.phrase.decoder import PhraseDecoder

@@ -15,7 +15,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import STEP, Steps
-from xlate.kernels.orientation import (
+from xlate.kernels.pairs import (
     DISCONTINUOUS,
     DISCONTINUOUS_LEFT,
     DISCONTINUOUS_RIGHT,

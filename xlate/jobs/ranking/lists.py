@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.align.model1 import Model1
+from xlate.align.lexical import Model1
 from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch

@@ -19,7 +19,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.inspect.features import FiredFeatures, legend, source_text
 from xlate.jobs.translate import Translation, Translator, line_tokens
-from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.models.derivation import COPIED
 from xlate.models.pack_format import unpacked
 from xlate.models.system import AnyDerivation

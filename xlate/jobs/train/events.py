@@ -39,7 +39,7 @@ from xlate.jobs.train.recipe import (
     warn_of_few_steps,
 )
 from xlate.jobs.train.tuning import tuning_text
-from xlate.kernels.features.block_features import Before, Placed
+from xlate.kernels.features.blocks import Before, Placed
 from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
 from xlate.models.kind import made_of

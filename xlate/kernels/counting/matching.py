@@ -8,9 +8,8 @@ import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints8, Ints32
 from xlate.compiled import compiled, inlined, loop
-from xlate.kernels.counting.sides import Sides
-from xlate.kernels.memory.hashing import HashTable, find, pack, whole
-from xlate.kernels.orientation import LEFT, RIGHT
+from xlate.kernels.memory import HashTable, find, pack, whole
+from xlate.kernels.pairs import LEFT, RIGHT, Sides
 
 
 class PhraseFinder(NamedTuple):

@@ -13,9 +13,8 @@ import numpy as np
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import compiled, inlined
 from xlate.kernels.counting.extraction import consistent_spans, sentence_pair
-from xlate.kernels.counting.sides import SentenceLinks, Sides
-from xlate.kernels.memory.hashing import Tally, count, new_tally, pack, room_for
-from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.memory import ROOT, Tally, Trie, child, count, new_tally, new_trie, pack, room, room_for
+from xlate.kernels.pairs import SentenceLinks, Sides
 
 # What a rule weighs in whole numbers, so that sums do not depend on their order.
 ONE = 1 << 32

@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import compiled, embedded, inlined, loop, prefetch
-from xlate.kernels.memory.hashing import EMPTY, HashTable, find, first_slot
+from xlate.kernels.memory import EMPTY, HashTable, find, first_slot
 
 WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
 # Columns of a fact, and of a described feature: family, both kinds, and the values.

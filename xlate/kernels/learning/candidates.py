@@ -3,6 +3,10 @@
 A feature may be a pair: one of an instance's context with one of a candidate. Pairs are computed, not stored: an
 instance of X context features and a candidate of T ids have X · T of them. Their ids are hashes, so that several
 pairs may share a weight, as in Vowpal Wabbit; the more weights there are, the fewer do.
+
+Candidates of an instance share ids, such as target words. So its different ids are found first, then the weight of each
+of their pairs with the features of the context, which is asked for early: instances wait for little else than memory.
+What an id scores in the context is added up once, and its weights move once per step, for all candidates that have it.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
-from xlate.compiled import inlined
+from xlate.compiled import inlined, lent, loop, prefetch
 
 # Odd numbers without a pattern, below 2^63: products wrap around alike in numpy, torch and compiled code.
 CONTEXT, PART, BOTH = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x5851F42D4C957F2D
@@ -110,3 +114,155 @@ def part_score(part: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> f
         for n in range(first, last):
             total += sparse_F[candidates.part_ids_N[n]]
     return total
+
+
+# The instance at hand, and the one whose weights are on their way.
+TURNS = 2
+
+
+class Crossed(NamedTuple):
+    """The K different ids of an instance with N ids in X features of its context, for each of two instances (turns).
+
+    Attributes:
+        slot_H: a hash table of the ids, three places each: the id, the clock when it was put in, and its number.
+        number_RN: the number of each of the ids, 0 to K - 1.
+        feature_RY: the weight of each pair, number · X + place in the context.
+        size_R2: K and X.
+        mixed_X: the features of the context as `crossed` mixes them.
+        value_K: what each id scores, or how far its weights move.
+        clock_1: counts the instances that were looked up.
+    """
+
+    slot_H: Ints
+    number_RN: Ints32
+    feature_RY: Ints32
+    size_R2: Ints
+    mixed_X: Ints
+    value_K: Floats
+    clock_1: Ints
+
+
+@loop
+def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
+    """Arrays that are large enough for each of some instances."""
+    most, pairs, slots = 0, 0, 16
+    for i in rows_I:
+        first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
+        ids = candidates.part_id_offsets_P1[last] - candidates.part_id_offsets_P1[first]
+        most = max(most, ids)
+        pairs = max(pairs, ids * (candidates.context_offsets_I1[i + 1] - candidates.context_offsets_I1[i]))
+    while slots < 2 * most:
+        slots *= 2
+    return Crossed(
+        np.full(3 * slots, -1, np.int64),
+        np.empty((TURNS, most), np.int32),
+        np.empty((TURNS, pairs), np.int32),
+        np.zeros((TURNS, 2), np.int64),
+        np.empty(pairs, np.int64),
+        np.empty(most),
+        np.zeros(1, np.int64),
+    )
+
+
+@loop
+def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> None:
+    """Finds the pairs of instance i among the weights, and asks for these; `here` is room, and the turn to write."""
+    room, turn = here
+    first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+    last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
+    begin, end = candidates.context_offsets_I1[i], candidates.context_offsets_I1[i + 1]
+    room.clock_1[0] += 1
+    clock, slots = room.clock_1[0], len(room.slot_H) // 3
+    mask, width, known = len(sparse_F) - 1, end - begin, 0
+    number_N, feature_Y = room.number_RN[turn], room.feature_RY[turn]
+    for x in range(width if last > first else 0):
+        room.mixed_X[x] = np.int64(candidates.contexts_X[begin + x]) * CONTEXT
+    for n in range(first, last):
+        part = np.int64(candidates.part_ids_N[n])
+        mixed = part * PART
+        slot = int(3 * ((mixed >> 32) & (slots - 1)))
+        while room.slot_H[slot + 1] == clock and room.slot_H[slot] != part:
+            slot += 3
+            if slot == 3 * slots:
+                slot -= 3 * slots
+        if room.slot_H[slot + 1] != clock:
+            room.slot_H[slot], room.slot_H[slot + 1], room.slot_H[slot + 2] = part, clock, known
+            # As `crossed` does, all contexts at once.
+            for x in range(width):
+                feature_Y[known * width + x] = (((room.mixed_X[x] ^ mixed) * BOTH) >> 32) & mask
+            for y in range(known * width, (known + 1) * width):
+                prefetch(sparse_F, feature_Y[y])
+            known += 1
+        number_N[n - first] = room.slot_H[slot + 2]
+    room.size_R2[turn, 0], room.size_R2[turn, 1] = known, width
+
+
+@loop
+def score_ids(here: tuple[Crossed, int], sparse_F: AnyFloats) -> None:
+    """Adds up what each id scores in the context of the instance."""
+    room, turn = here
+    ids, width, feature_Y = room.size_R2[turn, 0], room.size_R2[turn, 1], room.feature_RY[turn]
+    for k in range(ids):
+        total = 0.0
+        for y in range(k * width, (k + 1) * width):
+            total += sparse_F[feature_Y[y]]
+        room.value_K[k] = total
+
+
+@inlined
+def crossed_score(here: tuple[Crossed, int], i: int, c: int, candidates: CandidateArrays, dense_D: Floats) -> float:
+    """The score of candidate c of instance i, whose ids have been scored."""
+    (room, turn), total = here, 0.0
+    for d in range(len(dense_D)):
+        total += dense_D[d] * candidates.dense_CD[c, d]
+    first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+    for n in range(candidates.part_id_offsets_P1[c] - first, candidates.part_id_offsets_P1[c + 1] - first):
+        total += room.value_K[room.number_RN[turn, n]]
+    if len(candidates.base_C) > 0:
+        total += candidates.base_C[c]
+    return total
+
+
+@loop
+def move_ids(
+    here: tuple[Crossed, int],
+    i: int,
+    members: tuple[Ints, Floats, int],
+    candidates: CandidateArrays,
+    sparse_F: AnyFloats,
+    eta: float,
+) -> None:
+    """Moves the weights of every id along the slopes of the candidates that have it, by plain steps.
+
+    `members` are candidates, their slopes, and how many there are.
+    """
+    (room, turn), (member_X, slope_X, size) = here, members
+    ids, width, feature_Y = room.size_R2[turn, 0], room.size_R2[turn, 1], room.feature_RY[turn]
+    first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
+    room.value_K[:ids] = 0.0
+    for x in range(size):
+        c, slope = member_X[x], slope_X[x]
+        for n in range(candidates.part_id_offsets_P1[c] - first, candidates.part_id_offsets_P1[c + 1] - first):
+            room.value_K[room.number_RN[turn, n]] += slope
+    for k in range(ids):
+        step = eta * room.value_K[k]
+        if step != 0.0:
+            for y in range(k * width, (k + 1) * width):
+                sparse_F[feature_Y[y]] += step
+
+
+@loop
+def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats, score_C: Floats) -> None:
+    """Writes the scores of all candidates, in the contexts of their instances."""
+    instances = len(candidates.candidate_offsets_I1) - 1
+    owned = crossed_room(np.arange(instances), candidates)
+    room = lent(owned)
+    for i in range(-1, instances):
+        if i + 1 < instances:
+            look_up((room, (i + 1) % 2), i + 1, candidates, sparse_F)
+        if i >= 0:
+            score_ids((room, i % 2), sparse_F)
+            for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
+                score_C[c] = crossed_score((room, i % 2), i, c, candidates, dense_D)
+    # What was lent is held until here.
+    owned.clock_1[0] = 0

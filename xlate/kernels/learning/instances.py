@@ -12,17 +12,19 @@ import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints, Uints
 from xlate.compiled import inlined, lent, loop, prefetch
-from xlate.kernels.learning.candidates import CandidateArrays, context_of, feature_of, plain_score
-from xlate.kernels.learning.crossed import (
+from xlate.kernels.learning.candidates import (
+    CandidateArrays,
     Crossed,
+    context_of,
     crossed_room,
     crossed_score,
+    feature_of,
     look_up,
     move_ids,
+    plain_score,
     score_ids,
 )
-from xlate.kernels.learning.slopes import draw
-from xlate.kernels.learning.updates import Learned, Rule, begin_step, move_dense, move_sparse, settle
+from xlate.kernels.learning.slopes import Learned, Rule, begin_step, draw, move_dense, move_sparse, settle
 
 
 class InstanceSteps(NamedTuple):

@@ -9,8 +9,7 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.compiled import embedded, lent, loop
-from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score
-from xlate.kernels.learning.crossed import score_crossed
+from xlate.kernels.learning.candidates import CandidateArrays, part_score, plain_score, score_crossed
 
 
 @embedded

@@ -14,9 +14,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
-from xlate.kernels.memory.hashing import whole
-from xlate.kernels.memory.rows import grown
-from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room, spell
+from xlate.kernels.memory import ROOT, Trie, child, grown, new_trie, room, spell, whole
 
 
 class GraphArcs(NamedTuple):

@@ -8,11 +8,10 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop
-from xlate.kernels.features.block_features import BigramFamilies, bigrams_weight
+from xlate.kernels.features.blocks import BigramFamilies, bigrams_weight
 from xlate.kernels.learning.slopes import log_sum_exp
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, remembered
-from xlate.kernels.orientation import LEFT, NEUTRAL, RIGHT
+from xlate.kernels.lm import MEMO_SIZE, NgramArrays, remembered, step
+from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,

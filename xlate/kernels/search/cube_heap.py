@@ -8,7 +8,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.memory.rows import grown
+from xlate.kernels.memory import grown
 
 NONE = -1
 # Steps between two looks at whether arrays must grow; handing over so many arrays takes time.

@@ -8,9 +8,8 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop
-from xlate.kernels.features.block_features import bigrams_weight
-from xlate.kernels.lm.ngram import step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE
+from xlate.kernels.features.blocks import bigrams_weight
+from xlate.kernels.lm import MEMO_SIZE, step
 from xlate.kernels.search.block_decoder import COSTS, ModelArrays, ask_costs
 from xlate.kernels.search.hypotheses import (
     NONE,

@@ -23,9 +23,8 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.memory.hashing import EMPTY, first_slot
-from xlate.kernels.memory.rows import grown
+from xlate.kernels.lm import NgramArrays, step
+from xlate.kernels.memory import EMPTY, first_slot, grown
 
 NONE = -1
 # A hypothesis that no stack holds any more, because the beam has no place for it.

@@ -8,10 +8,9 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.compiled import loop
-from xlate.kernels.features.block_features import BigramFamilies, put_bigrams
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.memory.rows import grown
-from xlate.kernels.memory.trie import spell
+from xlate.kernels.features.blocks import BigramFamilies, put_bigrams
+from xlate.kernels.lm import NgramArrays, step
+from xlate.kernels.memory import grown, spell
 from xlate.kernels.search.best_paths import completion_scores, log_add, log_sums
 from xlate.kernels.search.spans import phrase_costs
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.memory.hashing import equal_rows, first_slot, row_key
-from xlate.kernels.memory.rows import grown
+from xlate.kernels.memory import equal_rows, first_slot, grown, row_key
 
 NONE = -1
 # A span that may be translated next, and the coverage that leads to.

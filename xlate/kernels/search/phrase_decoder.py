@@ -15,10 +15,8 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
-from xlate.kernels.lm.ngram import NgramArrays
-from xlate.kernels.lm.phrase_lm import fetch_ahead
-from xlate.kernels.memory.hashing import whole
-from xlate.kernels.memory.trie import Trie, room
+from xlate.kernels.lm import NgramArrays, fetch_ahead
+from xlate.kernels.memory import Trie, room, whole
 from xlate.kernels.search.cube_heap import (
     STEPS,
     UNASKED,

@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints
 from xlate.compiled import call_through, embedded, loop, pointer, types
-from xlate.kernels.memory.trie import ROOT, Trie, child
+from xlate.kernels.memory import ROOT, Trie, child
 
 # (state, option, place, data, after) -> value; so few numbers stay in registers.
 WHOLES, NUMBERS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]

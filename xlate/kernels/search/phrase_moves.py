@@ -12,11 +12,9 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, phrase_logprob, remembered
-from xlate.kernels.memory.hashing import whole
-from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
-from xlate.kernels.orientation import (
+from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, phrase_logprob, remembered, step
+from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
+from xlate.kernels.pairs import (
     DISCONTINUOUS,
     DISCONTINUOUS_LEFT,
     DISCONTINUOUS_RIGHT,

@@ -8,9 +8,8 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.compiled import embedded, lent, loop
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
-from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.lm import NgramArrays, PhrasesAlone, phrase_logprob, step
+from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
 from xlate.kernels.search.phrase_coverage import Coverages, Spans, covers_with_room, new_coverages, with_span
 from xlate.kernels.search.phrase_history import END_OPTION, Histories, Spot, move_value
 from xlate.kernels.search.phrase_moves import OPEN, Placed, adjacent, place

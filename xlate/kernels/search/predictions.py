@@ -13,8 +13,7 @@ from xlate.array_types import AnyFloats, Floats, Floats32, Ints, Ints32
 from xlate.compiled import lent, loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
-from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.crossed import score_crossed
+from xlate.kernels.learning.candidates import CandidateArrays, score_crossed
 from xlate.kernels.learning.slopes import log_chances
 from xlate.kernels.search.spans import span_rows
 

@@ -11,8 +11,8 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.learning.slopes import log_sum_exp
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.memory.hashing import find, pack
+from xlate.kernels.lm import NgramArrays, step
+from xlate.kernels.memory import find, pack
 
 
 @loop

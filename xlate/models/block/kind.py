@@ -16,7 +16,7 @@ from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex, BlockNames
 from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, block_arrays, more_floats
-from xlate.kernels.features.block_features import BlockArrays
+from xlate.kernels.features.blocks import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
 from xlate.models.kind import Kind, Saved, ToTune, check_model_of_base, needed

@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.features.bigrams import BigramIndex, BlockNames, Contexts
 from xlate.features.block import FLOATS, MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.features.block_features import BigramFamilies
+from xlate.kernels.features.blocks import BigramFamilies
 from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet

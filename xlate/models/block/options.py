@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
-from xlate.kernels.lm.ngram import step_all, walk_sentences
+from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search.spans import span_rows
 from xlate.models.block.model import ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.derivation import COPIED

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.bigrams import BigramIndex
-from xlate.kernels.orientation import LETTERS
+from xlate.kernels.pairs import LETTERS
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts

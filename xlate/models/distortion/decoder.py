@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32
 from xlate.features.block import DISTORTION_FLOATS
-from xlate.kernels.orientation import RIGHT
+from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon, lasting

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from xlate.align.model1 import Model1
+from xlate.align.lexical import Model1
 from xlate.array_types import Floats32, Uints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import DistortionModelConfig
 from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arrays, more_floats
-from xlate.kernels.counting.lexical import model1_costs
-from xlate.kernels.features.block_features import BlockArrays
+from xlate.kernels.counting.alignment import model1_costs
+from xlate.kernels.features.blocks import BlockArrays
 from xlate.models.block.kind import EventKind
 from xlate.models.distortion.decoder import DistortionDecoder, DistortionModel
 from xlate.phrases.distortion import Distortion

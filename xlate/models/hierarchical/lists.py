@@ -9,7 +9,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
-from xlate.kernels.lm.phrase_lm import PhrasesAlone
+from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.hierarchical.facts import glued_steps, path_facts, path_logprobs
 from xlate.kernels.search.hierarchical.matches import NO_GAP
 from xlate.kernels.search.phrase_paths import Paths

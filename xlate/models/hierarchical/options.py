@@ -14,8 +14,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
-from xlate.kernels.memory.hashing import build_table
-from xlate.kernels.memory.rows import distinct_rows
+from xlate.kernels.memory import build_table, distinct_rows
 from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
 from xlate.models.derivation import COPIED, Span

@@ -11,7 +11,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded, of_no_words, with_steps
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
-from xlate.kernels.memory.rows import distinct_rows
+from xlate.kernels.memory import distinct_rows
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.model import GLUE, RULE_PENALTY
 from xlate.models.unit_tuned import TunedUnits

@@ -11,7 +11,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, lengths_of, offsets_of, places_of
 from xlate.features.phrase_sparse import STEP, Steps
-from xlate.kernels.lm.phrase_lm import PhrasesAlone
+from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.phrase_paths import (
     Oriented,
     PathLayout,

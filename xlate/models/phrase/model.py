@@ -16,7 +16,7 @@ from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, 
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.memory.hashing import EMPTY, HashTable
+from xlate.kernels.memory import EMPTY, HashTable
 from xlate.kernels.search.spans import find_rows
 from xlate.lm.model import KIND as LM_KIND
 from xlate.lm.model import NgramModel

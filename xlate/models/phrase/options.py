@@ -11,8 +11,8 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import OWN, SparseFeatures, Steps
-from xlate.kernels.lm.phrase_lm import PhrasesAlone
-from xlate.kernels.memory.rows import distinct_rows
+from xlate.kernels.lm import PhrasesAlone
+from xlate.kernels.memory import distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
 from xlate.kernels.search.spans import span_rows
 from xlate.models.derivation import COPIED, Step

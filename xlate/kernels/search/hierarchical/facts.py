@@ -22,9 +22,8 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     fact_score,
 )
-from xlate.kernels.lm.ngram import NgramArrays, step
-from xlate.kernels.lm.phrase_lm import PhrasesAlone, phrase_logprob
-from xlate.kernels.memory.rows import grown
+from xlate.kernels.lm import NgramArrays, PhrasesAlone, phrase_logprob, step
+from xlate.kernels.memory import grown
 
 NO_PAIR = -1
 

@@ -9,9 +9,7 @@ import numpy as np
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder
-from xlate.kernels.memory.hashing import find, pack, whole
-from xlate.kernels.memory.rows import grown
-from xlate.kernels.memory.trie import ROOT
+from xlate.kernels.memory import ROOT, find, grown, pack, whole
 
 NO_GAP = -1
 # Columns of a match while they are looked for: span, row of the source side, begin and end of its gaps.

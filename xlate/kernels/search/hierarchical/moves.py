@@ -12,10 +12,8 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
 from xlate.compiled import inlined, loop
-from xlate.kernels.lm.ngram import NgramArrays
-from xlate.kernels.lm.phrase_lm import MEMO_SIZE, SAID, PhrasesAlone, phrase_logprob, remembered
-from xlate.kernels.memory.hashing import whole
-from xlate.kernels.memory.trie import ROOT, Trie, child, new_trie, room
+from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, phrase_logprob, remembered
+from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches
 from xlate.kernels.search.hypotheses import (

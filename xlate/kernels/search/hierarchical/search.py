@@ -11,9 +11,8 @@ from typing import Any
 
 from xlate.array_types import AnyArray
 from xlate.compiled import embedded, inlined, lent, loop
-from xlate.kernels.lm.ngram import NgramArrays
-from xlate.kernels.lm.phrase_lm import fetch_ahead
-from xlate.kernels.memory.hashing import whole
+from xlate.kernels.lm import NgramArrays, fetch_ahead
+from xlate.kernels.memory import whole
 from xlate.kernels.search.cube_heap import (
     STEPS,
     UNASKED,

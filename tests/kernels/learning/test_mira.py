@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tuners.test_mira import FLOATS, SPARSE, features_of, in_parts, random_lists
-from xlate.kernels.learning.margins import inner_products, largest_margins, margin_step
+from xlate.kernels.learning.mira import inner_products, largest_margins, margin_step
 from xlate.updates.online import STEPS
 
 Matrix = np.ndarray

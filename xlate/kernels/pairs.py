@@ -1,4 +1,4 @@
-"""Sentence pairs and phrase pairs as compiled loops take them: arrays of both sides together."""
+"""Sentence pairs and phrase pairs as compiled loops take them, and the codes of orientations, which files have too."""
 
 from __future__ import annotations
 
@@ -43,3 +43,13 @@ class PhrasePairs(NamedTuple):
         return PhrasePairs(
             self.target_B, self.source_B, self.target_U, self.target_offsets_Q1, self.source_T, self.source_offsets_P1
         )
+
+
+# A block relative to its predecessor (Tillmann & Zhang 2007, section 2).
+LEFT, RIGHT, NEUTRAL = 0, 1, 2
+LETTERS = "LRN"
+
+# A phrase relative to the phrases before or behind it (Koehn et al. 2005; Galley & Manning 2008).
+MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+# The five-way model has two kinds of discontinuous, and a kind of monotone where all other words form one block.
+DISCONTINUOUS_LEFT, DISCONTINUOUS_RIGHT, MONOTONE_GLOBAL = DISCONTINUOUS, 3, 4

@@ -1,0 +1,163 @@
+"""Hash tables, tallies, tries and rows against dictionaries, counters and sorting."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import int64, njit
+
+from tests.phrases.small_corpora import encoded
+from xlate.arrays.ragged import offsets_of
+from xlate.kernels.memory import (
+    EMPTY,
+    best_of_rows,
+    build_table,
+    count,
+    distinct_rows,
+    find,
+    find_all,
+    intern_rows,
+    new_tally,
+    pack,
+    preorder,
+    room_for,
+    spell,
+    whole,
+)
+
+KEYS = st.lists(st.integers(0, 2**64 - 2), unique=True, max_size=40)
+
+
+@settings(deadline=None)
+@given(KEYS, KEYS)
+def test_equal_to_a_dictionary(keys: list[int], others: list[int]) -> None:
+    table = build_table(np.array(keys, dtype=np.uint64))
+    rows = {key: row for row, key in enumerate(keys)}
+    asked = [*keys, *others, 2**64 - 1]
+    expected = [rows.get(key, -1) for key in asked]
+    assert find_all(table, np.array(asked, dtype=np.uint64)).tolist() == expected
+    assert [find(table, np.uint64(key)) for key in asked[:3]] == expected[:3]
+    assert len(keys) * 3 <= len(table.keys_H) * 2
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_pack(high: int, low: int) -> None:
+    assert int(pack.py_func(high, low)) == high << 32 | low
+
+
+@pytest.mark.parametrize("keys", [[5, 9, 5], [1, int(EMPTY)]])
+def test_keys_that_do_not_fit(keys: list[int]) -> None:
+    with pytest.raises(ValueError, match="stands twice or is the empty mark"):
+        build_table(np.array(keys, dtype=np.uint64))
+
+
+@njit(cache=True)
+def tally_all(keys_Q, capacity):
+    tally = new_tally(capacity)
+    rows_Q = np.empty(len(keys_Q), dtype=np.int64)
+    for q in range(len(keys_Q)):
+        tally = room_for(tally, 1)
+        rows_Q[q] = count(tally, keys_Q[q])
+    return tally, rows_Q
+
+
+def test_counts_and_order(rng):
+    keys_Q = rng.integers(0, 3000, size=20_000).astype(np.uint64) << np.uint64(31)
+    tally, rows_Q = tally_all(keys_Q, 1)
+    size = int(tally.size_1[0])
+    expected = Counter(keys_Q.tolist())
+    assert tally.keys_K[:size].tolist() == list(expected)
+    assert tally.count_K[:size].tolist() == list(expected.values())
+    np.testing.assert_array_equal(tally.keys_K[rows_Q], keys_Q)
+    assert size > 2000
+
+
+FIVE = 5
+
+
+@njit
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+@njit
+def in_many_ways(given_N: np.ndarray) -> int:  # type: ignore[type-arg]
+    total, so_far = doubled(whole(FIVE)) + doubled(whole(0)), whole(0)
+    while so_far < 8:
+        so_far = doubled(so_far) + 1
+    return total + so_far + doubled(whole(given_N[0]))
+
+
+def test_a_function_is_compiled_once_whatever_it_is_called_with() -> None:
+    assert whole(-3) == -3
+    assert in_many_ways(np.array([4], dtype=np.int32)) == 10 + 15 + 8
+    assert doubled.signatures == [(int64,)]
+
+
+ROWS = st.lists(st.lists(st.integers(0, 3) | st.just(2**31 - 1), max_size=5), max_size=30)
+
+
+@given(ROWS)
+def test_nodes_stand_for_sequences(rows):
+    text = encoded(rows)
+    trie, node_S = intern_rows(text.ids_T, text.offsets_S1)
+    distinct = {tuple(row) for row in rows}
+    assert len({(tuple(row), int(node)) for row, node in zip(rows, node_S, strict=True)}) == len(distinct)
+    assert len(set(node_S.tolist())) == len(distinct)
+    prefixes = {row[:k] for row in distinct for k in range(len(row) + 1)} | {()}
+    assert trie.size_1[0] == len(prefixes)
+    ids_T, offsets_S1 = spell(trie.parent_N, trie.word_N, node_S)
+    np.testing.assert_array_equal(ids_T, text.ids_T)
+    np.testing.assert_array_equal(offsets_S1, text.offsets_S1)
+
+
+@given(ROWS)
+def test_preorder_is_the_order_of_the_sequences(rows):
+    text = encoded(rows)
+    trie, node_S = intern_rows(text.ids_T, text.offsets_S1)
+    size = int(trie.size_1[0])
+    rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
+    assert sorted(rank_N.tolist()) == list(range(size))
+    by_rank = [rows[s] for s in np.argsort(rank_N[node_S], kind="stable")]
+    assert by_rank == sorted(rows)
+
+
+def test_growing_keeps_what_was_there(rng):
+    rows = [rng.integers(0, 10_000, size=rng.integers(0, 9)).tolist() for _ in range(3000)]
+    text = encoded(rows)
+    trie, node_S = intern_rows(text.ids_T, text.offsets_S1)
+    assert trie.size_1[0] > 5000
+    assert len(set(node_S.tolist())) == len({tuple(row) for row in rows})
+    np.testing.assert_array_equal(spell(trie.parent_N, trie.word_N, node_S)[0], text.ids_T)
+
+
+SCORES = st.lists(st.lists(st.sampled_from([0.0, -1.5, 2.0, 2.5, -np.inf]), max_size=30), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SCORES, st.integers(0, 5))
+def test_the_best_come_first_and_of_equals_the_first(rows: list[list[float]], most: int) -> None:
+    offsets = offsets_of([len(row) for row in rows])
+    scores = np.array([score for row in rows for score in row], dtype=np.float64)
+    expected = [
+        int(offsets[r]) + at
+        for r, row in enumerate(rows)
+        for at in sorted(range(len(row)), key=lambda at: -row[at])[:most]
+    ]
+    assert best_of_rows(scores, offsets, most).tolist() == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=40))
+def test_numbers_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
+    seen: dict[tuple[int, int], int] = {(0, 0): 0}
+    expected = [seen.setdefault(row, len(seen)) for row in rows]
+    floats_OK = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    number_O, first_F = distinct_rows(floats_OK.view(np.uint64))
+    assert number_O.tolist() == expected
+    assert [rows[first] for first in first_F.tolist()] == list(seen)[1:]

@@ -1,0 +1,384 @@
+"""For use inside other kernels: hash tables from 64-bit keys to rows, tables that count and grow, tries, and rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32, Uints
+from xlate.compiled import compiled, inlined, loop
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class HashTable(NamedTuple):
+    """H slots (a power of two, at most two thirds full); a slot holds `EMPTY` or a key and its row."""
+
+    keys_H: Uints
+    rows_H: Ints32
+
+
+def build_table(keys_K: Uints) -> HashTable:
+    """Puts K distinct keys (none equal to `EMPTY`) into a table; the row of a key is its position in `keys_K`.
+
+    Raises:
+        ValueError: a key stands twice, or equals `EMPTY`.
+    """
+    size = 8
+    while size * 2 < len(keys_K) * 3:
+        size *= 2
+    table = HashTable(np.full(size, EMPTY, dtype=np.uint64), np.full(size, -1, dtype=np.int32))
+    twice = _fill(table.keys_H, table.rows_H, np.ascontiguousarray(keys_K, dtype=np.uint64))
+    if twice >= 0:
+        raise ValueError(f"key {keys_K[twice]} at row {twice} stands twice or is the empty mark")
+    return table
+
+
+def pair_keys(high_K: AnyInts, low_K: AnyInts) -> Uints:
+    """The keys that `pack` makes of K pairs of numbers."""
+    return (high_K.astype(np.uint64) << np.uint64(32)) | low_K.astype(np.uint64)
+
+
+@inlined
+def pack(high: int, low: int) -> np.uint64:
+    """One key of two numbers below 2^32."""
+    return (np.uint64(high) << np.uint64(32)) | np.uint64(np.uint32(low))
+
+
+@compiled
+def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
+    """The slot where the search for a key begins: a hash that mixes all its 64 bits."""
+    mixed = key ^ (key >> np.uint64(31))
+    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
+    mixed = mixed ^ (mixed >> np.uint64(29))
+    mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
+    return (mixed ^ (mixed >> np.uint64(32))) & mask
+
+
+@inlined
+def row_key(bits_RW: Uints, row: int) -> np.uint64:
+    """A key of a row of W numbers; 0 for a row of zeros, and hardly ever for another row."""
+    key = np.uint64(0)
+    for w in range(bits_RW.shape[1]):
+        key = (key ^ bits_RW[row, w]) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+@inlined
+def equal_rows(bits_RW: Uints, one: int, other: int) -> bool:
+    """Whether two rows hold the same numbers."""
+    # Comparing whole arrays would make a new array each time.
+    equal = True
+    for w in range(bits_RW.shape[1]):
+        equal = equal and bits_RW[one, w] == bits_RW[other, w]
+    return equal
+
+
+@compiled
+def find(table: HashTable, key: np.uint64) -> int:
+    """The row of a key, -1 when it is not in the table."""
+    mask = np.uint64(len(table.keys_H) - 1)
+    slot = first_slot(key, mask)
+    while True:
+        seen = table.keys_H[slot]
+        if seen == key:
+            return int(table.rows_H[slot])
+        if seen == EMPTY:
+            return -1
+        slot = (slot + np.uint64(1)) & mask
+
+
+@compiled
+def find_all(table: HashTable, keys_Q: Uints) -> Ints32:
+    """The rows of Q keys, -1 where one is not in the table."""
+    rows_Q = np.empty(len(keys_Q), dtype=np.int32)
+    for q in range(len(keys_Q)):
+        rows_Q[q] = find(table, keys_Q[q])
+    return rows_Q
+
+
+@compiled
+def _fill(keys_H: Uints, rows_H: Ints32, keys_K: Uints) -> int:
+    mask = np.uint64(len(keys_H) - 1)
+    for row in range(len(keys_K)):
+        key = keys_K[row]
+        if key == EMPTY:
+            return row
+        slot = first_slot(key, mask)
+        while keys_H[slot] != EMPTY:
+            if keys_H[slot] == key:
+                return row
+            slot = (slot + np.uint64(1)) & mask
+        keys_H[slot] = key
+        rows_H[slot] = row
+    return -1
+
+
+class Tally(NamedTuple):
+    """K = `size_1[0]` distinct keys; row k holds the k-th distinct key and how often it came."""
+
+    slots_H: Ints32
+    keys_K: Uints
+    count_K: Ints32
+    size_1: Ints
+
+
+@compiled
+def new_tally(capacity: int) -> Tally:
+    """An empty tally with room for at least `capacity` distinct keys before it must grow."""
+    slots = 16
+    while slots < 2 * capacity:
+        slots *= 2
+    return Tally(
+        np.full(slots, -1, dtype=np.int32),
+        np.full(slots // 2, EMPTY, dtype=np.uint64),
+        np.zeros(slots // 2, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+@compiled
+def room_for(tally: Tally, keys: int) -> Tally:
+    """The tally, or a larger copy of it when it lacks room for `keys` new keys."""
+    size = tally.size_1[0]
+    if size + keys <= len(tally.keys_K):
+        return tally
+    larger = new_tally(max(size + keys, 2 * len(tally.keys_K)))
+    larger.size_1[0] = size
+    mask = np.uint64(len(larger.slots_H) - 1)
+    for row in range(size):
+        larger.keys_K[row], larger.count_K[row] = tally.keys_K[row], tally.count_K[row]
+        slot = first_slot(larger.keys_K[row], mask)
+        while larger.slots_H[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        larger.slots_H[slot] = row
+    return larger
+
+
+@compiled
+def count(tally: Tally, key: np.uint64) -> int:
+    """Counts a key once more and returns its row; `room_for` must have been called for it."""
+    mask = np.uint64(len(tally.slots_H) - 1)
+    slot = first_slot(key, mask)
+    row = tally.slots_H[slot]
+    while row >= 0 and tally.keys_K[row] != key:
+        slot = (slot + np.uint64(1)) & mask
+        row = tally.slots_H[slot]
+    if row < 0:
+        row = np.int32(tally.size_1[0])
+        tally.slots_H[slot] = row
+        tally.keys_K[row] = key
+        tally.size_1[0] += 1
+    tally.count_K[row] += 1
+    return int(row)
+
+
+@inlined
+def whole(number: int) -> int:
+    """The same number, as one of 64 bits.
+
+    A constant, or a variable that begins as one, is known as such to what it is given to, and so is a number of 32
+    bits: a second version of a large function takes seconds to compile, and does the same.
+    """
+    return int(np.int64(number))
+
+
+ROOT = 0
+
+
+class Trie(NamedTuple):
+    """N nodes; node n ends the sequence of its parent with `word_N[n]`; node 0 is the empty sequence.
+
+    `keys_H` and `rows_H` hash (parent, word) to the node; `size_1[0]` counts the nodes in use. Parents always have
+    smaller numbers than their children.
+    """
+
+    keys_H: Uints
+    rows_H: Ints32
+    parent_N: Ints32
+    word_N: Ints32
+    size_1: Ints
+
+
+@compiled
+def new_trie(capacity: int) -> Trie:
+    """An empty trie with room for at least `capacity` nodes before it must grow."""
+    slots = 16
+    while slots < 2 * capacity:
+        slots *= 2
+    size_1 = np.ones(1, dtype=np.int64)
+    parent_N = np.full(slots // 2, -1, dtype=np.int32)
+    word_N = np.full(slots // 2, -1, dtype=np.int32)
+    return Trie(np.full(slots, EMPTY, dtype=np.uint64), np.full(slots, -1, dtype=np.int32), parent_N, word_N, size_1)
+
+
+@compiled
+def room(trie: Trie, nodes: int) -> Trie:
+    """The trie, or a larger copy of it when it lacks room for `nodes` more nodes."""
+    needed = trie.size_1[0] + nodes
+    if needed <= len(trie.parent_N):
+        return trie
+    larger = new_trie(max(needed, 2 * len(trie.parent_N)))
+    size = trie.size_1[0]
+    larger.size_1[0] = size
+    mask = np.uint64(len(larger.keys_H) - 1)
+    for node in range(1, size):
+        larger.parent_N[node], larger.word_N[node] = trie.parent_N[node], trie.word_N[node]
+        key = pack(larger.parent_N[node], larger.word_N[node])
+        slot = first_slot(key, mask)
+        while larger.keys_H[slot] != EMPTY:
+            slot = (slot + np.uint64(1)) & mask
+        larger.keys_H[slot] = key
+        larger.rows_H[slot] = node
+    return larger
+
+
+@compiled
+def child(trie: Trie, parent: int, word: int) -> int:
+    """The node of a sequence with one more word, made when it is new; `room` must have been called for it."""
+    key = pack(parent, word)
+    mask = np.uint64(len(trie.keys_H) - 1)
+    slot = first_slot(key, mask)
+    while trie.keys_H[slot] != EMPTY:
+        if trie.keys_H[slot] == key:
+            return int(trie.rows_H[slot])
+        slot = (slot + np.uint64(1)) & mask
+    node = trie.size_1[0]
+    trie.keys_H[slot] = key
+    trie.rows_H[slot] = node
+    trie.parent_N[node] = parent
+    trie.word_N[node] = word
+    trie.size_1[0] = node + 1
+    return int(node)
+
+
+@compiled
+def intern_rows(ids_T: Ints32, offsets_S1: Ints) -> tuple[Trie, Ints32]:
+    """Puts S whole sequences into a new trie; returns it and the node of each, shape (S,)."""
+    trie = new_trie(1024)
+    node_S = np.empty(len(offsets_S1) - 1, dtype=np.int32)
+    for s in range(len(node_S)):
+        trie = room(trie, offsets_S1[s + 1] - offsets_S1[s])
+        node = ROOT
+        for t in range(offsets_S1[s], offsets_S1[s + 1]):
+            node = child(trie, node, ids_T[t])
+        node_S[s] = node
+    return trie, node_S
+
+
+@compiled
+def spell(parent_N: Ints32, word_N: Ints32, node_S: Ints32) -> tuple[Ints32, Ints]:
+    """The sequences of S nodes as flat words and offsets; the inverse of `intern_rows`."""
+    offsets_S1 = np.zeros(len(node_S) + 1, dtype=np.int64)
+    for s in range(len(node_S)):
+        length = 0
+        node = node_S[s]
+        while node != ROOT:
+            length += 1
+            node = parent_N[node]
+        offsets_S1[s + 1] = offsets_S1[s] + length
+    ids_T = np.empty(offsets_S1[-1], dtype=np.int32)
+    for s in range(len(node_S)):
+        node = node_S[s]
+        for t in range(offsets_S1[s + 1] - 1, offsets_S1[s] - 1, -1):
+            ids_T[t] = word_N[node]
+            node = parent_N[node]
+    return ids_T, offsets_S1
+
+
+@compiled
+def take_rows(ids_T: Ints32, offsets_S1: Ints, row_R: Ints) -> tuple[Ints32, Ints]:
+    """The sequences of R rows as flat words and offsets, without a further number for each word."""
+    offsets_R1 = np.zeros(len(row_R) + 1, dtype=np.int64)
+    for r in range(len(row_R)):
+        offsets_R1[r + 1] = offsets_R1[r] + offsets_S1[row_R[r] + 1] - offsets_S1[row_R[r]]
+    taken_T = np.empty(offsets_R1[-1], dtype=np.int32)
+    for r in range(len(row_R)):
+        first = offsets_S1[row_R[r]]
+        for t in range(offsets_R1[r], offsets_R1[r + 1]):
+            taken_T[t] = ids_T[first + t - offsets_R1[r]]
+    return taken_T, offsets_R1
+
+
+def preorder(parent_N: Ints32, word_N: Ints32) -> Ints32:
+    """The rank of each node when sequences are sorted by their words, prefixes first; shape (N,)."""
+    parents = parent_N[1:].astype(np.uint64)
+    order = np.argsort((parents << np.uint64(32)) | word_N[1:].astype(np.uint64)).astype(np.int32) + np.int32(1)
+    first_N1 = np.searchsorted(parent_N[order], np.arange(len(parent_N) + 1)).astype(np.int64)
+    ranks: Ints32 = _walk(order, first_N1)
+    return ranks
+
+
+@compiled
+def _walk(order: Ints32, first_N1: Ints) -> Ints32:
+    """Numbers the nodes depth first; the sorted children of node n are `order[first_N1[n]:first_N1[n + 1]]`."""
+    rank_N = np.empty(len(first_N1) - 1, dtype=np.int32)
+    waiting = np.empty(len(first_N1), dtype=np.int32)
+    waiting[0] = ROOT
+    top, rank = 1, 0
+    while top > 0:
+        top -= 1
+        node = waiting[top]
+        rank_N[node] = rank
+        rank += 1
+        for k in range(first_N1[node + 1] - 1, first_N1[node] - 1, -1):
+            waiting[top] = order[k]
+            top += 1
+    return rank_N
+
+
+FREE = -1
+
+
+@loop
+def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
+    """A number for each of O rows: 0 for a row of zeros, the others in the order in which they are first seen.
+
+    Returns:
+        The numbers, (O,), and the first row of each number from 1 on.
+    """
+    rows = len(bits_OK)
+    size = 8
+    while size < 2 * rows:
+        size *= 2
+    slots_H = np.full(size, FREE, dtype=np.int64)
+    number_O, first_F = np.zeros(rows, dtype=np.int32), np.empty(rows, dtype=np.int64)
+    count = 0
+    for o in range(rows):
+        key = row_key(bits_OK, o)
+        if key == 0 and not bits_OK[o].any():
+            continue
+        slot = first_slot(key, np.uint64(size - 1))
+        while slots_H[slot] != FREE and not equal_rows(bits_OK, first_F[slots_H[slot]], o):
+            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
+        if slots_H[slot] == FREE:
+            slots_H[slot] = count
+            first_F[count] = o
+            count += 1
+        number_O[o] = slots_H[slot] + 1
+    return number_O, first_F[:count].copy()
+
+
+@loop
+def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
+    """The places of the `most` highest scores of each of S rows, best first, of equals the first."""
+    places, size = np.empty(len(score_B), np.int64), 0
+    for s in range(len(offsets_S1) - 1):
+        first, last = offsets_S1[s], offsets_S1[s + 1]
+        order = np.argsort(-score_B[first:last], kind="mergesort")
+        for rank in range(min(most, last - first)):
+            places[size] = first + order[rank]
+            size += 1
+    return places[:size].copy()
+
+
+@loop
+def grown(items: AnyArray, used: int, more: int) -> AnyArray:
+    """An array that begins with the first `used` items and can take `more` behind them: the same one if it can."""
+    if used + more <= len(items):
+        return items
+    larger = np.empty((2 * len(items) + more, *items.shape[1:]), items.dtype)
+    larger[:used] = items[:used]
+    return larger

@@ -1,1 +1,0 @@
-"""Arrays, hash tables, tries."""
