@@ -28,7 +28,7 @@ from xlate.features.context import (
     first_links,
 )
 from xlate.features.word_values import every_word, word_classes
-from xlate.models.phrase import sentence_scores
+from xlate.models.phrase import model as phrase_model
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
 
@@ -157,7 +157,7 @@ def test_shares_add_up_and_lean_on_all_phrases() -> None:
     assert shares[0, 0] > shares[1, 0]
 
 
-@pytest.mark.parametrize("module", [context, sentence_scores])
+@pytest.mark.parametrize("module", [context, phrase_model])
 def test_examples_of_the_docstrings(module: object) -> None:
     failed, tried = doctest.testmod(module)  # type: ignore[arg-type]
     assert tried
