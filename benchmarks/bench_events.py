@@ -28,8 +28,7 @@ import numpy as np
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.candidates.block_instances import BlockInstances, write_stores
-from xlate.features.bigrams import BigramIndex, BlockNames
-from xlate.features.block import block_arrays
+from xlate.features.block import BigramIndex, BlockNames, block_arrays
 from xlate.formats.moses_table import read_phrase_table
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel

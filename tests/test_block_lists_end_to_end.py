@@ -20,12 +20,12 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.features.bigrams import families_of
+from xlate.features.block import families_of
 from xlate.models.block import lists as block_lists
 from xlate.models.block.kind import frequent_features
 from xlate.models.block.lists import BlockFolds
 from xlate.models.registry import event_kind, open_system
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import weights_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import select_phrases

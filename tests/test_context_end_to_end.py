@@ -14,8 +14,7 @@ from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, tra
 from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
-from xlate.models.context.opening import context_model
-from xlate.models.context.stores import context_stores
+from xlate.models.context.classifiers import context_model, context_stores
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import SentencePhrases
 from xlate.scoring.weights import load_weights, save_weights

@@ -16,8 +16,7 @@ import torch
 from tests.losses import test_every_loss as suite
 from xlate.cli.main import main
 from xlate.demo.corpus import DemoCorpus
-from xlate.features.bigrams import FAMILIES, BlockNames, Family
-from xlate.features.block import MORE_FLOATS, BlockFloat
+from xlate.features.block import FAMILIES, MORE_FLOATS, BlockFloat, BlockNames, Family
 from xlate.losses.loss import loss_of, losses
 from xlate.phrases.blocks import BlockSet
 from xlate.text.lines import read_lines, write_lines

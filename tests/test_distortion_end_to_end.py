@@ -15,8 +15,7 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.features.context import Distances
-from xlate.models.context.opening import distance_model
-from xlate.models.context.stores import ContextParts
+from xlate.models.context.classifiers import ContextParts, distance_model
 from xlate.scoring.weights import load_weights
 from xlate.work.directory import WorkDirectory
 

@@ -23,7 +23,7 @@ from xlate.config.schema import PackConfig
 from xlate.config.stored import config_of_run
 from xlate.jobs.pack import opened_files, pack
 from xlate.models.pack_format import MARK, Pack, extract, read_pack, write_archive
-from xlate.models.run_places import RUNS
+from xlate.models.run_files import RUNS
 
 BOTH = ["model.context.run=translations", "model.context.distortion=distances"]
 SYSTEMS = ["run", "distortion_run", "sparse_run", "rules_run", "predicting", "lcs_run"]

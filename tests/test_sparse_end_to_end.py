@@ -26,7 +26,7 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
-from xlate.features.sparse_sets import features_of_subset
+from xlate.features.phrase_sparse import features_of_subset
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
 from xlate.lm.model import NgramModel

@@ -18,7 +18,7 @@ from xlate.candidates.context_instances import ContextInstances
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
-from xlate.models.context.opening import context_model
+from xlate.models.context.classifiers import context_model
 from xlate.models.registry import open_system
 from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes

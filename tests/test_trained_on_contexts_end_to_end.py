@@ -19,11 +19,10 @@ from xlate.cli.main import main
 from xlate.config.model_schema import ContextUseConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.models.context.classifiers import classifier, context_model, context_stores, with_predictions
 from xlate.models.context.model import ContextModel
-from xlate.models.context.opening import classifier, context_model, with_predictions
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.context.runs import fold_classifier
-from xlate.models.context.stores import context_stores
 from xlate.models.phrase.model import SentencePhrases, load_phrase_model
 from xlate.models.phrase.training import PhraseFolds
 from xlate.scoring.weights import load_weights

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.features.test_bigram_index import named
+from tests.features.test_block import named
 from tests.phrases.small_corpora import (
     bigrams_by_trial,
     corpora,
@@ -24,8 +24,7 @@ from tests.phrases.small_corpora import (
 )
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
 from xlate.candidates.store import CandidateStore
-from xlate.features.bigrams import BigramIndex
-from xlate.features.block import FLOATS, block_arrays, more_floats
+from xlate.features.block import FLOATS, BigramIndex, block_arrays, more_floats
 from xlate.kernels.features.blocks import BlockArrays
 from xlate.kernels.pairs import NEUTRAL
 from xlate.lm.kneser_ney import estimate

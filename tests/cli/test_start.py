@@ -55,5 +55,10 @@ def test_translating_needs_neither_pytorch_nor_other_systems(work: Path, tmp_pat
 def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path: Path) -> None:  # noqa: F811
     run = tmp_path / "run"
     assert main(["train", f"work={work}", f"run={run}", *PHRASE, "loss=mira", "loss.tune.rounds=1"]) == 0
-    others = ("xlate.models.context.opening", "xlate.models.tuned", "xlate.candidates.lists", "xlate.phrases.blocks")
+    others = (
+        "xlate.models.context.classifiers",
+        "xlate.models.tuned",
+        "xlate.candidates.lists",
+        "xlate.phrases.blocks",
+    )
     assert imported(["translate", f"run={run}"], (*HEAVY, *others, "rich"), "a b\n") == "[]"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.features.test_bigram_index import small
+from tests.features.test_block import small
 from tests.models.phrase.small_phrase_models import random_phrase_model, with_sparse
 from xlate.errors import InputError
-from xlate.features.bigrams import BigramIndex
+from xlate.features.block import BigramIndex
 from xlate.features.index import (
     FeatureIndex,
     GrowingFeatures,

@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xlate.features.bigrams import feature_keys, sides, split_key
-from xlate.features.block import MORE_FLOATS, MoreFloats
+from xlate.features.block import MORE_FLOATS, MoreFloats, feature_keys, sides, split_key
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
 from xlate.models.block.model import BlockModel
-from xlate.models.distortion.decoder import DistortionModel
+from xlate.models.distortion import DistortionModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import PhraseTable

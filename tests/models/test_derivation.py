@@ -13,7 +13,7 @@ from tests.models.phrase.small_phrase_models import random_phrase_model, random_
 from tests.models.small_models import jumping, model_and_arpa
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.derivation import best_sums
-from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
+from xlate.models.distortion import DistortionDecoder, DistortionSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.text.tokens import cut
 

@@ -22,9 +22,9 @@ from tests.models.small_models import jumping, model_and_arpa, with_more
 from tests.search.lattice_paths import nbest, rescored
 from xlate.features.phrase_sparse import BIGRAM, REORDERING, WORD_PAIR
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.distortion.decoder import DistortionDecoder, DistortionSearch
+from xlate.models.distortion import DistortionDecoder, DistortionSearch
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
-from xlate.models.lcs.decoder import LcsDecoder, LcsModel, LcsSearch
+from xlate.models.lcs import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.search.beam import SearchSpace

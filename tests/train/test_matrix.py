@@ -35,8 +35,8 @@ from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import BLEU, OracleDocument
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
-from xlate.models.block.tuned import with_units
-from xlate.models.distortion.decoder import DistortionDecoder
+from xlate.models.block.lists import with_units
+from xlate.models.distortion import DistortionDecoder
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.training import TunedPhrases
 from xlate.models.system import AnySystem

@@ -23,7 +23,7 @@ from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_in_rows, places_of, row_numbers
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
 from xlate.errors import InputError
-from xlate.features.bigrams import BigramIndex
+from xlate.features.block import BigramIndex
 from xlate.features.phrase_sparse import STEP, SparseFeatures
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.counting.ngram_statistics import list_statistics

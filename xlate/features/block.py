@@ -28,24 +28,275 @@ A new one is an entry in `MORE_FLOATS`. Models hold only those that they name, i
 Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
 (the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the sparse
 features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
+
+The sparse features of a block b and its predecessor b' are bigrams of these families (A5; TZ07 Eq. 3, 10, 11):
+
+    BB   block bigram          b' and b                                    BB:das haus|the house>ist|is
+    TP   target phrase bigram  target phrases t' and t                     TP:the house>is
+    WB   word boundary         last word of t' and first word of t         WB:house>is
+
+A new family is an entry in `FAMILIES`. One that sees the same number in every predecessor is local to the block. The
+index of these features gives each an id, the place of its key among the sorted keys, and a readable name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
-from xlate.array_types import Floats, Floats32, Ints32, Uints
+from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32, Uints
 from xlate.errors import InputError
-from xlate.features.bigrams import bigram_families
-from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
+from xlate.features.index import Numbers, Ranges
+from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies, BlockArrays, DistortionArrays
+from xlate.kernels.memory import build_table
+from xlate.kernels.search.lattice_passes import arc_bigrams
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
 from xlate.text.vocabulary import Vocabulary
+
+SIDE_MASK = (1 << SIDE_BITS) - 1
+# A key has this much room for the number of its family.
+MOST_FAMILIES = 1 << 64 - 2 * SIDE_BITS
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a family sees of the predecessor and of the block: for each of B blocks a number from 0, below 2^31 - 1.
+
+    Attributes:
+        predecessor: what it sees of each block where that is the predecessor, (B,).
+        block: what it sees of each block where that follows, (B,).
+        name: such a pair of numbers in words, without the name of the family.
+    """
+
+    predecessor: Callable[[BlockSet], Ints32]
+    block: Callable[[BlockSet], Ints32]
+    name: Callable[[BlockNames, int, int], str]
+
+
+def _block_numbers(blocks: BlockSet) -> Ints32:
+    return np.arange(len(blocks), dtype=np.int32)
+
+
+def _target_phrases(blocks: BlockSet) -> Ints32:
+    return np.ascontiguousarray(blocks.table.target_B, dtype=np.int32)
+
+
+def _target_words(blocks: BlockSet, *, last: bool) -> Ints32:
+    phrases = blocks.table.target_phrases
+    return np.asarray(phrases.ids_T)[phrases.offsets_S1[np.asarray(blocks.table.target_B) + last] - last].astype(
+        np.int32
+    )
+
+
+# Keys hold the place of a family in this table, so new ones are added at the end.
+FAMILIES = {
+    "BB": Family(_block_numbers, _block_numbers, lambda w, left, right: f"{w.block(left)}>{w.block(right)}"),
+    "TP": Family(_target_phrases, _target_phrases, lambda w, left, right: f"{w.phrase(left)}>{w.phrase(right)}"),
+    "WB": Family(
+        partial(_target_words, last=True),
+        partial(_target_words, last=False),
+        lambda w, left, right: f"{w.target.word(left)}>{w.target.word(right)}",
+    ),
+}
+
+
+def sides(blocks: BlockSet, family: str) -> tuple[Ints32, Ints32]:
+    """What a family sees of each of B blocks as predecessor and as successor, each of shape (B,).
+
+    Raises:
+        InputError: no such family.
+    """
+    known = FAMILIES.get(family)
+    if known is not None:
+        return known.predecessor(blocks), known.block(blocks)
+    raise InputError("no such family of binary features", seen=family, expected=", ".join(FAMILIES))
+
+
+def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> Uints:
+    """The sorted keys of a family's bigrams that follow each other more than `threshold` times in the counted text."""
+    left_B, right_B = sides(blocks, family)
+    before_U = (blocks.bigram_keys_U >> np.uint64(32)).astype(np.int64)
+    block_U = (blocks.bigram_keys_U & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    keys_U = feature_keys(family, left_B[before_U], right_B[block_U])
+    keys_K, row_U = np.unique(keys_U, return_inverse=True)
+    count_K = np.bincount(row_U, weights=blocks.bigram_count_U, minlength=len(keys_K))
+    return np.ascontiguousarray(keys_K[count_K > threshold])
+
+
+def feature_keys(family: str, left_K: Ints32, right_K: Ints32) -> Uints:
+    """The keys of K bigrams of a family."""
+    tag = np.uint64(_tag(family) << 2 * SIDE_BITS)
+    return tag | (left_K.astype(np.uint64) << np.uint64(SIDE_BITS)) | right_K.astype(np.uint64)
+
+
+def split_key(key: int) -> tuple[str, int, int]:
+    """The family of a key, and what it sees of predecessor and block."""
+    return _family(key >> 2 * SIDE_BITS), key >> SIDE_BITS & SIDE_MASK, key & SIDE_MASK
+
+
+def _tag(family: str) -> int:
+    """The number of a family in keys."""
+    tag = list(FAMILIES).index(family)
+    if tag >= MOST_FAMILIES:
+        raise InputError("too many families of sparse features", seen=family, expected=f"at most {MOST_FAMILIES}")
+    return tag
+
+
+def _family(tag: int) -> str:
+    """The name of the family with this number in keys."""
+    if tag >= len(FAMILIES):
+        remedy = "import the module that adds the family before the run is opened"
+        raise InputError("features of a family that is not known here", seen=f"family {tag}", remedy=remedy)
+    return list(FAMILIES)[tag]
+
+
+def families_of(keys_F: Uints) -> tuple[str, ...]:
+    """The families that sorted keys speak of."""
+    tags = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS))
+    return tuple(_family(int(tag)) for tag in tags)
+
+
+def family_ranges(keys_F: Uints) -> dict[str, slice]:
+    """Where the keys of each family stand among sorted keys."""
+    starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
+    places = [*np.searchsorted(np.asarray(keys_F), starts), len(keys_F)]
+    return {name: slice(int(places[tag]), int(places[tag + 1])) for tag, name in enumerate(FAMILIES)}
+
+
+def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
+    """What kernels need to find the features of two blocks; the row of a feature is its place in `keys_F`."""
+    names = families_of(keys_F)
+    pairs = [sides(blocks, name) for name in names]
+    shape = (len(names), len(blocks))
+    left_AB, right_AB = (np.array([pair[side] for pair in pairs], dtype=np.int32).reshape(shape) for side in (0, 1))
+    return BigramFamilies(
+        tag_A=np.array([_tag(name) for name in names], dtype=np.int64),
+        left_AB=left_AB,
+        right_AB=right_AB,
+        bigrams=build_table(np.ascontiguousarray(keys_F)),
+    )
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Which block stands for another one as predecessor: it has the same features.
+
+    A decoder need remember no more of the block before. Two blocks count as the same when every family sees the same of
+    them, where what no feature begins with counts as nothing.
+
+    Attributes:
+        families: what every family sees of blocks.
+        begun: of each family, what features begin with, ascending.
+    """
+
+    families: BigramFamilies
+    begun: tuple[Ints, ...]
+
+    @classmethod
+    def of(cls, families: BigramFamilies, keys_F: Uints) -> Contexts:
+        """Those of the features with some sorted keys."""
+        ranges = family_ranges(keys_F)
+        return cls(families, tuple(_begun(keys_F[ranges[_family(tag)]]) for tag in families.tag_A.tolist()))
+
+    def standing(self, block_O: AnyInts) -> Ints32:
+        """For each of O blocks the one that stands for it, or -1 where no feature begins with it; (O,).
+
+        A negative number is no block.
+        """
+        context_O = np.full(len(block_O), -1, dtype=np.int32)
+        seen_AO = np.full((len(self.begun), len(block_O)), -1, dtype=np.int64)
+        for family, begun in enumerate(self.begun):
+            if len(begun):
+                left_O = self.families.left_AB[family, block_O]
+                same_O = begun[np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)] == left_O
+                seen_AO[family] = np.where((block_O >= 0) & same_O, left_O, -1)
+        known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
+        if not len(known_K):
+            return context_O
+        _, first, inverse = np.unique(seen_AO[:, known_K], axis=1, return_index=True, return_inverse=True)
+        context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
+        return context_O
+
+
+def _begun(keys_K: Uints) -> Ints:
+    """What features of one family begin with, ascending; their keys are sorted."""
+    left_K = (keys_K >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
+    return left_K[np.flatnonzero(np.diff(left_K, prepend=-1))]
+
+
+@dataclass(frozen=True)
+class BlockNames:
+    """Puts blocks and features into words: `das haus|the house`, `TP:the house>is small`."""
+
+    blocks: BlockSet
+    source: Vocabulary
+    target: Vocabulary
+
+    def block(self, b: int) -> str:
+        """Source and target words of a block."""
+        table = self.blocks.table
+        source = " ".join(self.source.word(int(w)) for w in table.source_phrases[int(table.source_B[b])])
+        return f"{source}|{self.phrase(int(table.target_B[b]))}"
+
+    def phrase(self, row: int) -> str:
+        """The words of a target phrase."""
+        return " ".join(self.target.word(int(w)) for w in self.blocks.table.target_phrases[row])
+
+    def feature(self, key: int) -> str:
+        """The name of a feature, its family in front."""
+        family, left, right = split_key(key)
+        return f"{family}:{FAMILIES[family].name(self, left, right)}"
+
+
+@dataclass(frozen=True)
+class BigramIndex:
+    """F sparse features: the id of one is the place of its key among the sorted keys, so families follow each other.
+
+    It is made before candidates are written, and stays as it is.
+    """
+
+    keys_F: Uints
+    words: BlockNames
+
+    @classmethod
+    def frequent(cls, words: BlockNames, families: Sequence[str], threshold: int) -> BigramIndex:
+        """All features of some families that were seen more often than `threshold` (A5; TZ07 Eq. 3, 10, 11).
+
+        Raises:
+            InputError: no such family.
+        """
+        keys = [frequent_keys(words.blocks, family, threshold) for family in families]
+        return cls(np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *keys])), words)
+
+    def __len__(self) -> int:
+        """The number of features F."""
+        return len(self.keys_F)
+
+    @property
+    def ranges(self) -> Ranges:
+        """The ids of each family that has features."""
+        ranges = family_ranges(self.keys_F)
+        return [(family, ranges[family]) for family in FAMILIES if ranges[family].start < ranges[family].stop]
+
+    def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
+        return map(self.words.feature, self.keys_F[ids].tolist())
+
+    def of_units(self, pairs_P2: Ints32) -> tuple[Ints, Ints32]:
+        """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
+        before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
+        return arc_bigrams(self.families, before_P, block_P)
+
+    @cached_property
+    def families(self) -> BigramFamilies:
+        """What every family sees of blocks, and the ids by key, ready to be looked up."""
+        return bigram_families(self.words.blocks, self.keys_F)
+
 
 # The least logarithm of a probability, that of 0 among them, as in the phrase-based model.
 HIGHEST_COST = 100.0

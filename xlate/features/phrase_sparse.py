@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -18,8 +19,15 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges
-from xlate.features.word_values import WordValues
+from xlate.features.word_values import (
+    ClassesOf,
+    Side,
+    WordValues,
+    _class_files,
+    word_values,
+)
 from xlate.phrases.table import PhraseTable
+from xlate.text.classes import read_classes
 from xlate.text.vocabulary import Vocabulary
 
 LOCAL_SOURCE, LOCAL_TARGET = ("source_first", "source_last"), ("target_first", "target_last")
@@ -345,3 +353,72 @@ def _both_known(row: Ints, left: Numbers, right: Numbers, size: int) -> Rows:
     kept = (left >= 0) & (right >= 0)
     values = left.astype(np.int64) * size + right
     return row[kept], values[kept]
+
+
+class SparseSettings(Protocol):
+    """Which sparse features.
+
+    Attributes:
+        words: kinds of word values: `all` (every word), `top80` (the 80 most frequent), `class50` (50 computed
+            classes), `prefix4` and `suffix4` (letters of longer words), `digits` (words with digits, `@` for each), or
+            two files of classes, `SOURCE,TARGET`.
+        reordering, plain: templates with and without orientation; see `phrase_templates`.
+        class_seed: of the computed classes.
+    """
+
+    words: list[str]
+    reordering: list[str]
+    plain: list[str]
+    class_seed: int
+
+
+def make_sparse_features(
+    settings: SparseSettings,
+    table: PhraseTable,
+    source: Side,
+    target: Side,
+    orientations: int,
+    classes_of: ClassesOf,
+) -> SparseFeatures:
+    """The features of some settings.
+
+    Raises:
+        InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
+    """
+    sides = [[word_values(kind, side, classes_of) for kind in settings.words] for side in (source, target)]
+    families = make_families(settings.reordering, settings.plain, sides[0], sides[1], table, orientations)
+    return SparseFeatures(families, orientations, table, source.vocabulary, target.vocabulary)
+
+
+def check_sparse(settings: SparseSettings) -> None:
+    """Checks kinds of words and templates before there is a table.
+
+    Raises:
+        InputError: as `make_sparse_features`.
+    """
+    for kind in settings.words:
+        for file in _class_files(kind) or ():
+            read_classes(file)
+    check_templates(settings.reordering, settings.plain)
+
+
+def features_of_subset(
+    sparse: SparseFeatures, table: PhraseTable, source_P: Ints, target_Q: Ints, pair_B: Ints
+) -> tuple[SparseFeatures, Ints]:
+    """The same features over a table of some of the pairs, and the id that each of its ids has in `sparse`.
+
+    Args:
+        sparse: the features over the whole table.
+        table: the smaller table, over the same vocabularies.
+        source_P, target_Q, pair_B: the rows of its source phrases, target phrases and pairs in the whole table.
+    """
+    rows = {"source_phrase": source_P, "target_phrase": target_Q, "pair": pair_B}
+    families: list[Family] = []
+    whole_ids: list[Ints] = [np.zeros(0, dtype=np.int64)]
+    for family in sparse.families:
+        rows_W = rows.get(family.position)
+        values_W = np.arange(family.size) if rows_W is None else np.asarray(rows_W, dtype=np.int64)
+        families.append(replace(family, first=families[-1].end if families else 0, size=len(values_W)))
+        ids_WK = family.first + values_W[:, None] * family.crossed + np.arange(family.crossed)
+        whole_ids.append(ids_WK.reshape(-1))
+    return replace(sparse, families=tuple(families), table=table), np.concatenate(whole_ids)

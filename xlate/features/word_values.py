@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.text.classes import class_numbers
-from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID
+from xlate.errors import InputError
+from xlate.text.classes import class_numbers, read_classes
+from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -100,3 +101,72 @@ def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) ->
     value_V, labels = class_numbers(words, classes)
     value_V[BEGIN_ID] = len(labels)
     return WordValues(name, value_V, (*labels, BEGIN), tuple(words))
+
+
+_NUMBERED = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
+
+
+DIGITS = "digits"
+
+
+NAMED = ("all", "topN", "classN", "prefixN", "suffixN", DIGITS)
+
+
+# The classes of a side (`source` or `target`), so many.
+ClassesOf = Callable[[str, int], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The words of one language.
+
+    Attributes:
+        name: `source` or `target`.
+        vocabulary: the words.
+        count_V: how often each occurs.
+        factors: the value that a factor of the text, such as `pos`, has for words, made when it is asked for.
+    """
+
+    name: str
+    vocabulary: Vocabulary
+    count_V: Ints
+    factors: Mapping[str, Callable[[], Mapping[str, str]]] = field(default_factory=dict)
+
+
+def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
+    """What the words of a side are looked at as.
+
+    Raises:
+        InputError: there is no such kind, or a file of classes cannot be read.
+    """
+    words = side.vocabulary.words
+    if kind in side.factors:
+        return word_classes(kind, words, side.factors[kind]())
+    files = _class_files(kind, side.factors)
+    if files is not None:
+        return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
+    if kind == "all":
+        return every_word(words)
+    if kind == DIGITS:
+        return digit_shapes(words)
+    numbered = _NUMBERED.fullmatch(kind)
+    assert numbered is not None
+    if numbered[1] in ("prefix", "suffix"):
+        return affixes(words, numbered[1], int(numbered[2]))
+    if numbered[1] == "top":
+        return frequent_words(words, side.count_V, int(numbered[2]))
+    return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
+
+
+def _class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
+    """The two files that a kind of words names, None for one that is made from the text."""
+    if kind in ("all", DIGITS) or _NUMBERED.fullmatch(kind):
+        return None
+    files = kind.split(",")
+    if len(files) != 2:
+        raise InputError(
+            "a kind of words there is none of",
+            seen=kind,
+            expected=", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"]),
+        )
+    return files

@@ -30,7 +30,7 @@ from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.model import save_phrase_model
 from xlate.models.phrase.moses import moses_model
 from xlate.models.registry import GRAMMAR_SUFFIXES
-from xlate.models.run_weights import made_with
+from xlate.models.run_files import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
 from xlate.search.settings import DecoderSettings, GrammarSearch, PhraseSearch

@@ -32,8 +32,7 @@ from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, SET, open_phrase_model
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
 from xlate.models.registry import open_system
-from xlate.models.run_places import located_config
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import located_config, weights_of
 from xlate.models.sparse_models import folded
 from xlate.progress import track
 from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_mark

@@ -35,7 +35,7 @@ from xlate.models.pack_format import (
     write_archive,
     write_pack,
 )
-from xlate.models.run_places import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
+from xlate.models.run_files import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.text.folders import WholeFolder, refused_while_written, without_mark

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.models.run_places import located_runs
+from xlate.models.run_files import located_runs
 from xlate.text.json_files import Fields, read_json, write_json
 from xlate.text.tokens import DASH, Preprocessor, split_tokens
 from xlate.text.truecase import Truecaser

@@ -11,7 +11,7 @@ from xlate.config.schema import ScoreConfig
 from xlate.errors import InputError
 from xlate.metrics.score import Evaluation, evaluate, system_figures, with_column
 from xlate.metrics.significance import Resampling, paired_runs
-from xlate.models.run_places import located_config
+from xlate.models.run_files import located_config
 from xlate.report.run_directory import MARK, RunDirectory
 from xlate.text.lines import read_lines, read_references
 from xlate.text.opening import plain_file

@@ -12,7 +12,7 @@ from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.models.run_weights import made_with, weights_path
+from xlate.models.run_files import made_with, weights_path
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.settings import DecoderSettings
@@ -159,6 +159,17 @@ class Kind:
         what, remedy = self.impossible
         seen, expected = f"model.kind={self.name}", "a run of another model"
         raise InputError(what, file=run, seen=seen, expected=expected, remedy=remedy)
+
+
+class Rerank(Kind):
+    """Weights over the hypotheses of other systems."""
+
+    name = "rerank"
+    ranks_lists = True
+    impossible = (
+        "a run of model=rerank translates nothing: it ranks the lists of other systems",
+        "xlate nbest rescore FILE run=RUN out=FILE",
+    )
 
 
 class FoldSystem(NamedTuple):

@@ -9,27 +9,26 @@ from typing import TYPE_CHECKING, cast
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.models.kind import Kind
-from xlate.models.run_places import WORK_IDENTITY, located
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import WORK_IDENTITY, located, weights_of
 from xlate.models.system import AnySystem
 from xlate.work.directory import WorkDirectory
 
 if TYPE_CHECKING:
     from xlate.models.block.kind import EventKind
 
-# The kinds by name: folder and class. Each is imported when it is asked for, since the systems of the others are many.
+# The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
 EVENT_KINDS = {
-    "orientation": ("block", "Block"),
+    "orientation": ("block.kind", "Block"),
     "distortion": ("distortion", "DistortionKind"),
 }
 KINDS = {
     **EVENT_KINDS,
-    "phrase": ("phrase", "Phrase"),
-    "hierarchical": ("hierarchical", "Hierarchical"),
-    "grammar": ("grammar", "Grammar"),
-    "context": ("context", "Context"),
+    "phrase": ("phrase.kind", "Phrase"),
+    "hierarchical": ("hierarchical.kind", "Hierarchical"),
+    "grammar": ("grammar.kind", "Grammar"),
+    "context": ("context.runs", "Context"),
     "lcs": ("lcs", "Lcs"),
-    "rerank": ("rerank", "Rerank"),
+    "rerank": ("kind", "Rerank"),
 }
 
 # What the names of configurations of whole grammars end with: joshua.config, cdec.ini and moses.ini.
@@ -62,8 +61,8 @@ def event_kind(name: str) -> EventKind:
 def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
     if name not in kinds:
         raise InputError("unknown value of model.kind", seen=name, expected=", ".join(kinds))
-    folder, kind = kinds[name]
-    return getattr(import_module(f"{__package__}.{folder}.kind"), kind)()
+    module, kind = kinds[name]
+    return getattr(import_module(f"{__package__}.{module}"), kind)()
 
 
 def open_system(

@@ -13,9 +13,9 @@ import numpy as np
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.config.model_schema import PhraseModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures
-from xlate.features.sparse_sets import ClassesOf, Side, make_sparse_features, word_values
+from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures, make_sparse_features
 from xlate.features.structure import StructureFeatures, StructureTemplates
+from xlate.features.word_values import ClassesOf, Side, word_values
 from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
 from xlate.phrases.table import PhraseTable
 from xlate.scoring.weights import Weights

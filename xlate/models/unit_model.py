@@ -1,23 +1,30 @@
-"""Models of units with scores: phrase pairs, or hierarchical rules."""
+"""Models of units with scores: phrase pairs, or hierarchical rules; the best units of source sides under weights.
+
+Units are ranked when a sentence first asks for them: a text uses few of a table's source phrases. What is ranked stays,
+so a phrase is ranked once; a whole text in one go is faster than sentence by sentence.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
 from xlate.features.index import FeatureIndex
 from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
+from xlate.kernels.memory import best_of_rows
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import LinkedPairs, select_phrases
-from xlate.text.encoded import EncodedText
+from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.vocabulary import Vocabulary
 
 # The least natural log of a score, and what a source word that stands for itself counts, as in Moses.
@@ -140,3 +147,213 @@ def weighted_sum(features_ND: Floats, weights_D: Floats) -> Floats:
         if weight:
             total_N += weight * column_N
     return total_N
+
+
+def numbered_words(
+    table: LinkedPairs, vocabulary: Vocabulary, words: Sequence[str], unit_O: AnyInts, start_O: Ints32, offsets_O1: Ints
+) -> Ints32:
+    """The target words of all options as `Numbering` numbers them, shape (W,).
+
+    Args:
+        table: of the pairs or rules that options are.
+        vocabulary: of its target words.
+        words: of the sentence.
+        unit_O: the pair of each option, negative where a source word stands for itself.
+        start_O: the first source word of each.
+        offsets_O1: where the words of each option go.
+    """
+    targets = table.target_phrases
+    known, copied = np.flatnonzero(unit_O >= 0), np.flatnonzero(unit_O < 0)
+    ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
+    rows = table.target_B[unit_O[known]]
+    ids_W[places_of(offsets_O1, known)] = targets.ids_T[places_of(targets.offsets_S1, rows)]
+    own = [words[start] for start in start_O[copied].tolist()]
+    ids_W[offsets_O1[copied]] = Numbering(vocabulary, words).ids(own)
+    return ids_W
+
+
+# So many source sides are ranked at a time: what is worked out on the way grows with them.
+AT_A_TIME = 1 << 14
+# Units that are kept, some 150 bytes each, before a text of any length begins anew.
+MOST = 1 << 20
+UNRANKED = -1
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """R units, those of each source side together and best first; a system adds arrays with a row for each.
+
+    Attributes:
+        unit_R: their numbers in the table.
+        static_R: the weighted sum of what they score wherever they stand.
+        alone_R: that and the weighted language model score without a history, by which they are ranked.
+        phrases: target words in the language model's numbers.
+    """
+
+    unit_R: Ints
+    static_R: Floats
+    alone_R: Floats
+    phrases: PhrasesAlone
+
+
+Rows = TypeVar("Rows", bound=RankedRows)
+# Phrases of words in a language model's numbers: offsets and words.
+Text = tuple[Ints, Ints32]
+
+
+class Ranking(ABC, Generic[Rows]):
+    """The best `options` units of each source side asked for, under some weights.
+
+    Attributes:
+        ROWS: the class of what is ranked.
+    """
+
+    ROWS: type[Rows]
+
+    def __init__(self, model: AnyUnitModel, weights_D: Floats, options: int) -> None:
+        self.model = model
+        self.weights_D = weights_D
+        self.options = options
+        self._forget()
+
+    @abstractmethod
+    def ranked(self, rows: Ints) -> tuple[Rows, Ints]:
+        """The best units of some source sides, and how many of them each has."""
+
+    def units_of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """All units of some source sides, one after the other, and how many each has."""
+        offsets_P1 = self.model.unit_offsets_P1
+        return places_of(offsets_P1, rows), lengths_of(offsets_P1, rows)
+
+    def words_of(self, unit_N: AnyInts) -> Text:
+        """The target phrases of units in the language model's numbers."""
+        targets = self.model.target_phrases(unit_N)
+        return targets.offsets_S1, self.model.lm_number_V[targets.ids_T]
+
+    def copied(self, words: Sequence[str]) -> Text:
+        """The target phrases of copied words, one word each, in the language model's numbers."""
+        return np.arange(len(words) + 1), self.model.lm.vocabulary.ids(words)
+
+    def alone(self, static_N: Floats, text: Text) -> Floats:
+        """Scores with the weighted language model score of each of N target phrases without a history."""
+        lm = self.model.lm
+        logprob_N: Floats = walk_sentences(lm.arrays, lm.empty_state, -1, text[1], text[0])
+        return np.asarray(static_N + self.weights_D[self.model.slots["LM0"].start] * logprob_N)
+
+    def phrases(self, text: Text) -> PhrasesAlone:
+        """Target phrases with what they are without a history (natural logs)."""
+        lm = self.model.lm
+        return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
+
+    def _forget(self) -> None:
+        self._place_P = np.full(len(self.model.source_sides), UNRANKED, dtype=np.int32)
+        self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        # Which there are is seen when something is ranked.
+        self._columns: dict[str, GrowingArray] = {}
+        self._words: list[GrowingArray] = []
+
+    def rank(self, rows: AnyInts) -> None:
+        """Ranks those of these source sides that were not ranked yet; others are forgotten when they are too many."""
+        if self._columns and not (self._place_P[rows] == UNRANKED).any():
+            return
+        if self._offsets_S1.array[-1] > MOST:
+            self._forget()
+        new = np.unique(rows[self._place_P[rows] == UNRANKED]).astype(np.int64)
+        for start in range(0, len(new) if self._columns else max(len(new), 1), AT_A_TIME):
+            self._append(new[start : start + AT_A_TIME])
+
+    def sizes(self, rows: AnyInts) -> Ints:
+        """How many units each of S source sides has, all of them ranked; shape (S,)."""
+        offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
+        size_S: Ints = offsets_S1[place_S + 1] - offsets_S1[place_S]
+        return size_S
+
+    def units(self, rows: AnyInts) -> Rows:
+        """The units of source sides, all of them ranked, one source side after the other."""
+        return self.at(self.places(rows))
+
+    def places(self, rows: AnyInts) -> Ints:
+        """Where the units of source sides stand, all of them ranked; until more are ranked."""
+        return places_of(self._offsets_S1.array, self._place_P[rows])
+
+    def column(self, name: str, places: Ints) -> AnyArray:
+        """One of the arrays of the units at these places."""
+        return np.asarray(self._columns[name].array[places])
+
+    def at(self, places: Ints) -> Rows:
+        """The units at these places."""
+        phrases = PhrasesAlone(self._word_offsets_R1.array, *(column.array for column in self._words))
+        columns = {name: column.array for name, column in self._columns.items()}
+        return rows_at(self.ROWS(phrases=phrases, **columns), places)
+
+    def _append(self, rows: Ints) -> None:
+        found, size_S = self.ranked(rows)
+        self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
+        self._offsets_S1.append(self._offsets_S1.array[-1] + offsets_of(size_S)[1:])
+        self._word_offsets_R1.append(self._word_offsets_R1.array[-1] + found.phrases.offsets_O1[1:])
+        columns, words = _columns(found), [np.asarray(values) for values in found.phrases[1:]]
+        if not self._columns:
+            self._columns = {name: GrowingArray(array) for name, array in columns.items()}
+            self._words = [GrowingArray(values) for values in words]
+            return
+        for name, array in columns.items():
+            self._columns[name].append(array)
+        for column, values in zip(self._words, words, strict=True):
+            column.append(values)
+
+
+def best_of_groups(score_B: Floats, size_S: Ints, most: int) -> Ints:
+    """The places of the `most` highest scores of each of S groups, best first, of equals the first."""
+    return best_of_rows(score_B, offsets_of(size_S), most)
+
+
+class GrowingArray:
+    """An array that grows at its end."""
+
+    def __init__(self, array: AnyArray) -> None:
+        self._array, self._size = array, len(array)
+
+    @property
+    def array(self) -> AnyArray:
+        """What it holds now."""
+        return self._array[: self._size]
+
+    def append(self, more: AnyArray) -> None:
+        """Puts more rows behind the last."""
+        size = self._size + len(more)
+        if size > len(self._array):
+            grown = np.empty((max(size, 2 * len(self._array)), *self._array.shape[1:]), dtype=self._array.dtype)
+            grown[: self._size] = self.array
+            self._array = grown
+        self._array[self._size : size] = more
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+
+def rows_at(rows: Rows, places: Ints) -> Rows:
+    """The units at some places."""
+    words, offsets_O1 = gathered(rows.phrases.offsets_O1, places)
+    old = rows.phrases
+    phrases = PhrasesAlone(offsets_O1, old.words_W[words], old.states_W[words], old.rest_W[words])
+    return type(rows)(phrases=phrases, **{name: column[places] for name, column in _columns(rows).items()})
+
+
+def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
+    """Units of two kinds in one order; `other_O` says which of them are of the second."""
+    order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
+    a, b, others = one.phrases, other.phrases, _columns(other)
+    phrases = PhrasesAlone(
+        joined_offsets([a.offsets_O1, b.offsets_O1]),
+        np.concatenate([a.words_W, b.words_W]),
+        np.concatenate([a.states_W, b.states_W]),
+        np.concatenate([a.rest_W, b.rest_W]),
+    )
+    columns = {name: np.concatenate([array, others[name]]) for name, array in _columns(one).items()}
+    return rows_at(type(one)(phrases=phrases, **columns), order_O)
+
+
+def _columns(rows: RankedRows) -> dict[str, AnyArray]:
+    return {field.name: getattr(rows, field.name) for field in fields(rows) if field.name != "phrases"}

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tests.models.test_every_system import SENTENCES, SYSTEMS, structured
 from xlate.errors import InputError
-from xlate.features.bigrams import FAMILIES as BLOCK_FAMILIES
+from xlate.features.block import FAMILIES as BLOCK_FAMILIES
 from xlate.features.phrase_sparse import PLAIN, REORDERING
 from xlate.features.structure import FAMILIES as STRUCTURE_FAMILIES
 from xlate.jobs.inspect.features import (

@@ -25,7 +25,7 @@ from xlate.errors import InputError
 from xlate.kernels.search.distortion_decoder import allowed, cover, level_and_future
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
-from xlate.models.distortion.decoder import DistortionDecoder, DistortionModel
+from xlate.models.distortion import DistortionDecoder, DistortionModel
 from xlate.search.settings import BlockSearch, DistortionSearch
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary

@@ -11,7 +11,7 @@ from xlate.jobs.run_text import TokenizedText
 from xlate.jobs.translate import Translator
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
 from xlate.models.hierarchical.tuned import TunedRules
-from xlate.models.unit_tuned import with_floats
+from xlate.models.tuned import with_floats
 
 ALGORITHMS = ("stack", "cube", "cky")
 

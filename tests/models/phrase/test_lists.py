@@ -13,7 +13,7 @@ from tests.models.small_models import random_words
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.unit_tuned import with_floats
+from xlate.models.tuned import with_floats
 from xlate.text.encoded import Numbering
 
 

@@ -17,10 +17,9 @@ from xlate.config.stored import config_of_run
 from xlate.errors import refuse_if
 from xlate.jobs.inspect.features import MEMBERS
 from xlate.kernels.search.spans import span_rows
-from xlate.models.context.explained import Influences, SpanChange, changes, influences
+from xlate.models.context.classifiers import classifier, factors_of_text
+from xlate.models.context.inspection import Influences, SpanChange, changes, influences
 from xlate.models.context.model import Classifier
-from xlate.models.context.opening import classifier
-from xlate.models.context.stores import factors_of_text
 from xlate.text.tokens import split_tokens
 from xlate.work.directory import WorkDirectory
 

@@ -42,8 +42,7 @@ from xlate.jobs.inspect.features import (
 from xlate.jobs.translate import Translator
 from xlate.models.pack_format import unpacked
 from xlate.models.registry import kind_of
-from xlate.models.run_places import located_config
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import located_config, weights_of
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
 from xlate.scoring.weights import WeightsFile
 

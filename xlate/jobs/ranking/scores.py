@@ -23,7 +23,7 @@ from xlate.jobs.ranking.texts import Gaps, ListText
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.significance import PairedTest, PairedTests, paired_runs
 from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import weights_of
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.search.oracle import best_of_each, first_best, oracle
 from xlate.text.json_files import Fields, read_json

@@ -30,15 +30,14 @@ from xlate.jobs.train.recipe import WorkRecipe, measured_splits
 from xlate.kernels.learning.lists import PredictedParts, span_logs
 from xlate.memory import check_memory
 from xlate.metrics.bleu import sentence_bleu
+from xlate.models.context.classifiers import ALONE, context_model
 from xlate.models.context.model import NO_CHOICE, chosen_in
-from xlate.models.context.opening import ALONE, context_model
-from xlate.models.context.predicted import NAME
+from xlate.models.context.predicted import CONTEXT_NAME
 from xlate.models.context.runs import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
 from xlate.models.kind import made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import Phrase, open_phrase_model, phrase_base
-from xlate.models.run_places import located_config
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import located_config, weights_of
 from xlate.progress import track
 from xlate.scoring.weights import Weights, save_weights
 from xlate.train.checkpoint import lists_identity
@@ -117,7 +116,7 @@ class ContextListTraining(WorkRecipe):
     ) -> PredictedListLearner | None:
         """Who learns the changes of the weights; None when stopped."""
         settings = self.config.loss.lists
-        weight = float(theta.dense_D[theta.dense_names.index(NAME)])
+        weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
         parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
         if parts is None:
             return None
@@ -157,8 +156,8 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
     file = weights_of(base)
     check_predicted_by(use, file)
     held = file.sets[Phrase.name]
-    weight = held.dense_D[held.dense_names.index(NAME)]
-    refuse_if(not weight, "predictions do not count in the base run", f"{NAME} 0", "not 0", file=base)
+    weight = held.dense_D[held.dense_names.index(CONTEXT_NAME)]
+    refuse_if(not weight, "predictions do not count in the base run", f"{CONTEXT_NAME} 0", "not 0", file=base)
     check_folds(use)
     check_memory("the weights of the classifier", WEIGHT << config.model.bits, f"model.bits={config.model.bits}")
     _check_classifier(config, Path(use.run))

@@ -25,10 +25,10 @@ from xlate.jobs.train.recipe import (
 from xlate.kernels.learning.scores import plain_scores
 from xlate.losses.loss import losses
 from xlate.memory import check_memory
+from xlate.models.context.classifiers import ContextParts, context_stores
+from xlate.models.context.inspection import Quality
 from xlate.models.context.model import log_probabilities
-from xlate.models.context.quality import Quality
 from xlate.models.context.runs import KIND
-from xlate.models.context.stores import ContextParts, context_stores
 from xlate.models.kind import made_of
 from xlate.report.pictures import reliability_picture
 from xlate.scoring.weights import Weights, save_weights

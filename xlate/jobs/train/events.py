@@ -21,8 +21,7 @@ from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, to_yaml
 from xlate.errors import refuse_if
-from xlate.features.bigrams import FAMILIES
-from xlate.features.block import MORE_FLOATS
+from xlate.features.block import FAMILIES, MORE_FLOATS
 from xlate.jobs.train.recipe import (
     DevBleu,
     EventRecipe,
@@ -44,7 +43,7 @@ from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
 from xlate.models.kind import made_of
 from xlate.models.registry import event_kind, kind_of
-from xlate.models.run_weights import weights_of, weights_path
+from xlate.models.run_files import weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences

@@ -31,7 +31,7 @@ from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_f
 from xlate.models.block.lists import BlockFolds
 from xlate.models.kind import check_model_of_base
 from xlate.models.registry import EVENT_KINDS, event_kind, kind_of
-from xlate.models.run_weights import made_with, weights_of
+from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights

@@ -27,7 +27,7 @@ from xlate.jobs.train.recipe import Recipe, refuse_base, rounded, warn_if_all_ze
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
-from xlate.models.run_weights import made_with
+from xlate.models.run_files import made_with
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.json_files import write_json

@@ -17,7 +17,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.config.stored import read_config, to_yaml
 from xlate.errors import refuse_if
-from xlate.features.sparse_sets import check_sparse
+from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.context_lists import ContextListTraining
 from xlate.jobs.train.contexts import ContextTraining
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained

@@ -120,7 +120,7 @@ NO_MOVE = -2
 
 
 class SentenceArrays(NamedTuple):
-    """The options of n words as `xlate.models.block.options.SentenceOptions` has them, and the estimates of spans.
+    """The options of n words as `xlate.models.block.moves.SentenceOptions` has them, and the estimates of spans.
 
     `context_O` stands for an option's block in the sparse features of the next one.
     """

@@ -32,7 +32,7 @@ END = -1
 
 
 class JumpSentence(NamedTuple):
-    """The options of a sentence of n words as in `xlate.models.distortion.options`, and the estimates of spans.
+    """The options of a sentence of n words as in `xlate.models.distortion.JumpOptions`, and the estimates of spans.
 
     `context_O` stands for an option's block in the sparse features of the next one.
     `jump_1n[e, s]` is the weighted cost of going on at s when the last block ended before e (0: none yet).

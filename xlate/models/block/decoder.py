@@ -1,25 +1,284 @@
-"""The decoders MON, SWAP and SWAP & OR: block sequences by dynamic-programming beam search."""
+"""Decoders over blocks: what they share, and MON, SWAP and SWAP & OR, which go by orientation."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from operator import mul
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
+from xlate.arrays.ragged import offsets_of, places_of
+from xlate.features.block import BigramIndex
+from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
+from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
-from xlate.kernels.search.lattice_passes import ArcGraph
-from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockModel
-from xlate.models.block.moves import BlockDerivation, BlockMoves, BlockStep
-from xlate.models.block.options import SentenceOptions, linked_weights, options_of_cells
-from xlate.models.block.system import BlockSystem
-from xlate.models.derivation import COPIED
+from xlate.kernels.search.hypotheses import Limits
+from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
+from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockLexicon, BlockModel
+from xlate.models.block.moves import (
+    NO_BLOCK,
+    BlockDerivation,
+    BlockMoves,
+    BlockStep,
+    SentenceOptions,
+    SpanMoves,
+    SpanOptions,
+    best_of_cells,
+    blocks_of_spans,
+    linked_weights,
+    options_of_cells,
+)
+from xlate.models.derivation import COPIED, END, Derivation
+from xlate.models.system import System
+from xlate.models.unit_model import numbered_words
 from xlate.scoring.weights import Weights
-from xlate.search.graph import LatticeArcs, linear_scores
-from xlate.search.settings import BlockSearch
+from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, chosen_arcs, linear_scores
+from xlate.search.settings import BlockSearch, BlocksSearch
+from xlate.text.vocabulary import END_ID, Vocabulary
 
-__all__ = ["BlockDecoder", "BlockModel", "BlockSearch"]
+Lexicon = TypeVar("Lexicon", bound=BlockLexicon)
+Moves = TypeVar("Moves", bound=SpanMoves)
+Blocks = TypeVar("Blocks", bound=BlocksSearch)
+
+
+class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
+    """Floats of blocks, and binary features of a block and the one before.
+
+    Args:
+        model: blocks, language model, weights.
+        search: settings.
+        fast: the compiled search; the readable one gives the same derivations and scores.
+    """
+
+    SEARCH: ClassVar[type[BlocksSearch]]
+    MOVES: ClassVar[type[SpanMoves]]
+
+    def __init__(self, model: Lexicon, search: Blocks | None = None, fast: bool = True) -> None:
+        self.model = model
+        self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
+        self.fast = fast
+
+    @property
+    def features(self) -> BigramIndex:
+        """The binary features of a block and its predecessor."""
+        return self.model.feature_index
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        return self.model.phrase_vocabulary
+
+    @abstractmethod
+    def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SpanOptions:
+        """The options of a sentence: the blocks of some cells, with what they score."""
+
+    @abstractmethod
+    def own_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs that no language model gives, the other columns as they come; no arc is the end."""
+
+    @abstractmethod
+    def weights_of(self, label_A: AnyInts) -> Floats:
+        """What the floats of arcs are multiplied with."""
+
+    @abstractmethod
+    def orientation(self, space: Moves, label: int, before: BlockStep | None) -> int:
+        """LEFT, RIGHT or NEUTRAL of a block to the step before; RIGHT at the end of the sentence."""
+
+    def asks(self, label_A: AnyInts) -> Bools:
+        """Which labels ask for the block before; an orientation is a label, too: that of the first option."""
+        return np.ones(len(label_A), dtype=np.bool_)
+
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Moves:
+        """The moves with all blocks of the model that stand in the target."""
+        return self.space(words, target)
+
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> Moves:
+        self.check_length(words)
+        search = self.search
+        longest, scored = max(1, min(search.max_phrase, len(words))), search.option_order == "score"
+        if target is not None:
+            cells, blocks = blocks_of_spans(self.model, words, longest, None, target)
+        else:
+            cells, blocks = blocks_of_spans(self.model, words, longest, None if scored else search.options, None)
+        options = self.options(words, longest, cells, blocks)
+        if scored and target is None:
+            kept = best_of_cells(options, search.options)
+            options = self.options(words, longest, cells[kept], blocks[kept])
+        return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
+
+    def compiled_search(self, space: Moves, *, every_arc: bool) -> SearchGraph:
+        beam, threshold, coverage_beam = self.limits()
+        limits = Limits(beam or 0, coverage_beam or 0, threshold, every_arc)
+        return SearchGraph.of_hypotheses(*space.KERNEL.search(space.task, limits))
+
+    def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
+        labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]
+        label_S, size = np.array(labels, dtype=np.int32), len(labels)
+        graph = ArcGraph(np.arange(size, dtype=np.int32), np.arange(1, size + 1, dtype=np.int32), size + 1)
+        floats_SD = self.floats(space, graph, label_S)
+        steps = self._steps(space, label_S, floats_SD)
+
+        def features_D() -> Floats:
+            sums = sum(step.sparse_score for step in steps), -sum(step.normalizer for step in steps)
+            totals_D = self.columns(floats_SD, label_S).sum(axis=0)
+            # Only a model that has a partition has a feature of it.
+            return np.concatenate([totals_D, sums])[: len(self.feature_names)]
+
+        # One after the other: `sum` may add otherwise.
+        *_, score = accumulate((step.score for step in steps), initial=0.0)
+        return Derivation(space.options.words, tuple(steps), features_D, score)
+
+    def _steps(self, space: Moves, label_S: Ints32, floats_SD: Floats) -> list[BlockStep]:
+        weights_F, block_S, steps = (
+            np.asarray(self.model.feature_weights),
+            self.blocks_of(space, label_S),
+            list[BlockStep](),
+        )
+        before_S = np.append(np.int32(NO_BLOCK), block_S[:-1])
+        pairs_S2 = np.stack([np.where(self.asks(label_S), before_S, NO_BLOCK), block_S], axis=1)
+        offsets_S1, ids_A = self.features.of_units(pairs_S2)
+        columns = (column.tolist() for column in (label_S, block_S, before_S, floats_SD, self.weights_of(label_S)))
+        rows = zip(*columns, pairwise(offsets_S1.tolist()), space.scores(label_S.tolist()), strict=True)
+        for label, block, before, floats, weights, (start, end), score in rows:
+            ids = ids_A[start:end][weights_F[ids_A[start:end]] != 0]
+            sparse = tuple(zip(self.features.names(ids), weights_F[ids].tolist(), strict=True))
+            normalizer = 0.0
+            if space.local and label != END_LABEL:
+                normalizer = sum(map(mul, weights, floats)) + sum(weight for _, weight in sparse) - score
+            steps.append(
+                BlockStep(
+                    unit=block,
+                    source_spans=(space.span(label),),
+                    target_words=space.words_of(label),
+                    orientation=self.orientation(space, label, steps[-1] if steps else None),
+                    predecessor=before,
+                    floats=tuple(floats),
+                    weights=tuple(weights),
+                    sparse=sparse,
+                    normalizer=normalizer,
+                    score=score,
+                )
+            )
+        return steps
+
+    def nbest_labels(self, space: Moves) -> list[list[int]]:
+        if not self.fast:
+            return super().nbest_labels(space)
+        arcs = self.search_space(space, every_arc=True).arcs
+        offsets_N1, labels_L, _ = k_best_paths(arcs, self.texts(space), self.search.nbest)
+        labels = labels_L.tolist()
+        return [[*labels[a:b], END_LABEL] for a, b in pairwise(offsets_N1.tolist())]
+
+    def texts(self, space: Moves) -> Texts:
+        """The target words of each label of a space."""
+        options, vocabulary = space.options, self.model.phrase_vocabulary
+        offsets_O1, units = options.phrase_offsets_O1, (options.words, options.block_O, options.start_O)
+        ids_W = numbered_words(self.model.blocks.table, vocabulary, *units, offsets_O1)
+        if space.LABELS == 1:
+            return Texts(offsets_O1, ids_W, self.search.distinct)
+        option = np.repeat(np.arange(len(options)), space.LABELS)
+        ids_W = ids_W[places_of(offsets_O1, option)]
+        return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W, self.search.distinct)
+
+    def blocks_of(self, space: Moves, label_A: AnyInts) -> Ints32:
+        """The block of each label, `END` of the end."""
+        block_A = space.options.block_O[label_A // space.LABELS]
+        return np.where(label_A < 0, END, block_A).astype(np.int32)
+
+    def floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs in the order of the model's `float_names`, (A, D)."""
+        options, lm, option_A = space.options, self.model.lm, label_A // np.int32(space.LABELS)
+        place = int(lm.begin_state), END_ID if self.search.end_of_sentence else -1, graph, option_A
+        float_AD = self.own_floats(space, graph, label_A)
+        float_AD[:, len(self.model.own_floats) :] = options.more_OX[option_A]
+        float_AD[label_A < 0] = 0.0
+        costs_A2 = arc_language_costs(lm.arrays, *place, options.phrase_words_W, options.phrase_offsets_O1)
+        float_AD[:, [LM_FIRST, LM_REST]] = np.asarray(costs_A2)
+        return float_AD
+
+    def columns(self, float_AD: Floats, label_A: AnyInts) -> Floats:  # noqa: ARG002
+        """The floats of arcs in the columns of `weights`."""
+        return float_AD
+
+    def step_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
+        """The floats of arcs that the search uses, in the columns of `weights`."""
+        return self.columns(self.floats(space, graph, label_A), label_A)
+
+    def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
+        """Arcs with floats and binary features; nodes know the last block wherever an arc from there has one with it.
+
+        Nodes that the decoder recombined because a feature's weight is 0 are taken apart, so that it can be trained.
+        """
+        model, graph, block_A = self.model, found.graph, self.blocks_of(space, found.label_A)
+        dense_AD = self.step_floats(space, graph, found.label_A)
+        # Behind a block that is generated to the left the next one is neutral: it asks for nothing.
+        successor_A = np.where(self.asks(found.label_A), block_A, NO_BLOCK).astype(np.int32)
+        context_A = np.maximum(block_A, NO_BLOCK)
+        if len(model.standing_B):
+            context_A = np.where(block_A < 0, NO_BLOCK, model.standing_B[np.maximum(block_A, 0)])
+        node_P, context_P, place_A = _pairs(graph.target_A, context_A)
+        live_P = live_contexts(graph, successor_A, model.families, node_P, context_P)
+        context_A = np.where(live_P[place_A], context_A, NO_BLOCK)
+        # A node for each pair of node and last block; arc_B is the arc that each of its arcs was.
+        node_M, context_M, place_A = _pairs(np.append(0, graph.target_A), np.append(NO_BLOCK, context_A))
+        offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
+        arc_B = places_of(offsets_N1, node_M)
+        source_B = np.repeat(np.arange(len(node_M), dtype=np.int32), np.diff(offsets_N1)[node_M])
+        split = ArcGraph(source_B, place_A[1:][arc_B].astype(np.int32), len(node_M))
+        offsets_B1, ids_M = arc_bigrams(model.families, context_M[source_B], successor_A[arc_B])
+        arcs = chosen_arcs(found._replace(dense_AD=dense_AD), arc_B, split)
+        return arcs._replace(sparse_offsets_A1=offsets_B1, sparse_ids_M=ids_M)
+
+    def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
+        steps = derivation.steps
+        asks = self.asks(np.array([step.orientation for step in steps], dtype=np.int64))
+        pairs = [(s.predecessor if asked else NO_BLOCK, s.unit) for s, asked in zip(steps, asks, strict=True)]
+        return self.features.of_units(np.array(pairs, dtype=np.int32).reshape(-1, 2))
+
+    def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
+        """One block per line, then the end of the sentence, then the sum.
+
+        A line holds source span (from 0, end excluded), orientation, source words -> target words, how often the block
+        was seen, its score and the contributions to it: weight × cost of every float with a contribution, the binary
+        features with their weights, the partition. The strongest contribution stands first. Contributions are natural
+        logs.
+
+        Example:
+            [0,2) N  das haus -> the house  (N=12)  -3.41 = unigram -0.5×4.2=-2.1, lexical -0.3×2.6=-0.78, …
+        """
+        lines = []
+        for step in derivation.steps:
+            what, (start, end) = "end of sentence", step.source_span
+            if not step.is_end:
+                seen = "copied" if step.unit == COPIED else f"N={int(self.model.blocks.count_B[step.unit])}"
+                sides = f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"
+                what = f"[{start},{end}) {LETTERS[step.orientation]}  {sides}  ({seen})"
+            reasons = ", ".join(f"{how}={value:.4g}" for how, value in self._contributions(step))
+            lines.append(f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else ""))
+        return "\n".join([*lines, f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"])
+
+    def _contributions(self, step: BlockStep) -> list[tuple[str, float]]:
+        """What a step's score is the sum of, as (how it came about, value), strongest first, zeros left out."""
+        floats = zip(self.model.float_names, step.weights, step.floats, strict=True)
+        parts = [(f"{name} {weight:.3g}×{cost:.4g}", weight * cost) for name, weight, cost in floats]
+        parts += [*step.sparse, ("partition", -step.normalizer)]
+        return sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
+
+
+def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:
+    """The different pairs of node and context, sorted by node, and which of them each arc has."""
+    both_A = (node_A.astype(np.int64) << 32) | (context_A.astype(np.int64) + 1)
+    pairs, place_A = np.unique(both_A, return_inverse=True)
+    node_P, context_P = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
+    return node_P, context_P, place_A.reshape(-1)
+
+
+AnyBlockSystem = BlockSystem[Any, Any, Any]
+
+
 PARTITION = "partition"
 
 

@@ -14,13 +14,12 @@ from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
-from xlate.features.bigrams import BigramIndex, BlockNames
-from xlate.features.block import FLOATS, MORE_FLOATS, MoreFloats, block_arrays, more_floats
+from xlate.features.block import FLOATS, MORE_FLOATS, BigramIndex, BlockNames, MoreFloats, block_arrays, more_floats
 from xlate.kernels.features.blocks import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
 from xlate.models.kind import Kind, Saved, ToTune, check_model_of_base, needed
-from xlate.models.run_weights import made_with, weights_of
+from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
@@ -107,7 +106,7 @@ class EventKind(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The dense weights of the base run, and the scale of its sparse ones; online these themselves."""
-        from xlate.models.block.tuned import TunedBlocks
+        from xlate.models.block.lists import TunedBlocks
 
         assert config.loss.tune is not None
         base, every = Path(str(config.base)), config.loss.name == ONLINE and bool(config.model.binary)
@@ -126,7 +125,7 @@ class EventKind(Kind):
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedCosts:
         """Blocks, counts and language model of the other folds; all numbers are those of the whole text."""
-        from xlate.models.block.tuned import TunedBlocks
+        from xlate.models.block.lists import TunedBlocks
         from xlate.models.tuned import TunedCosts
 
         file = weights_of(Path(str(config.base)))

@@ -11,8 +11,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints32, Uints
 from xlate.errors import InputError
-from xlate.features.bigrams import BigramIndex, BlockNames, Contexts
-from xlate.features.block import FLOATS, MoreFloats
+from xlate.features.block import FLOATS, BigramIndex, BlockNames, Contexts, MoreFloats
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.blocks import BigramFamilies
 from xlate.kernels.search.block_decoder import ModelArrays

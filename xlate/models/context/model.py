@@ -1,5 +1,7 @@
-"""Classifiers of source phrases in their sentence, and the one that predicts translations (Kolachina et al. 2010,
-section 3.1.1).
+"""Classifiers of source phrases in their sentence (Kolachina et al. 2010).
+
+One predicts translations (section 3.1.1), one how far a translation
+stands from its place (section 3.1.2), with or without a look at the translation.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.context_instances import Choices, ContextInstances, Translations
-from xlate.features.context import ContextFeatures, Spans, TargetFeatures
+from xlate.candidates.context_instances import Choices, ContextInstances, Places, Translations
+from xlate.features.context import ContextFeatures, Distances, Spans, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.learning.candidates import crossed_ids
 from xlate.kernels.learning.scores import plain_scores
 from xlate.kernels.search.predictions import Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.model import SentencePhrases
 from xlate.phrases.matching import phrase_finder
+from xlate.phrases.table import DIRECT_PHRASE
 from xlate.scoring.weights import Weights
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
@@ -193,6 +197,70 @@ class ContextModel(Classifier):
         spans, offsets_P1 = super().spans(text), self.choices.listed.offsets_P1
         phrase_I = np.asarray(spans.phrase_I, np.int64)
         return spans.select(offsets_P1[phrase_I + 1] > offsets_P1[phrase_I])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceModel(Classifier):
+    """Predicts distances.
+
+    Attributes:
+        choices: the classes, and ln p of each without a context.
+        target_vocabulary: the words of translations.
+    """
+
+    what: ClassVar[str] = "distance"
+    without: ClassVar[str] = "p(r|f)"
+    choices: Places
+    target_vocabulary: Vocabulary
+
+    def named(self, number: int, vocabulary: Vocabulary) -> str:
+        """The words of a class."""
+        del vocabulary
+        return next(self.distances.names(np.array([number])))
+
+    @property
+    def distances(self) -> Distances:
+        """The R classes."""
+        return self.choices.distances
+
+    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[Spans, CandidateBatch, Ints]:
+        """All known phrases of a sentence, each with its most frequent translation, and the classes of candidates."""
+        return super().instances(words, self._frequent_P if pair_P is None else pair_P)
+
+    @cached_property
+    def _frequent_P(self) -> Ints:
+        """The pair of highest p(e|f) of each source phrase of the table."""
+        table = self.targets.table
+        order = np.lexsort((-table.scores_B4[:, DIRECT_PHRASE], table.source_B))
+        sources = np.arange(len(table.source_phrases))
+        return np.asarray(order[np.searchsorted(table.source_B[order], sources)], dtype=np.int64)
+
+    def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
+        """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""
+        behind_X = np.asarray(ids_X, np.int64) - len(self.contexts)
+        names = super().context_names(ids_X[behind_X < 0], members)
+        # Those of translations stand behind those of the context, in each instance.
+        return [*names, *(f"to {name}" for name in self.targets.names(behind_X[behind_X >= 0], self.target_vocabulary))]
+
+    def span_scores(self, words: Sequence[str]) -> tuple[Spans, Floats]:
+        """All I known phrases of a sentence, and the score of each class, whatever the translation; (I, R)."""
+        spans, batch, _ = super().instances(words)
+        return spans, self.scores(batch).reshape(len(spans), len(self.distances))
+
+    def pair_scores(self, pair_N: AnyInts) -> Floats:
+        """What translations add to the score of each class, (N, R); 0 where they are not looked at."""
+        size = len(self.distances)
+        if self.beside is None or not len(pair_N):
+            return np.zeros((len(pair_N), size))
+        offsets_N1, ids = self.beside.of(np.asarray(pair_N, np.int64))
+        known = (ids.astype(np.int64) + len(self.contexts))[:, None]
+        weight_KR = self.weights.sparse_F[crossed_ids(known, np.arange(size)[None], len(self.weights.sparse_F))]
+        return np.asarray(np.add.reduceat(weight_KR.astype(np.float64), offsets_N1[:-1], axis=0))
+
+    def log_probabilities(self, score_NR: Floats) -> Floats:
+        """ln p of the classes, (N, R)."""
+        offsets = np.arange(len(score_NR) + 1) * len(self.distances)
+        return log_probabilities(score_NR.reshape(-1), offsets, alone=self.alone).reshape(score_NR.shape)
 
 
 def log_probabilities(score_C: Floats, offsets_I1: Ints, *, alone: bool) -> Floats:

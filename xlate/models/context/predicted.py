@@ -1,4 +1,4 @@
-"""Predictions of a classifier as floats of phrases, and as what limits the options of a sentence (section 3.2)."""
+"""Predictions of classifiers as floats of phrases and of their places, and as a limit of options (section 3.2)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints
-from xlate.arrays.ragged import places_in_rows, row_numbers
-from xlate.models.context.model import ContextModel, Prediction
+from xlate.arrays.ragged import places_in_rows, places_of_keys, row_numbers
+from xlate.features.context import Spans
+from xlate.models.context.model import ContextModel, DistanceModel, Prediction
 from xlate.models.phrase.model import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
 from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share
 from xlate.text.factors import told_apart
 
-NAME = "Context0"
+# What the floats are called.
+CONTEXT_NAME, DISPLACEMENT_NAME = "Context0", "Displacement0"
 
 
 class OtherTable(NamedTuple):
@@ -59,7 +61,7 @@ class PredictedScores:
     @property
     def names(self) -> tuple[str, ...]:
         """One float."""
-        return (NAME,)
+        return (CONTEXT_NAME,)
 
     def of(self, phrases: SentencePhrases) -> Floats:
         """ln p of each phrase, (O, 1)."""
@@ -122,3 +124,50 @@ class PredictedScores:
 def _floored(value_N: Floats) -> Floats:
     """Logs that are not too low; -inf stays."""
     return np.where(value_N > -np.inf, np.maximum(value_N, LOWEST_LOG), value_N)
+
+
+@dataclass(frozen=True)
+class PredictedPlaces:
+    """ln p of the places of each phrase in its sentence, as the phrase model asks for it.
+
+    Phrases that the classifier knows nothing of, since they are too long or copied, have 0 everywhere. `own` is as in
+    `PredictedScores`.
+    """
+
+    model: DistanceModel
+    own: OtherTable | None = None
+    _known: dict[tuple[object, ...], tuple[Spans, Floats]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def name(self) -> str:
+        """What the float is called."""
+        return DISPLACEMENT_NAME
+
+    @property
+    def reach(self) -> int:
+        """So many words to either side are told apart."""
+        return self.model.distances.reach
+
+    def of(self, phrases: SentencePhrases) -> Floats:
+        """ln p of each distance of each phrase, (O, 2 · reach + 1); see `SentencePlaces`."""
+        words, start_O, end_O, pair_O = phrases
+        key = told_apart(words)
+        if key not in self._known:
+            found = self.model.span_scores(words)
+            self._known.clear()
+            self._known[key] = found
+        spans, score_IR = self._known[key]
+        wide = len(words) + 1
+        order = np.argsort(spans.start_I * wide + spans.end_I)
+        at_O = places_of_keys(
+            (spans.start_I * wide + spans.end_I)[order], np.asarray(start_O, np.int64) * wide + np.asarray(end_O)
+        )
+        known = np.flatnonzero((at_O >= 0) & (np.asarray(pair_O) >= 0))
+        logs_OR = np.zeros((len(pair_O), 2 * self.reach + 1))
+        if len(known):
+            pair_U, of_K = np.unique(rows_of(self.own, pair_O)[known], return_inverse=True)
+            score_KR = score_IR[order[at_O[known]]] + self.model.pair_scores(pair_U)[of_K]
+            logs_OR[known] = self.model.log_probabilities(score_KR)[:, :-1]
+        return logs_OR

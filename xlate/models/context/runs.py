@@ -1,4 +1,4 @@
-"""The classifiers that a phrase model's settings name: their runs, and what is checked of them."""
+"""Classifiers in context: what runs of them can do, and what is checked of those that a model's settings name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextUseCo
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
-from xlate.models.run_weights import weights_path
+from xlate.models.kind import Kind
+from xlate.models.run_files import weights_path
 from xlate.scoring.weights import WeightsFile
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import file_hash, identity_of
@@ -138,3 +139,14 @@ def _checked_for_folds(run: Path) -> TrainConfig:
         file=run,
     )
     return config
+
+
+class Context(Kind):
+    """Predictions of translations; they translate nothing by themselves."""
+
+    name = "context"
+    predicts = True
+    impossible = (
+        "a run that predicts translations has no decoder",
+        "xlate train model=phrase context=feature model.context.run=RUN uses what it learned",
+    )

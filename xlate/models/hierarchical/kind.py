@@ -22,7 +22,7 @@ from xlate.features.structure import StructureFeatures
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
 from xlate.models.hierarchical.model import COLUMNS
 from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
-from xlate.models.run_weights import weights_of
+from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules

@@ -17,7 +17,7 @@ from xlate.models.derivation import Derivation
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM
 from xlate.models.hierarchical.moves import RuleMoves, RuleStep
 from xlate.models.hierarchical.options import rule_words
-from xlate.models.option_words import numbered_words
+from xlate.models.unit_model import numbered_words
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 

@@ -19,8 +19,7 @@ from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structur
 from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
 from xlate.models.derivation import COPIED, Span
 from xlate.models.hierarchical.model import HierarchicalModel
-from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows
-from xlate.models.unit_model import weighted_sum
+from xlate.models.unit_model import RankedRows, Ranking, best_of_groups, joined_rows, weighted_sum
 from xlate.phrases.table import GAP
 from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
 

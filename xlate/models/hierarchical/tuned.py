@@ -14,7 +14,7 @@ from xlate.kernels.features.structure import FACT
 from xlate.kernels.memory import distinct_rows
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
 from xlate.models.hierarchical.model import GLUE, RULE_PENALTY
-from xlate.models.unit_tuned import TunedUnits
+from xlate.models.tuned import TunedUnits
 from xlate.scoring.weights import Weights
 
 

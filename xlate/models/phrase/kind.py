@@ -28,8 +28,7 @@ from xlate.models.kind import Kind, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
 from xlate.models.phrase.model import PhraseModel, Reordering, load_phrase_model, save_phrase_model
-from xlate.models.run_places import located_config, located_runs
-from xlate.models.run_weights import weights_of, weights_path
+from xlate.models.run_files import located_config, located_runs, weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
@@ -173,7 +172,7 @@ def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
     model = replace(model, histories=histories_named(config.model.histories))
     if not classifier_runs(config.model.context):
         return model
-    from xlate.models.context.opening import with_predictions
+    from xlate.models.context.classifiers import with_predictions
 
     return with_predictions(model, config.model.context, WorkDirectory(Path(config.work)))
 

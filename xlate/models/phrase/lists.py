@@ -24,7 +24,6 @@ from xlate.kernels.search.phrase_paths import (
     path_features,
 )
 from xlate.models.derivation import Derivation, Step
-from xlate.models.option_words import numbered_words
 from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import (
     DISTORTION,
@@ -37,7 +36,7 @@ from xlate.models.phrase.model import (
     SentencePhrases,
 )
 from xlate.models.phrase.options import PlacedPhrases
-from xlate.models.unit_model import UNKNOWN_PENALTY
+from xlate.models.unit_model import UNKNOWN_PENALTY, numbered_words
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 

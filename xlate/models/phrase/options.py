@@ -17,8 +17,7 @@ from xlate.kernels.search.phrase_moves import GroupScores
 from xlate.kernels.search.spans import span_rows
 from xlate.models.derivation import COPIED, Step
 from xlate.models.phrase.model import PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel, SentencePhrases
-from xlate.models.ranking import RankedRows, Ranking, best_of_groups, joined_rows, rows_at
-from xlate.models.unit_model import UNKNOWN_PENALTY
+from xlate.models.unit_model import UNKNOWN_PENALTY, RankedRows, Ranking, best_of_groups, joined_rows, rows_at
 from xlate.search.beam import phrases_in
 from xlate.text.vocabulary import BEGIN_ID
 

@@ -23,21 +23,19 @@ from xlate.candidates.lists import Draw, decoded, of_no_words, with_steps
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import STEP, SparseFeatures
-from xlate.features.sparse_sets import features_of_subset
+from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
 from xlate.kernels.search.best_paths import sample_paths
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
-from xlate.models.context.opening import with_predictions
+from xlate.models.context.classifiers import with_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
 from xlate.models.kind import FoldSystem, Kind, ListedModel, Saved, ToTune, made_of
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, open_phrase_model, reordering_model
 from xlate.models.phrase.model import SPARSE_PLAIN, SPARSE_REORDERING, PhraseModel, load_phrase_model, save_phrase_model
-from xlate.models.run_weights import weights_of
-from xlate.models.tuned import TunedByFold, TunedSystem
-from xlate.models.unit_tuned import TunedUnits
+from xlate.models.run_files import weights_of
+from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases

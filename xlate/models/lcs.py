@@ -1,7 +1,4 @@
-"""What a hypothesis of the lattice decoder may do next: what each source word may become, permuted in a window.
-
-The lattice of predicted blocks is that of Kolachina et al. 2010, section 4.1.
-"""
+"""The lattice decoder: predicted blocks, permuted in a window, scored by the language model (Kolachina et al. 2010)."""
 
 from __future__ import annotations
 
@@ -9,25 +6,38 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import Bools, Floats, Ints, Ints32
+from xlate.candidates.batch import CandidateBatch
+from xlate.config.model_schema import LcsModelConfig
+from xlate.config.schema import TrainConfig
+from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.lm.model import NgramModel
+from xlate.models.context.classifiers import context_model, distance_model
 from xlate.models.context.model import ContextModel
-from xlate.models.context.predicted import NAME
-from xlate.models.derivation import COPIED
+from xlate.models.context.predicted import CONTEXT_NAME, DISPLACEMENT_NAME, PredictedPlaces
+from xlate.models.context.runs import check_predicted_by, check_use, predicted_by
+from xlate.models.derivation import COPIED, Derivation, Step, explained, side_of
+from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.phrase.model import SentencePhrases, SentencePlaces, shift_of
-from xlate.search.beam import Move, SearchSpace, Words, phrases_in
-from xlate.search.graph import END_LABEL
+from xlate.models.run_files import weights_of
+from xlate.models.system import AnySystem, System
+from xlate.models.tuned import TunedCosts, listed
+from xlate.scoring.weights import Weights, WeightsFile
+from xlate.search.beam import Move, SearchSpace, Words, phrases_in, search_graph
+from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
 from xlate.search.settings import LcsSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
+from xlate.work.directory import WorkDirectory
 
 # The unit of a source word that is left out.
 DELETED = -3
-NAMES = ("LM0", NAME, "Deletion0")
+NAMES = ("LM0", CONTEXT_NAME, "Deletion0")
 LM, CONTEXT, DELETION = range(len(NAMES))
 # Behind them, where places are looked at.
 PLACE = len(NAMES)
@@ -288,3 +298,195 @@ class LatticeMoves(SearchSpace[LatticeState]):
 def first_open(covered: int) -> int:
     """The lowest bit that is not set."""
     return (~covered & (covered + 1)).bit_length() - 1
+
+
+@dataclass(frozen=True)
+class LcsStep(Step):
+    """A source word and what became of it; `log_p` is ln p of the block in its sentence."""
+
+    log_p: float = 0.0
+
+
+class LcsDecoder(System[LatticeMoves, LcsSearch]):
+    """Lattice construction and scoring (Kolachina et al. 2010, section 4.1).
+
+    Translates sentences into the sequences of predicted blocks of the highest score
+
+        w_LM · ln p_LM(e_1 … e_m </s>)  +  w_Context · Σ_i ln p(block i | sentence)  +  w_Deletion · cost · deletions
+
+    over the orders that the window allows, and w_Displacement · Σ_i ln p(place of block i | sentence) where the model
+    has that; the paper scores by the language model alone. The readable search is the only one.
+
+    Args:
+        model: the classifier and the language model.
+        weights_D: of `LcsModel.names`, shape (D,).
+        search: settings.
+        fast: changes nothing.
+
+    Raises:
+        InputError: weights of another shape or not finite.
+    """
+
+    PARTS = ("model", "weights_D", "search", "fast")
+    LONGEST = 32_767
+
+    def __init__(self, model: LcsModel, weights_D: Floats, search: LcsSearch | None = None, fast: bool = True) -> None:
+        self.model = model
+        self._weights_D = np.asarray(weights_D, dtype=np.float64)
+        self.search = search or LcsSearch()
+        self.fast = fast
+        size = len(model.names)
+        if self._weights_D.shape != (size,) or not np.isfinite(self._weights_D).all():
+            raise InputError("the weights cannot be used", seen=weights_D, expected=f"{size} finite numbers")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The language model, the predictions, the deletions; the places where they are looked at."""
+        return self.model.names
+
+    @property
+    def weights_D(self) -> Floats:
+        return self._weights_D
+
+    @property
+    def weights(self) -> Weights:
+        return Weights(self.weights_D.copy(), np.zeros(0), self.model.names)
+
+    @property
+    def features(self) -> None:
+        """None: there are no sparse features."""
+        return
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        return self.model.target_vocabulary
+
+    def with_weights(self, weights: Weights) -> LcsDecoder:
+        return self.changed(weights_D=weights.dense_D)
+
+    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> LatticeMoves:
+        """The moves with all predicted blocks that stand in the target."""
+        return self.space(words, target)
+
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> LatticeMoves:
+        self.check_length(words)
+        options = collect_lcs_options(self.model, self.search, words, target)
+        return LatticeMoves(self.model, self.weights_D, self.search, options)
+
+    def compiled_search(self, space: LatticeMoves, *, every_arc: bool) -> SearchGraph:  # noqa: ARG002
+        """The readable search."""
+        return search_graph(space, self.limits())
+
+    def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
+        options, steps, place_L = space.options, list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
+        for label in labels:
+            if label != END_LABEL:
+                at = int(options.position_O[label])
+                side = side_of(steps[-1].source_span if steps else None, (at, at + 1))
+                said = int(options.unit_O[label]), ((at, at + 1),), options.target_O[label], side
+                steps.append(LcsStep(*said, float(options.log_O[label])))
+        graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
+        sums_D = space.features(graph, np.array(labels, dtype=np.int32)).sum(axis=0)
+        return Derivation(options.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
+
+    def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
+        return found._replace(dense_AD=space.features(found.graph, found.label_A))
+
+    def explain(self, source: Sequence[str], derivation: Derivation[LcsStep]) -> str:
+        lines = []
+        for step in derivation.steps:
+            start, end = step.source_span
+            said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, f"p {np.exp(step.log_p):.3g}")
+            lines.append(f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}")
+        return explained(lines, self.feature_names, self.weights_D, derivation)
+
+
+def language_alone(names: tuple[str, ...] = NAMES) -> Weights:
+    """The weights of the paper: the language model's score and the costs of deletions as they are."""
+    dense_D = np.zeros(len(names))
+    dense_D[LM], dense_D[DELETION] = 1.0, -1.0
+    return Weights(dense_D, np.zeros(0), names)
+
+
+@dataclass(frozen=True)
+class TunedLcs(TunedCosts):
+    """The lattice decoder; the weight of deletions is tuned where there are any."""
+
+    @property
+    def trained_D(self) -> Bools:
+        """All, but that of deletions which the search does not know."""
+        trained_D = np.ones(len(self.system.feature_names), dtype=np.bool_)
+        trained_D[DELETION] = self.system.search.deletions
+        return trained_D
+
+    @property
+    def uniform(self) -> Weights:
+        """The same for everything that is tuned; deletions cost."""
+        dense_D = np.where(self.trained_D, 1.0 / self.trained_D.sum(), 0.0)
+        dense_D[DELETION] *= -1.0
+        return Weights(dense_D, np.zeros(0), self.system.feature_names)
+
+    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
+        return listed
+
+    def weighted(self, weights: Weights) -> AnySystem:
+        return self.system.with_weights(weights)
+
+
+class Lcs(Kind):
+    """Predicted blocks, permuted in a window (Kolachina et al. 2010, section 4.1)."""
+
+    name = "lcs"
+    untrained = True
+    without_lists = ("the lattice decoder has no sparse features", "loss=mira or another tuner")
+
+    def open(
+        self,
+        run: Path,
+        config: TrainConfig,
+        weights: WeightsFile,
+        work: WorkDirectory | None,
+    ) -> LcsDecoder:
+        """The decoder of a run's weights over its classifier."""
+        held = weights.sets.get(Lcs.name)
+        names = (
+            NAMES
+            if config.model.context is None or config.model.context.distortion is None
+            else (*NAMES, DISPLACEMENT_NAME)
+        )
+        if held is None or held.dense_names != names:
+            seen = None if held is None else " ".join(held.dense_names)
+            raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(names))
+        check_predicted_by(config.model.context, weights)
+        return LcsDecoder(lcs_model(config.model, work), held.dense_D, config.decoder)
+
+    def check(self, model: Any) -> None:
+        """The classifiers must be trained."""
+        check_use(model.context)
+
+    def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
+        """The weights; without a tuner those of the language model alone."""
+        model, tune = lcs_model(config.model, work), config.loss.tune
+        alone = language_alone(model.names)
+        decoder = LcsDecoder(model, alone.dense_D, config.decoder)
+        tuned = TunedLcs(decoder, 1 if tune is None else tune.processes)
+        start = alone if tune is None else tuned.uniform
+        if tune is not None and tune.start == "base":
+            start = weights_of(Path(str(config.base))).sets[Lcs.name]
+        metadata = {**made_of(config, work), **predicted_by(config.model.context)}
+        return ToTune(tuned, start, lambda weights: Saved({Lcs.name: weights}, {}, {}), metadata)
+
+
+def lcs_model(settings: LcsModelConfig, work: WorkDirectory | None) -> LcsModel:
+    """The classifiers that the settings name, and the language model of the work directory.
+
+    Raises:
+        InputError: there is no work directory, or as `context_model` and `distance_model`.
+    """
+    work = needed(work if settings.context is not None else None, settings)
+    assert settings.context is not None
+    classifier = context_model(Path(settings.context.run), work)
+    placed = None
+    if settings.context.distortion is not None:
+        placed = PredictedPlaces(distance_model(Path(settings.context.distortion), work))
+    return LcsModel(classifier, work.target_vocabulary, work.lm, placed)

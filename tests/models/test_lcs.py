@@ -11,8 +11,7 @@ import pytest
 from tests.models.context.test_predicted import models
 from xlate.errors import InputError
 from xlate.models.derivation import COPIED
-from xlate.models.lcs.decoder import LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
-from xlate.models.lcs.moves import DELETED, NAMES
+from xlate.models.lcs import DELETED, NAMES, LcsDecoder, LcsModel, LcsSearch, TunedLcs, language_alone
 from xlate.search.beam import Words
 from xlate.text.vocabulary import END_ID
 

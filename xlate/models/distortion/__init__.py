@@ -1,1 +1,0 @@
-"""The phrase-distortion model, with its decoder."""

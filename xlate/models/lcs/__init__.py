@@ -1,1 +1,0 @@
-"""Lattice construction and scoring: predicted blocks in the order that the language model likes."""

@@ -1,1 +1,0 @@
-"""Weights over the hypotheses of other systems; what they learn from is in jobs/ranking."""
