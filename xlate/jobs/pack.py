@@ -89,7 +89,7 @@ class Parts:
 
     Attributes:
         names: the place of each folder and file in the pack, `.` for the run itself.
-        places: of each run the places of what it refers to, by what `run_places` calls that.
+        places: of each run the places of what it refers to, by what `run_files` calls that.
     """
 
     def __init__(self, run: Path, work: str | None = None) -> None:

@@ -70,7 +70,7 @@ def open_system(
 ) -> tuple[AnySystem, WorkDirectory | None]:
     """The system of a finished run, and its work directory, which an imported one does not have.
 
-    The work directory is the `given` one, or is looked for, `near` first; see `run_places.located`.
+    The work directory is the `given` one, or is looked for, `near` first; see `run_files.located`.
 
     Raises:
         InputError: no weights, those of another model, or a work directory that is gone or was made anew; a run that
