@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs.pages import DOCS, FENCE
 from xlate.candidates.nbest_gains import UTILITIES
-from xlate.features import bigrams, structure
+from xlate.features import block, structure
 from xlate.features.block import DISTORTION_FLOATS, FLOATS, MORE_FLOATS
 from xlate.features.context import TARGET_KINDS
 from xlate.features.hypothesis_text import TextTemplates
@@ -20,7 +20,7 @@ from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE
 from xlate.models.phrase.model import FIVE_WAY, PHRASE_FEATURES, SPARSE_PLAIN, SPARSE_REORDERING
 
 PAGE = (DOCS / "features.md").read_text(encoding="utf-8")
-SPARSE = {*REORDERING, *PLAIN, *structure.FAMILIES, *bigrams.FAMILIES}
+SPARSE = {*REORDERING, *PLAIN, *structure.FAMILIES, *block.FAMILIES}
 DENSE = {*PHRASE_FEATURES, *RULE_FEATURES, *FLOATS, *DISTORTION_FLOATS, *MORE_FLOATS}
 SUMS = {FIVE_WAY, SPARSE_REORDERING, SPARSE_PLAIN, STRUCTURE}
 LISTS = {TOTAL, POSITION, AGREEMENT, RANKS, *(MBR + name for name in UTILITIES)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.models.phrase.small_phrase_models import SOURCE, random_phrase_model, random_weights, with_sparse
-from xlate.models import ranking as ranking_module
+from xlate.models import unit_model
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import LM
 from xlate.models.phrase.options import RankedPairs, RankedPhrases
@@ -26,7 +26,7 @@ def bits(rows: RankedPairs) -> list[bytes]:
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("at_a_time", [1, 3, 1 << 14])
 def test_order_and_company_make_no_difference(monkeypatch, sparse, at_a_time):
-    monkeypatch.setattr(ranking_module, "AT_A_TIME", at_a_time)
+    monkeypatch.setattr(unit_model, "AT_A_TIME", at_a_time)
     rng = np.random.default_rng(3)
     model = random_phrase_model(rng, "hier", most=6)
     if sparse:
@@ -80,7 +80,7 @@ def test_what_is_too_much_is_forgotten_and_ranked_anew(
     sentences = [["a", "b", "c"], ["d"], ["c", "a"], ["b", "d", "a"]] * 3
 
     def found(most: int) -> tuple[list[tuple[list[str], float]], int]:
-        monkeypatch.setattr(ranking_module, "MOST", most)
+        monkeypatch.setattr(unit_model, "MOST", most)
         decoder = PhraseDecoder(model, weights, PhraseSearch(algorithm="stack", nbest=3))
         lists = [[(list(d.words), d.score) for d in decoder.translate(words)] for words in sentences]
         return [pair for one in lists for pair in one], int((decoder.ranked._place_P >= 0).sum())
