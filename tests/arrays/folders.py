@@ -11,10 +11,10 @@ import numpy as np
 from tests.candidates.test_batch import example
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, glue_grammar, joined
+from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, glue_grammar, joined
 from xlate.lm.model import NgramModel
+from xlate.models.grammar.kind import load_grammar, save_grammar
 from xlate.models.grammar.parsing import SynchronousGrammar
-from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.phrase.model import load_phrase_model, save_phrase_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion

@@ -9,8 +9,10 @@ import pytest
 
 from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
+from xlate.formats.cdec import read_cdec_grammar
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.formats.scfg import normal_form
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
@@ -67,3 +69,10 @@ def test_lists_and_tables(
             size_of(path)
     else:
         assert size_of(path) == expected
+
+
+def test_how_much_of_a_grammar_of_cdec_is_in_target_normal_form(shared_data: Path) -> None:
+    grammar = read_cdec_grammar(shared_data / "foreign-models" / "cdec-nc-wmt11-de-en.scfg.gz")
+    share = "20334 of 72745 rules (28.0 %) are in target normal form, 11361 of the 63772 with non-terminals (17.8 %)"
+    assert normal_form(grammar)[0] == share
+    assert grammar.dense_BD.shape == (72_745, 7)

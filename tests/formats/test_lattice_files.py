@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.kernels.search.lattices import all_paths, arc_graphs
 from xlate.errors import InputError
-from xlate.formats.lattice import WordLattice, spelled_out, write_fst, write_slf, write_symbols
+from xlate.formats.lattice import WordArc, spelled_out, write_fst, write_slf, write_symbols
 from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
 
 WORDS = st.text(st.sampled_from("aü\"'\\=#1\u2028|!\u00a0"), max_size=4)
@@ -23,25 +23,23 @@ Arc = tuple[int, int, str, float]
 
 
 @st.composite
-def word_lattices(draw: st.DrawFn) -> WordLattice:
+def word_lattices(draw: st.DrawFn) -> list[WordArc]:
     """Lattices with any words and scores; every node lies on a path."""
     graph = trimmed(draw(arc_graphs()))[0]
     arcs = len(graph.source_A)
-    if not arcs:
-        graph = graph._replace(nodes=1)
+    assume(arcs)
     scores = draw(st.lists(st.floats(-1e300, 1e300), min_size=arcs, max_size=arcs))
     words = draw(st.lists(WORDS, min_size=arcs, max_size=arcs))
-    return WordLattice(graph, tuple(words), np.array(scores, dtype=np.float64))
+    return list(zip(graph.source_A.tolist(), graph.target_A.tolist(), words, scores, strict=True))
 
 
-def small_lattice() -> WordLattice:
+def small_lattice(middle: str = "house") -> list[WordArc]:
     """Two arcs to the last of three nodes, one of them around the middle."""
-    graph = ArcGraph(np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32), 3)
-    return WordLattice(graph, ("the", "house", ""), np.array([-0.5, 1.25, 0.0]))
+    return [(0, 1, "the", -0.5), (0, 2, middle, 1.25), (1, 2, "", 0.0)]
 
 
-def named_slf(path: Path, lattice: WordLattice) -> None:
-    write_slf(path, lattice, "s1")
+def named_slf(path: Path, arcs: list[WordArc]) -> None:
+    write_slf(path, arcs, "s1")
 
 
 def lines_of(path: Path) -> list[str]:
@@ -78,11 +76,13 @@ def test_paths_of_phrases_are_paths_of_words(graph: ArcGraph, data: st.DataObjec
     phrases = data.draw(st.lists(phrase, min_size=len(arcs), max_size=len(arcs)))
     score_A = np.arange(1.0, len(arcs) + 1)
     made = spelled_out(graph, score_A, phrases)
-    assert (made.graph.source_A < made.graph.target_A).all()
-    assert (np.diff(made.graph.source_A) >= 0).all()
+    sources, targets, words, scores = zip(*made, strict=True)
+    spelled = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), max(targets) + 1)
+    assert (spelled.source_A < spelled.target_A).all()
+    assert (np.diff(spelled.source_A) >= 0).all()
     found, expected = (
         sorted(("".join(word for arc in path for word in words[arc]), scores[path].sum()) for path in all_paths(whole))
-        for whole, words, scores in ((made.graph, made.words, made.score_A), (graph, phrases, score_A))
+        for whole, words, scores in ((spelled, words, np.array(scores)), (graph, phrases, score_A))
     )
     assert found == expected
 
@@ -93,9 +93,7 @@ def test_every_arc_is_written_with_all_digits(tmp_path_factory, lattice, form):
     write, arcs_of = form
     path = tmp_path_factory.mktemp("lattice") / "lattice.gz"
     write(path, lattice)
-    graph = lattice.graph
-    columns = (graph.source_A.tolist(), graph.target_A.tolist(), lattice.words, lattice.score_A.tolist())
-    assert arcs_of(path) == (list(zip(*columns, strict=True)), graph.nodes - 1)
+    assert arcs_of(path) == (lattice, max(target for _, target, _, _ in lattice))
 
 
 def test_the_text_of_both(tmp_path):
@@ -125,7 +123,7 @@ def test_symbols_are_distinct_sorted_and_begin_with_epsilon(tmp_path):
 def test_words_that_cannot_be_written(tmp_path):
     for write, word in ((write_fst, "<eps>"), (named_slf, "!NULL"), (write_fst, "a b"), (named_slf, "a\tb")):
         with pytest.raises(InputError, match="cannot hold"):
-            write(tmp_path / "out", small_lattice()._replace(words=("a", word, "")))
+            write(tmp_path / "out", small_lattice(word))
     with pytest.raises(InputError, match="cannot hold"):
         write_symbols(tmp_path / "out", ["a b"])
     assert not (tmp_path / "out").exists()

@@ -26,23 +26,22 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.features.index import NamedFeatures
-from xlate.formats.grammars.cdec import read_cdec_grammar, read_cdec_system, read_cdec_weights
-from xlate.formats.grammars.grammar import ForeignSystem
-from xlate.formats.grammars.joshua import read_joshua_system
-from xlate.formats.grammars.moses import read_moses_grammar, read_moses_system
+from xlate.formats.cdec import read_cdec_grammar, read_cdec_system, read_cdec_weights, read_joshua_system
 from xlate.formats.moses_ini import read_moses_ini
+from xlate.formats.moses_rules import read_moses_grammar, read_moses_system
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.reordering_table import read_reordering_table
+from xlate.formats.scfg import ForeignSystem
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports import search_of
 from xlate.jobs.run_text import PreparedText
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column
-from xlate.models.grammar.store import load_grammar, save_grammar
+from xlate.models.grammar.kind import load_grammar, save_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
 from xlate.models.phrase.model import load_phrase_model, save_phrase_model

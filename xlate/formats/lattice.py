@@ -14,10 +14,10 @@ backslashes in words have a backslash before them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,18 +30,12 @@ from xlate.text.lines import write_lines
 EPSILON = ""
 
 
-class WordLattice(NamedTuple):
-    """A lattice with A arcs: the word of each arc, and its score as a natural logarithm.
-
-    `lattice_fst` writes it as an OpenFst acceptor, `lattice_slf` as an HTK standard lattice.
-    """
-
-    graph: ArcGraph
-    words: tuple[str, ...]
-    score_A: Floats
+# An arc of a lattice: the nodes that it leads from and to, its word, and its score as a natural logarithm. Arcs are
+# sorted by the former; the last node is the end.
+WordArc = tuple[int, int, str, float]
 
 
-def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[str]]) -> WordLattice:
+def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[str]]) -> list[WordArc]:
     """Paths of phrases as paths of words: one word an arc, the score of a phrase on its first word.
 
     An arc without words, the end of the sentence, stays as one without. Nodes inside phrases stand behind the node
@@ -54,7 +48,7 @@ def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[s
     number_N = np.arange(graph.nodes) + np.cumsum(inner_N) - inner_N
     # The next inner node behind each node.
     next_N = (number_N + 1).tolist()
-    arcs: list[tuple[int, int, str, float]] = []
+    arcs: list[WordArc] = []
     for source, target, score, phrase in zip(
         graph.source_A.tolist(), graph.target_A.tolist(), score_A.tolist(), arc_words, strict=True
     ):
@@ -63,10 +57,7 @@ def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[s
         next_N[source] = inner.stop
         stops = [int(number_N[source]), *inner, int(number_N[target])]
         arcs += zip(stops, stops[1:], words, [score, *[0.0] * len(inner)], strict=False)
-    arcs.sort(key=lambda row: row[0])
-    sources, targets, spelled, values = zip(*arcs, strict=True)
-    words_graph = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), int(number_N[-1]) + 1)
-    return WordLattice(words_graph, tuple(spelled), np.array(values))
+    return sorted(arcs, key=itemgetter(0))
 
 
 def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None:
@@ -93,15 +84,15 @@ def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None
 EPS = "<eps>"
 
 
-def write_fst(path: str | Path, lattice: WordLattice) -> None:
+def write_fst(path: str | Path, arcs: Sequence[WordArc]) -> None:
     """Writes a lattice, its weights with all digits; compressed with gzip when the name ends in .gz.
 
     Raises:
         InputError: a word holds a blank or is `<eps>`.
     """
-    checked_words(path, lattice.words, EPS)
-    lines = (f"{source} {target} {word or EPS} {0.0 - score!r}" for source, target, word, score in _arcs(lattice))
-    write_lines(path, chain(lines, [str(lattice.graph.nodes - 1)]))
+    checked_words(path, (word for _, _, word, _ in arcs), EPS)
+    lines = (f"{source} {target} {word or EPS} {0.0 - score!r}" for source, target, word, score in arcs)
+    write_lines(path, chain(lines, [str(max(target for _, target, _, _ in arcs))]))
 
 
 def write_symbols(path: str | Path, words: Iterable[str]) -> None:
@@ -115,34 +106,28 @@ def write_symbols(path: str | Path, words: Iterable[str]) -> None:
     write_lines(path, (f"{word}\t{number}" for number, word in enumerate([EPS, *distinct])))
 
 
-def _arcs(lattice: WordLattice) -> Iterator[tuple[int, int, str, float]]:
-    graph = lattice.graph
-    return zip(graph.source_A.tolist(), graph.target_A.tolist(), lattice.words, lattice.score_A.tolist(), strict=True)
-
-
 NULL = "!NULL"
 
 
-def write_slf(path: str | Path, lattice: WordLattice, utterance: str) -> None:
+def write_slf(path: str | Path, arcs: Sequence[WordArc], utterance: str) -> None:
     """Writes a lattice, its scores with all digits; compressed with gzip when the name ends in .gz.
 
     Args:
         path: the file.
-        lattice: the lattice.
+        arcs: of the lattice.
         utterance: the name of the lattice in the header.
 
     Raises:
         InputError: a word or the name holds a blank, or a word is `!NULL`.
     """
-    checked_words(path, [*lattice.words, utterance], NULL)
-    nodes = lattice.graph.nodes
-    header = ["VERSION=1.1", f"UTTERANCE={_escaped(utterance)}", f"start=0 end={nodes - 1}"]
+    checked_words(path, [*(word for _, _, word, _ in arcs), utterance], NULL)
+    end = max(target for _, target, _, _ in arcs)
+    header = ["VERSION=1.1", f"UTTERANCE={_escaped(utterance)}", f"start=0 end={end}", f"N={end + 1} L={len(arcs)}"]
     links = (
         f"J={link} S={source} E={target} W={_escaped(word) or NULL} a={score!r}"
-        for link, (source, target, word, score) in enumerate(_arcs(lattice))
+        for link, (source, target, word, score) in enumerate(arcs)
     )
-    sizes = f"N={nodes} L={len(lattice.words)}"
-    write_lines(path, chain(header, [sizes], (f"I={node}" for node in range(nodes)), links))
+    write_lines(path, chain(header, (f"I={node}" for node in range(end + 1)), links))
 
 
 def _escaped(word: str) -> str:

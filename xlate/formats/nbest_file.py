@@ -33,7 +33,6 @@ from xlate.formats.nbest_list import (
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
 from xlate.text.opening import plain_file
-from xlate.text.tokens import same_letters
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
 STYLES = (AUTO, BARS, FAIRSEQ, PLAIN, JSONL)
@@ -48,20 +47,7 @@ log = logging.getLogger(__name__)
 _say_once = cache(log.info)
 
 
-class _OtherStyle(Style):
-    """A style whose lists may say the source of each sentence."""
-
-    def __init__(self) -> None:
-        self._source: dict[int, str] = {}
-
-    def _say_source(self, sentence: int, source: str) -> None:
-        before = self._source.get(sentence, source)
-        if not same_letters(before, source):
-            raise ValueError(f"two sources of one sentence: {shown(before)} and {shown(source)}")
-        self._source = {sentence: source}
-
-
-class FairseqStyle(_OtherStyle):
+class FairseqStyle(Style):
     """What fairseq-generate prints: lines `S-0`, `H-0`, `D-0`, `P-0`, each with a tab and what it is.
 
     `H` begins a hypothesis, with its score and words; `D`, where there is one, has the words that are taken in their
@@ -89,7 +75,7 @@ class FairseqStyle(_OtherStyle):
         if kind in "HD" and not tab:
             raise ValueError("no tab between score and words")
         if kind == "S":
-            self._say_source(sentence, held)
+            self.say_source(sentence, held)
         elif kind == "H":
             total = parse_float(score, LARGEST)
             named = {"score": total}
@@ -126,7 +112,7 @@ class PlainStyle(Style):
             raise ValueError(f"{self.lines} lines are no multiple of {self.size}")
 
 
-class JsonStyle(_OtherStyle):
+class JsonStyle(Style):
     """A JSON object a line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
 
     `id` and `hyp` must be there. `scores` are features, and so are other fields that are numbers; `score` is the total.
@@ -152,7 +138,7 @@ class JsonStyle(_OtherStyle):
         if not isinstance(scores, dict | None):
             raise ValueError("scores are no object")
         if source is not None:
-            self._say_source(sentence, source)
+            self.say_source(sentence, source)
         named = {name: _number(name, value) for name, value in (scores or {}).items()}
         for name, value in held.items():
             if isinstance(value, bool) or not isinstance(value, int | float):

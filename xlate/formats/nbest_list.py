@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -56,7 +57,9 @@ class FeatureParser:
         self._value_places: Any = None
         self._layout: Layout = ()
         self._before: Layout = ()
-        self._singles = _Singles()
+        # From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
+        # garbage collector.
+        self._single = cache(lambda token: (token[:-1], 1))
 
     def parse(self, field: str) -> tuple[Layout, list[float]]:
         """The names with the number of values of each, and all values in a row.
@@ -79,10 +82,10 @@ class FeatureParser:
         if not places or places[0] > 0 or "=" in "".join(numbers):
             layout, numbers = _glued(tokens)
         else:
-            singles = self._singles
+            single = self._single
             layout = tuple(
                 [
-                    singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
+                    single(tokens[place]) if after - place == 2 else (tokens[place][:-1], after - place - 1)
                     for place, after in pairwise([*places, len(tokens)])
                 ]
             )
@@ -97,16 +100,6 @@ class FeatureParser:
             self._labels = self._label_places(tokens)
         self._before = layout
         return layout, values
-
-
-class _Singles(dict[str, tuple[str, int]]):
-    """From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
-    garbage collector.
-    """
-
-    def __missing__(self, token: str) -> tuple[str, int]:
-        pair = self[token] = (token[:-1], 1)
-        return pair
 
 
 def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:
@@ -215,6 +208,7 @@ class Style:
 
     def __init__(self) -> None:
         self._parser = FeatureParser()
+        self._source: dict[int, str] = {}
 
     def line(self, text: str, number: int) -> Hypothesis | None:
         """The hypothesis that is complete with this line, if any.
@@ -250,6 +244,17 @@ class Style:
             ValueError: the file may not end here.
         """
         return None
+
+    def say_source(self, sentence: int, source: str) -> None:
+        """Takes the source of a sentence, which some styles write.
+
+        Raises:
+            ValueError: another source of this sentence came before.
+        """
+        before = self._source.get(sentence, source)
+        if not same_letters(before, source):
+            raise ValueError(f"two sources of one sentence: {shown(before)} and {shown(source)}")
+        self._source = {sentence: source}
 
     def _features(self, fields: tuple[str, ...]) -> tuple[int, Layout, list[float]]:
         """The field of the features, its layout and values: the third field, or the first behind it where Marian's

@@ -19,13 +19,12 @@ from xlate.config.schema import ImportConfig, TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
 from xlate.errors import InputError, check_choice
-from xlate.formats.grammars.grammar import normal_form, words_of
-from xlate.formats.grammars.moses import is_hierarchical
 from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_rules import is_hierarchical
 from xlate.formats.moses_table import phrases_in
+from xlate.formats.scfg import normal_form, words_of
 from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
-from xlate.models.grammar.kind import KIND, open_grammar
-from xlate.models.grammar.store import save_grammar
+from xlate.models.grammar.kind import KIND, open_grammar, save_grammar
 from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.model import save_phrase_model
 from xlate.models.phrase.moses import moses_model

@@ -291,7 +291,7 @@ def with_lattices(results: Iterable[Translation], folder: Path, kind: str, syste
                 write_slf(folder / f"{number}.slf", lattice, str(number))
             else:
                 write_fst(folder / f"{number}.fst", lattice)
-                symbols.update(lattice.words)
+                symbols.update(word for _, _, word, _ in lattice)
         yield result
     if kind == "fst":
         write_symbols(folder / "words.txt", symbols)

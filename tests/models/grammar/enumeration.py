@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.formats.grammars.written_rules import scfg_of
-from xlate.formats.grammars.grammar import NO_LIMIT, Gap, Scfg, ScfgRule, gaps_of, joined
+from tests.formats.written_rules import scfg_of
+from xlate.formats.scfg import NO_LIMIT, Gap, Scfg, ScfgRule, gaps_of, joined
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
 
 MOST = 400

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from xlate.formats.grammars.grammar import Gap, Side, words_of
+from xlate.formats.scfg import Gap, Side, words_of
 from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, parse
 
 # Derivations by the end of a span, by its start.

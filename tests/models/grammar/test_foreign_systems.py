@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.models.grammar.forced import count_derivations
-from xlate.formats.grammars.cdec import read_cdec_grammar
-from xlate.formats.grammars.grammar import NO_LIMIT, glue_grammar, joined
-from xlate.formats.grammars.joshua import read_joshua_system
+from xlate.formats.cdec import read_cdec_grammar, read_joshua_system
+from xlate.formats.scfg import NO_LIMIT, glue_grammar, joined
 from xlate.metrics.score import evaluate
+from xlate.models.grammar.kind import load_grammar, save_grammar
 from xlate.models.grammar.parsing import SynchronousGrammar
-from xlate.models.grammar.store import load_grammar, save_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.search.settings import GrammarSearch
 from xlate.text.lines import read_lines, read_references

@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.grammar.moses_system import GLUE, INI, TABLE, write_moses_system
 from xlate.errors import InputError
-from xlate.formats.grammars.moses import read_moses_system
+from xlate.formats.moses_rules import read_moses_system
 from xlate.models.grammar.system import GrammarSystem
 from xlate.search.settings import GrammarSearch
 

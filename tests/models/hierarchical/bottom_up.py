@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.formats.grammars.grammar import COPIES, LANGUAGE, NO_LIMIT, Gap, Scfg, ScfgRule, Symbol, glue_grammar, joined
+from xlate.formats.scfg import COPIES, LANGUAGE, NO_LIMIT, Gap, Scfg, ScfgRule, Symbol, glue_grammar, joined
 from xlate.models.derivation import COPIED
 from xlate.models.grammar.parsing import SynchronousGrammar
 from xlate.models.grammar.system import GrammarSystem

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
 from typing import NamedTuple
 
-from xlate.formats.grammars.grammar import Gap, Side
+from xlate.formats.scfg import Gap, Side
 from xlate.lm.model import NgramModel
 from xlate.models.grammar.parsing import TOP, Cell, Match
 from xlate.text.vocabulary import BEGIN_ID, END_ID
@@ -26,13 +26,9 @@ Words = tuple[str, ...]
 class Ends(NamedTuple):
     """What the language model must know of a piece of a translation.
 
-    The first words of a piece have a probability only when the words before them are known, so a piece keeps them: as
-    many as the model's order less one (Chiang 2007, section 5.3.2).
-
-    Attributes:
-        left: the words at its beginning whose probability depends on what stands before.
-        right: the model's state behind its last word.
-        settled: whether `right` stays whatever stands before; else the piece is nothing but `left`.
+    The `left` words have a probability only when the words before the piece are known, so it keeps them: as many as the
+    model's order less one (Chiang 2007, section 5.3.2). `right` is the model's state behind its last word; it is
+    `settled` when it stays whatever stands before, else the piece is nothing but `left`.
     """
 
     left: tuple[int, ...]
@@ -52,12 +48,10 @@ class Languages:
     """
 
     def __init__(self, model: NgramModel | None, weight: float) -> None:
-        self.model = model
-        self.weight = weight
-        self.query = cache(self._query)
+        self.model, self.weight = model, weight
+        self._query = cache(self._weighted)
 
-    def _query(self, state: int, word: int) -> tuple[float, int]:
-        """The weighted log probability of a word after a state, and the state behind it."""
+    def _weighted(self, state: int, word: int) -> tuple[float, int]:
         assert self.model is not None
         logprob, after = self.model.score(state, word)
         return self.weight * logprob, after
@@ -75,7 +69,7 @@ class Languages:
         """
         if self.model is None:
             return 0.0, 0.0, NO_ENDS
-        query, most = self.query, self.model.order - 1
+        query, most = self._query, self.model.order - 1
         certain = estimate = 0.0
         left: list[int] = []
         settled = most == 0
@@ -100,11 +94,6 @@ class Languages:
                 settled, state = True, tail.right
         return certain, estimate, Ends(tuple(left), state, settled)
 
-    def finish(self, ends: Ends, marked: bool) -> float:
-        """What is still to be added to a whole sentence; `marked` ones have `<s>` and `</s>` in them already."""
-        certain, estimate, _ = self.join((-1,) if marked else (BEGIN_ID, -1, END_ID), (ends,))
-        return certain + estimate
-
 
 class Edge(NamedTuple):
     """One way to a hypothesis: a rule over other hypotheses."""
@@ -116,31 +105,21 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Hypothesis:
-    """Everything that covers a cell with the same ends; its edges are all ways to it that were tried.
+    """Everything that covers a cell with the same ends; its edges are all ways to it that were tried, in turn.
 
-    Attributes:
-        cell: label and span.
-        ends: what the language model must know.
-        score: of the best way, without the open words at the left end.
-        estimate: of those.
-        edges: in the order in which they were found.
+    The score is that of the best way, without the open words at the left end, which have the estimate.
     """
 
     cell: Cell
     ends: Ends
     score: float
     estimate: float
-    edges: list[Edge] = field(default_factory=list)
+    edges: list[Edge]
 
     @property
     def total(self) -> float:
         """What hypotheses of a cell are compared by."""
         return self.score + self.estimate
-
-    def add(self, edge: Edge) -> None:
-        """Adds one more way."""
-        self.edges.append(edge)
-        self.score = max(self.score, edge.score)
 
 
 class Option(NamedTuple):
@@ -169,9 +148,10 @@ class Chart:
         """Makes the hypotheses of a cell, after those of all cells in its matches; whether there are any."""
         found: dict[Ends, Hypothesis] = {}
         for made in islice(self._promising(cell, matches), self.pops):
-            hypothesis = found.setdefault(made.ends, made)
-            if hypothesis is not made:
-                hypothesis.add(made.edges[0])
+            known = found.setdefault(made.ends, made)
+            if known is not made:
+                known.edges += made.edges
+                known.score = max(known.score, made.score)
         self.cells[cell] = sorted(found.values(), key=lambda each: -each.total)
         return bool(found)
 
@@ -199,7 +179,10 @@ class Chart:
         while queue:
             _, order, cube, index, made = heapq.heappop(queue)
             if made is None:
-                made = self._made(cell, *parts(cube, index))
+                option, tails = parts(cube, index)
+                certain, estimate, ends = self.languages.join(option.side, tuple(tail.ends for tail in tails))
+                score = option.score + certain + sum(tail.score for tail in tails)
+                made = Hypothesis(cell, ends, score, estimate, [Edge(score, option.rule, tails)])
                 if queue and -made.total > queue[0][0]:
                     heapq.heappush(queue, (-made.total, order, cube, index, made))
                     continue
@@ -208,11 +191,6 @@ class Chart:
             for place, size in enumerate((len(options), *map(len, lists))):
                 if index[place] + 1 < size:
                     push(cube, (*index[:place], index[place] + 1, *index[place + 1 :]))
-
-    def _made(self, cell: Cell, option: Option, tails: tuple[Hypothesis, ...]) -> Hypothesis:
-        certain, estimate, ends = self.languages.join(option.side, tuple(tail.ends for tail in tails))
-        score = option.score + certain + sum(tail.score for tail in tails)
-        return Hypothesis(cell, ends, score, estimate, [Edge(score, option.rule, tails)])
 
     def derivations(
         self, whole: Cell, target_of: Callable[[Cell, int], Side] | None, *, marked: bool = False
@@ -226,11 +204,19 @@ class Chart:
                 best.
             marked: whether `<s>` and `</s>` are among the words.
         """
-        top = Hypothesis(whole, NO_ENDS, -float("inf"), 0.0)
+        around = (-1,) if marked else (BEGIN_ID, -1, END_ID)
+        edges: list[Edge] = []
         for hypothesis in self.cells.get(whole, ()):
-            score = hypothesis.score + self.languages.finish(hypothesis.ends, marked)
-            top.add(Edge(score, TOP, (hypothesis,)))
-        return ((score, tree.below[0]) for score, tree, _ in _BestDerivations(target_of).trees(top))
+            certain, estimate, _ = self.languages.join(around, (hypothesis.ends,))
+            edges.append(Edge(hypothesis.score + (certain + estimate), TOP, (hypothesis,)))
+        ranked = cache(_Ranked)
+        top = Hypothesis(whole, NO_ENDS, 0.0, 0.0, edges)
+        for rank in count():
+            _find(ranked, top, rank, target_of)
+            if rank == len(ranked(top).found):
+                return
+            score, tree, _ = ranked(top).found[rank]
+            yield score, tree.below[0]
 
 
 class Tree(NamedTuple):
@@ -253,7 +239,7 @@ class _Ranked:
     """The derivations of one hypothesis: those found, best first, and those that may come next."""
 
     def __init__(self, hypothesis: Hypothesis) -> None:
-        self.hypothesis = hypothesis
+        self.cell = hypothesis.cell
         self.found: list[tuple[float, Tree, Words]] = []
         self.seen: set[Words] = set()
         # An edge, and which derivation of each of its tails.
@@ -272,53 +258,43 @@ class _Ranked:
         """Whether a derivation is found, or known not to be there."""
         return len(self.found) > rank or not self.queue
 
-
-class _BestDerivations:
-    """The derivations of hypotheses, found when they are asked for (Huang & Chiang 2005, Algorithm 3)."""
-
-    def __init__(self, target_of: Callable[[Cell, int], Side] | None) -> None:
-        self._target_of = target_of
-        self._ranked = cache(_Ranked)
-
-    def trees(self, hypothesis: Hypothesis) -> Iterator[tuple[float, Tree, Words]]:
-        """All derivations of a hypothesis with their scores, best first; their words where they must differ."""
-        found = self._ranked(hypothesis).found
-        for rank in count():
-            self._find(hypothesis, rank)
-            if rank == len(found):
-                return
-            yield found[rank]
-
-    def _find(self, hypothesis: Hypothesis, rank: int) -> None:
-        """Finds derivations up to a rank, as far as there are so many; deep ones without recursion."""
-        waiting = [(hypothesis, rank)]
-        while waiting:
-            ranked = self._ranked(waiting[-1][0])
-            if ranked.settled(waiting[-1][1]):
-                waiting.pop()
-                continue
-            _, _, edge, ranks = ranked.queue[0]
-            below = [(tail, place + 1) for tail, place in zip(edge.tails, ranks, strict=True)]
-            missing = [each for each in below if not self._ranked(each[0]).settled(each[1])]
-            if missing:
-                waiting += missing
-            else:
-                self._take(ranked)
-
-    def _take(self, ranked: _Ranked) -> None:
+    def take(self, tails: Sequence[_Ranked], target_of: Callable[[Cell, int], Side] | None) -> None:
         """Takes the best derivation from the queue, and puts those into it that have one tail the next best."""
-        cost, _, edge, ranks = heapq.heappop(ranked.queue)
-        tails = [self._ranked(tail) for tail in edge.tails]
+        cost, _, edge, ranks = heapq.heappop(self.queue)
         inner = [tail.found[rank] for tail, rank in zip(tails, ranks, strict=True)]
         for place, (tail, rank) in enumerate(zip(tails, ranks, strict=True)):
             if rank + 1 < len(tail.found):
                 after = (*ranks[:place], rank + 1, *ranks[place + 1 :])
-                ranked.push(-cost - inner[place][0] + tail.found[rank + 1][0], edge, after)
-        cell, words = ranked.hypothesis.cell, list[str]()
-        if self._target_of is not None:
-            for symbol in (Gap(cell.label, 1),) if edge.rule == TOP else self._target_of(cell, edge.rule):
+                self.push(-cost - inner[place][0] + tail.found[rank + 1][0], edge, after)
+        words: list[str] = []
+        if target_of is not None:
+            for symbol in (Gap(self.cell.label, 1),) if edge.rule == TOP else target_of(self.cell, edge.rule):
                 words += inner[symbol.number - 1][2] if isinstance(symbol, Gap) else (symbol,)
-            if tuple(words) in ranked.seen:
+            if tuple(words) in self.seen:
                 return
-            ranked.seen.add(tuple(words))
-        ranked.found.append((-cost, Tree(cell, edge.rule, tuple(tree for _, tree, _ in inner)), tuple(words)))
+            self.seen.add(tuple(words))
+        self.found.append((-cost, Tree(self.cell, edge.rule, tuple(tree for _, tree, _ in inner)), tuple(words)))
+
+
+def _find(
+    ranked: Callable[[Hypothesis], _Ranked],
+    hypothesis: Hypothesis,
+    rank: int,
+    target_of: Callable[[Cell, int], Side] | None,
+) -> None:
+    """Finds the derivations of a hypothesis up to a rank, as far as there are so many, when they are asked for (Huang &
+    Chiang 2005, Algorithm 3); deep ones without recursion.
+    """
+    waiting = [(hypothesis, rank)]
+    while waiting:
+        best = ranked(waiting[-1][0])
+        if best.settled(waiting[-1][1]):
+            waiting.pop()
+            continue
+        _, _, edge, ranks = best.queue[0]
+        tails = list(zip(edge.tails, ranks, strict=True))
+        missing = [(tail, rank + 1) for tail, rank in tails if not ranked(tail).settled(rank + 1)]
+        if missing:
+            waiting += missing
+        else:
+            best.take([ranked(tail) for tail in edge.tails], target_of)

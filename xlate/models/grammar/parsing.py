@@ -14,35 +14,28 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import Gap, Scfg, ScfgRule, Side, gaps_of, words_of
 from xlate.formats.moses_table import phrases_in
+from xlate.formats.scfg import Gap, Scfg, ScfgRule, Side, gaps_of, words_of
 from xlate.text.vocabulary import BEGIN, END
 
 # The number of the rule that translates a word as itself, and of the rule above the goal.
 COPY, TOP = -1, -2
 
 
-class Leaf(NamedTuple):
-    """Rules of one source side, left side and limit: they cover at most `limit` source words."""
-
-    lhs: str
-    limit: int
-    rules: list[int]
-
-
 class Node:
     """The beginning of source sides: by which word or label they go on, and the rules that end here.
 
-    `longest` is the largest limit of the rules here and below.
+    Rules are by their left side and their limit, the most source words that they cover; `longest` is the largest limit
+    of the rules here and below.
     """
 
-    __slots__ = ("gaps", "leaves", "longest", "words")
+    __slots__ = ("gaps", "longest", "rules", "words")
 
     def __init__(self) -> None:
         # Most nodes have no branch: they share the empty ones, since many small objects slow Python down.
         self.words: dict[str, Node] = _NONE
         self.gaps: dict[str, Node] = _NONE
-        self.leaves: list[Leaf] = []
+        self.rules: dict[tuple[str, int], list[int]] = {}
         self.longest = 0
 
     def add(self, rule: ScfgRule, number: int, limit: int) -> None:
@@ -60,11 +53,7 @@ class Node:
                 branches[name] = Node()
             node = branches[name]
             node.longest = max(node.longest, limit)
-        for leaf in node.leaves:
-            if leaf.lhs == rule.lhs and leaf.limit == limit:
-                leaf.rules.append(number)
-                return
-        node.leaves.append(Leaf(rule.lhs, limit, [number]))
+        node.rules.setdefault((rule.lhs, limit), []).append(number)
 
 
 _NONE: dict[str, Node] = {}
@@ -85,6 +74,7 @@ class SynchronousGrammar:
     Attributes:
         marked: whether sentences stand between `<s>` and `</s>`.
         root: the trie of all source sides.
+        unary: the rules whose source side is one non-terminal, with its label and their limit, by their left side.
         labels: every left side, those that a unary rule turns into another one first.
 
     Raises:
@@ -95,10 +85,14 @@ class SynchronousGrammar:
         self.scfg, self.limits, self.goal, self.copy_label = scfg, list(limits), goal, copy_label
         self.marked = any(BEGIN in rule.source for rule in scfg.rules)
         self._check_labels()
-        self.labels = _label_order(scfg, copy_label)
         self.root = Node()
         for b, (rule, limit) in enumerate(zip(scfg.rules, limits, strict=True)):
             self.root.add(rule, b, limit)
+        self.unary: dict[str, list[tuple[str, int, list[int]]]] = defaultdict(list)
+        for label, node in self.root.gaps.items():
+            for (lhs, longest), same in node.rules.items():
+                self.unary[lhs].append((label, longest, same))
+        self.labels = self._label_order()
 
     def select(self, rows: Sequence[int]) -> SynchronousGrammar:
         """The grammar of some rules, by their numbers."""
@@ -137,7 +131,7 @@ class SynchronousGrammar:
     def copies(self, word: str) -> bool:
         """Whether a source word is copied: no rule translates it alone."""
         node = self.root.words.get(word)
-        return (node is None or not node.leaves) and not (self.marked and word in (BEGIN, END))
+        return (node is None or not node.rules) and not (self.marked and word in (BEGIN, END))
 
     def target(self, source: Sequence[str], cell: Cell, rule: int) -> Side:
         """The target side of a rule over a cell of a sentence, as it is parsed; a word for a copy."""
@@ -155,33 +149,24 @@ class SynchronousGrammar:
                 if gap.label not in known:
                     raise self.scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
 
-
-def _label_order(scfg: Scfg, copy_label: str) -> list[str]:
-    """All left sides, each behind those that it can be made of by rules alone whose source side is one non-terminal.
-
-    Raises:
-        InputError: there is no such order; the first rule of a circle is named.
-    """
-    graph: dict[str, set[str]] = {copy_label: set()}
-    unary: dict[tuple[str, str], int] = {}
-    for b, rule in enumerate(scfg.rules):
-        below = graph.setdefault(rule.lhs, set())
-        symbol = rule.source[0]
-        if len(rule.source) == 1 and isinstance(symbol, Gap):
-            below.add(symbol.label)
-            unary.setdefault((symbol.label, rule.lhs), b)
-    try:
-        return list(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        circle = error.args[1]
-    first = min(map(unary.__getitem__, pairwise(circle)))
-    raise scfg.error(
-        first,
-        "rules that can be applied without end",
-        f"{scfg.rules[first]}, in the circle {' → '.join(reversed(circle))}",
-        "no circle of rules whose source side is one non-terminal",
-        "take one of the rules out of the grammar",
-    )
+    def _label_order(self) -> list[str]:
+        """All left sides, each behind those that it can be made of by rules alone whose source side is one gap."""
+        labels = dict.fromkeys((self.copy_label, *(rule.lhs for rule in self.scfg.rules)))
+        graph = {label: [below for below, *_ in self.unary.get(label, ())] for label in labels}
+        try:
+            return list(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            circle = error.args[1]
+        steps = set(pairwise(circle))
+        unary = ((lhs, label, same) for lhs, below in self.unary.items() for label, _, same in below)
+        first = min(same[0] for lhs, label, same in unary if (label, lhs) in steps)
+        raise self.scfg.error(
+            first,
+            "rules that can be applied without end",
+            f"{self.scfg.rules[first]}, in the circle {' → '.join(reversed(circle))}",
+            "no circle of rules whose source side is one non-terminal",
+            "take one of the rules out of the grammar",
+        )
 
 
 class Cell(NamedTuple):
@@ -211,80 +196,68 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Ce
         source: the words as they are parsed, see `SynchronousGrammar.source`.
         fill: is given a cell and its matches, and says whether anything came of them.
     """
-    found = _Parse(grammar, source, fill)
-    for length in range(1, len(source) + 1):
-        for start in range(len(source) - length + 1):
-            if length <= found.longest[start]:
-                found.visit(start, start + length)
-
-
-class _Parse:
-    """The dotted items of one sentence by (start, end).
-
-    `longest[start]` is the largest limit of all items from there, so that no longer span need be looked at.
-    """
-
-    def __init__(
-        self, grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Cell, list[Match]], bool]
-    ) -> None:
-        self.grammar, self.source, self.fill = grammar, source, fill
-        self.items: dict[tuple[int, int], list[Item]] = {}
-        self.longest = [1] * len(source)
-        self.labels: dict[tuple[int, int], list[str]] = {}
-        # The rules whose source side is one non-terminal, with its label, by their left side.
-        self.unary: dict[str, list[tuple[str, Leaf]]] = defaultdict(list)
-        for label, node in grammar.root.gaps.items():
-            for leaf in node.leaves:
-                self.unary[leaf.lhs].append((label, leaf))
-
-    def visit(self, start: int, end: int) -> None:
-        """Fills the cells of a span and finds its items."""
-        length, word = end - start, self.source[end - 1]
-        before: list[Item] = [(self.grammar.root, ())] if length == 1 else self.items.get((start, end - 1), [])
+    # The items and the filled labels of spans; and the largest limit of all items from each word on, so that no longer
+    # span need be looked at.
+    items: dict[tuple[int, int], list[Item]] = {}
+    labels: dict[tuple[int, int], list[str]] = {}
+    longest = [1] * len(source)
+    lengths = range(1, len(source) + 1)
+    for start, end in ((start, start + size) for size in lengths for start in range(len(source) - size + 1)):
+        length, word = end - start, source[end - 1]
+        if length > longest[start]:
+            continue
+        before = [(grammar.root, ())] if length == 1 else items.get((start, end - 1), [])
         # Items go on by the last word of the span, or by a cell at its end.
         by_word = ((node.words[word], tails) for node, tails in before if word in node.words)
-        items = [item for item in by_word if item[0].longest >= length]
-        items += self._after_cells(start, end)
+        found = [item for item in by_word if item[0].longest >= length]
+        found += _after_cells(items, labels, start, end)
         matches: dict[str, list[Match]] = defaultdict(list)
-        for node, tails in items:
-            for leaf in node.leaves:
-                if end - start <= leaf.limit:
-                    matches[leaf.lhs].append(Match(leaf.rules, tails))
-        if end - start == 1 and self.grammar.copies(self.source[start]):
-            matches[self.grammar.copy_label].append(Match((COPY,), ()))
+        for node, tails in found:
+            for (lhs, limit), rules in node.rules.items():
+                if length <= limit:
+                    matches[lhs].append(Match(rules, tails))
+        if length == 1 and grammar.copies(word):
+            matches[grammar.copy_label].append(Match((COPY,), ()))
         if matches:
-            items.extend(self._cells(start, end, matches))
-        if items:
-            self.items[start, end] = items
-            self.longest[start] = max(self.longest[start], *(node.longest for node, _ in items))
+            labels[start, end] = _filled(grammar, start, end, matches, fill)
+            cells = ((grammar.root.gaps.get(label), Cell(label, start, end)) for label in labels[start, end])
+            found += ((node, (cell,)) for node, cell in cells if node is not None and node.longest > length)
+        if found:
+            items[start, end] = found
+            longest[start] = max(longest[start], *(node.longest for node, _ in found))
 
-    def _cells(self, start: int, end: int, matches: dict[str, list[Match]]) -> Iterator[Item]:
-        """Fills the cells of a span; the items that begin with one of them."""
-        found: list[str] = []
-        self.labels[start, end] = found
-        for label in self.grammar.labels:
-            for below, leaf in self.unary.get(label, ()):
-                if below in found and end - start <= leaf.limit:
-                    matches[label].append(Match(leaf.rules, (Cell(below, start, end),)))
-            if label in matches and self.fill(Cell(label, start, end), matches[label]):
-                found.append(label)
-        for label in found:
-            node = self.grammar.root.gaps.get(label)
-            if node is not None and node.longest > end - start:
-                yield node, (Cell(label, start, end),)
 
-    def _after_cells(self, start: int, end: int) -> Iterator[Item]:
-        """The items that go on by a cell at the end of a span, but not over all of it."""
-        length = end - start
-        for middle in range(start + 1, end):
-            labels = self.labels.get((middle, end))
-            items = self.items.get((start, middle))
-            if not labels or not items:
+def _filled(
+    grammar: SynchronousGrammar,
+    start: int,
+    end: int,
+    matches: dict[str, list[Match]],
+    fill: Callable[[Cell, list[Match]], bool],
+) -> list[str]:
+    """Fills the cells of a span, those first that rules turn into others; the labels that have something then."""
+    found: list[str] = []
+    for label in grammar.labels:
+        for below, limit, rules in grammar.unary.get(label, ()):
+            if below in found and end - start <= limit:
+                matches[label].append(Match(rules, (Cell(below, start, end),)))
+        if label in matches and fill(Cell(label, start, end), matches[label]):
+            found.append(label)
+    return found
+
+
+def _after_cells(
+    items: dict[tuple[int, int], list[Item]], labels: dict[tuple[int, int], list[str]], start: int, end: int
+) -> Iterator[Item]:
+    """The items that go on by a cell at the end of a span, but not over all of it."""
+    length = end - start
+    for middle in range(start + 1, end):
+        found = labels.get((middle, end))
+        if not found:
+            continue
+        for node, tails in items.get((start, middle), ()):
+            if node.longest < length:
                 continue
-            for node, tails in items:
-                if node.longest < length:
-                    continue
-                for label in labels:
-                    after = node.gaps.get(label)
-                    if after is not None and after.longest >= length:
-                        yield after, (*tails, Cell(label, middle, end))
+            for label in found:
+                after = node.gaps.get(label)
+                if after is not None and after.longest >= length:
+                    yield after, (*tails, Cell(label, middle, end))

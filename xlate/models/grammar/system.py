@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import (
+from xlate.formats.scfg import (
     COPIES,
     LANGUAGE,
     NO_LIMIT,
@@ -59,7 +59,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         model: None decodes without one.
 
     Example:
-        >>> from xlate.formats.grammars.grammar import Scfg, ScfgRule
+        >>> from xlate.formats.scfg import Scfg, ScfgRule
         >>> scfg = Scfg([ScfgRule("X", ("haus",), ("house",))], ("score",), np.array([[-0.5]]))
         >>> system = GrammarSystem(SynchronousGrammar(scfg, [NO_LIMIT], "X"), {"score": 2.0})
         >>> system.translate(["haus"])[0].score
@@ -99,8 +99,8 @@ class GrammarSystem(System[Any, GrammarSearch]):
         nodes = [grammar.root] if system.tables else []
         for node in nodes:
             nodes += [*node.words.values(), *node.gaps.values()]
-            for leaf in node.leaves:
-                best = sorted((option.rule for option in made._best_of(leaf.rules)), key=table_B.__getitem__)
+            for same in node.rules.values():
+                best = sorted((option.rule for option in made._best_of(same)), key=table_B.__getitem__)
                 for table, rules in groupby(best, key=table_B.__getitem__):
                     kept += list(rules)[: system.tables[table][1] or None]
         return made if len(kept) == len(table_B) else made.changed(grammar=grammar.select(sorted(kept)))
@@ -146,7 +146,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         target_of = partial(grammar.target, source) if self.search.distinct else None
         whole = Cell(grammar.goal, 0, len(source))
         found = islice(chart.derivations(whole, target_of, marked=grammar.marked), self.search.nbest)
-        listed = [self._derivation(score, tree, words) for score, tree in found]
+        listed = [self._derivation(score, tree, words, source) for score, tree in found]
         if not listed:
             raise InputError(
                 "the grammar has no derivation of a sentence",
@@ -178,20 +178,21 @@ class GrammarSystem(System[Any, GrammarSearch]):
             self._ranked[id(rules)] = found
         return found
 
-    def _derivation(self, score: float, tree: Tree, words: Sequence[str]) -> Derivation[GrammarStep]:
-        """The runs of target words of a tree, from left to right."""
+    def _derivation(
+        self, score: float, tree: Tree, words: Sequence[str], source: Sequence[str]
+    ) -> Derivation[GrammarStep]:
+        """The runs of target words of a tree, from left to right; `source` are the words as they are parsed."""
         steps: list[GrammarStep] = []
-        for _, run in groupby(self._said(tree, words), lambda part: id(part[0])):
+        for _, run in groupby(self._said(tree, source), lambda part: id(part[0])):
             parts = list(run)
             spoken, node = self.grammar.spoken(word for _, word in parts), parts[0][0]
             if spoken:
-                drawn = () if steps else tuple(self._drawn(tree, words))
+                drawn = () if steps else tuple(self._drawn(tree, source))
                 steps.append(GrammarStep(node.rule, self._spans(node, len(words)), spoken, drawn=drawn))
-        return Derivation(tuple(words), tuple(steps), partial(self._features, tree, tuple(words)), score)
+        return Derivation(tuple(words), tuple(steps), partial(self._features, tree, source), score)
 
-    def _said(self, tree: Tree, words: Sequence[str]) -> Iterator[tuple[Tree, str]]:
+    def _said(self, tree: Tree, source: Sequence[str]) -> Iterator[tuple[Tree, str]]:
         """The target words of a derivation of a sentence, each with the tree whose rule says it."""
-        source = self.grammar.source(words)
         waiting: list[Tree | tuple[Tree, str]] = [tree]
         while waiting:
             part = waiting.pop()
@@ -205,32 +206,31 @@ class GrammarSystem(System[Any, GrammarSearch]):
 
     def _spans(self, tree: Tree, size: int) -> tuple[Span, ...]:
         """The source words that a rule translates itself, or all that it covers."""
-        marked, span = int(self.grammar.marked), (tree.cell.start, tree.cell.end)
-        cells = [(inner.cell.start, inner.cell.end) for inner in tree.below]
-        own = [_within((a - marked, b - marked), size) for a, b in own_spans(span, cells) or (span,)]
-        return tuple(each for each in own if each[0] < each[1]) or (_within(span, size),)
+        marked, span = int(self.grammar.marked), tree.cell[1:]
+        own = own_spans(span, [inner.cell[1:] for inner in tree.below]) or (span,)
+        within = ((max(a - marked, 0), min(b - marked, size)) for a, b in own)
+        return tuple(each for each in within if each[0] < each[1]) or ((span[0], min(span[1], size)),)
 
-    def _drawn(self, tree: Tree, words: Sequence[str]) -> Iterator[str]:
+    def _drawn(self, tree: Tree, source: Sequence[str]) -> Iterator[str]:
         """Yields the lines of a derivation drawn as a tree, one rule per line, with the source words it covers.
 
         Example:
             X 0-3  ne [X,1] pas | not [X,1]
               X 1-2  va | goes
         """
-        source = self.grammar.source(words)
         for depth, (cell, rule, _) in tree.nodes():
             copied = f"{source[cell.start]} | {source[cell.start]} (copied)"
             sides = copied if rule == COPY else self.grammar.scfg.rules[rule].sides()
             yield f"{'  ' * depth}{cell.label} {cell.start}-{cell.end}  {sides}"
 
-    def _features(self, tree: Tree, words: Sequence[str]) -> Floats:
+    def _features(self, tree: Tree, source: Sequence[str]) -> Floats:
         found: dict[str, float] = defaultdict(float)
         rules = [node.rule for _, node in tree.nodes()]
         for rule in rules:
             if rule != COPY:
                 for name, value in self.grammar.scfg.features(rule).items():
                     found[name] += value
-        said = [word for _, word in self._said(tree, words)]
+        said = [word for _, word in self._said(tree, source)]
         found[WORDS], found[COPIES] = float(len(said)), float(rules.count(COPY))
         if self.model is not None:
             found[LANGUAGE] = self.model.sentence_logprob(self.model.vocabulary.ids(self.grammar.spoken(said)))
@@ -250,7 +250,3 @@ class GrammarSystem(System[Any, GrammarSearch]):
         )
 
     compiled_search = derivation = arc_features = space
-
-
-def _within(span: Span, size: int) -> Span:
-    return max(span[0], 0), min(span[1], size)

@@ -6,12 +6,12 @@ looked up, ranked and limited as they are for the search from left to right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
 
-from xlate.formats.grammars.grammar import Gap, Side
+from xlate.formats.scfg import Gap, Side
 from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import GLUE, LM
@@ -36,28 +36,25 @@ class BottomUpRules:
     def chart(self) -> Chart:
         """The chart of the sentence, filled from short spans to long ones."""
         options, chart = self.moves.options, Chart(self.languages, self.moves.search.pop_limit, self.options)
-        size = len(options.words)
+        size, offsets = len(options.words), options.label_offsets_M1.tolist()
         for length in range(1, options.longest + 1):
             for begin in range(size - length + 1):
-                matches = [self._match(m) for m in self.moves.matches(begin, begin + length)]
-                # A gap may be such that nothing translates it.
-                matches = [match for match in matches if all(chart.cells.get(tail) for tail in match.tails)]
-                if matches:
-                    chart.fill(Cell(LABEL, begin, begin + length), matches)
+                found: list[Match] = []
+                for match in self.moves.matches(begin, begin + length):
+                    tails = tuple(Cell(LABEL, *gap) for gap in options.gaps(match, swapped=False))
+                    # A gap may be such that nothing translates it.
+                    if all(chart.cells.get(tail) for tail in tails):
+                        found.append(Match(range(offsets[match], offsets[match + 1]), tails))
+                if found:
+                    chart.fill(Cell(LABEL, begin, begin + length), found)
         for end in range(1, size + 1):
-            chart.fill(Cell(GLUED, 0, end), list(self._glued(chart, end)))
+            found = []
+            for begin in range(max(0, end - options.longest), end):
+                last, before = Cell(LABEL, begin, end), Cell(GLUED, 0, begin)
+                if chart.cells.get(last) and (not begin or chart.cells.get(before)):
+                    found.append(Match((NEXT,), (before, last)) if begin else Match((FIRST,), (last,)))
+            chart.fill(Cell(GLUED, 0, end), found)
         return chart
-
-    def _match(self, match: int) -> Match:
-        offsets = self.moves.options.label_offsets_M1
-        gaps = self.moves.options.gaps(match, swapped=False)
-        return Match(range(int(offsets[match]), int(offsets[match + 1])), tuple(Cell(LABEL, *gap) for gap in gaps))
-
-    def _glued(self, chart: Chart, end: int) -> Iterator[Match]:
-        for begin in range(max(0, end - self.moves.options.longest), end):
-            last, before = Cell(LABEL, begin, end), Cell(GLUED, 0, begin)
-            if chart.cells.get(last) and (not begin or chart.cells.get(before)):
-                yield Match((NEXT,), (before, last)) if begin else Match((FIRST,), (last,))
 
     def options(self, cell: Cell, match: Match) -> Sequence[Option]:  # noqa: ARG002
         """The translations of a match, or one glue rule."""
@@ -67,14 +64,12 @@ class BottomUpRules:
         backtrack_T = self.moves.backtrack_M2[at_M, found.swapped_R[at_T].astype(np.int64)]
         promise_T, score_T = found.alone_R[at_T] + backtrack_T, found.static_R[at_T] + backtrack_T
         order = np.argsort(-promise_T, kind="stable").tolist()
-        return [
-            Option(float(promise_T[n]), match.rules[n], float(score_T[n]), self._side(int(at_T[n]), match))
-            for n in order
-        ]
-
-    def _side(self, at: int, match: Match) -> TargetSide:
-        gaps = [-1 - place for place in range(len(match.tails))]
-        return (*self.moves.phrase(at).tolist(), *(reversed(gaps) if self.moves.options.found.swapped_R[at] else gaps))
+        gaps, listed = [-1 - place for place in range(len(match.tails))], list[Option]()
+        for n in order:
+            at = int(at_T[n])
+            side = (*self.moves.phrase(at).tolist(), *(gaps[::-1] if found.swapped_R[at] else gaps))
+            listed.append(Option(float(promise_T[n]), match.rules[n], float(score_T[n]), side))
+        return listed
 
     def target(self, cell: Cell, rule: int) -> Side:  # noqa: ARG002
         """The target side of a rule in words."""

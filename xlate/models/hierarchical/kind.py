@@ -19,8 +19,8 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
-from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
-from xlate.models.hierarchical.model import COLUMNS
+from xlate.models.hierarchical.decoder import HierarchicalDecoder
+from xlate.models.hierarchical.model import COLUMNS, HierarchicalModel
 from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features

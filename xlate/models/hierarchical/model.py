@@ -1,17 +1,39 @@
-"""The hierarchical model as the decoder sees it: rules, language model, and the float features of Watanabe et al."""
+"""The hierarchical model as the decoder sees it: rules, language model, the float features of Watanabe et al.; and the
+matches of rules in a source sentence with the translations of their source sides, best first.
+
+With structure features compiled searches look at the words and links of translations, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats
-from xlate.arrays.ragged import lengths_of
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
-from xlate.models.unit_model import UNKNOWN_PENALTY, UnitModel, columns_of, slots_of
-from xlate.phrases.table import RuleTable
+from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
+from xlate.kernels.memory import build_table, distinct_rows
+from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
+from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
+from xlate.models.derivation import COPIED, Span
+from xlate.models.unit_model import (
+    UNKNOWN_PENALTY,
+    RankedRows,
+    Ranking,
+    UnitModel,
+    best_of_groups,
+    columns_of,
+    joined_rows,
+    slots_of,
+    weighted_sum,
+)
+from xlate.phrases.table import GAP, RuleTable
 from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
 
 # Features in the order of n-best lists, and how many numbers each has (B3).
 RULE_FEATURES = {
@@ -78,3 +100,212 @@ class HierarchicalModel(UnitModel[RuleTable]):
         features_ND[known_N, INSERTION] = -table.insertion_B[rules].astype(np.float64)
         features_ND[known_N, DELETION] = -table.deletion_B[rules].astype(np.float64)
         return features_ND
+
+
+@dataclass(frozen=True)
+class RankedTranslations(RankedRows):
+    """R rules, those of each source side together and best first.
+
+    Attributes:
+        swapped_R: whether the gaps of a rule come in reverse in the target.
+    """
+
+    swapped_R: Bools
+
+
+class RankedRules(Ranking[RankedTranslations]):
+    """The best rules of each source side asked for."""
+
+    model: HierarchicalModel
+    ROWS = RankedTranslations
+
+    def ranked(self, rows: Ints) -> tuple[RankedTranslations, Ints]:
+        """The rules of some source sides, and how many each of them keeps."""
+        rule_B, size_S = self.units_of(rows)
+        static_B = weighted_sum(self.model.rule_features(rule_B), self.weights_D)
+        alone_B = self.alone(static_B, self.words_of(rule_B))
+        kept = best_of_groups(alone_B, size_S, self.options)
+        rule_R = rule_B[kept]
+        swapped_R = np.asarray(self.model.table.swapped_B[rule_R], dtype=np.bool_)
+        scores = static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_R))
+        return RankedTranslations(rule_R, *scores, swapped_R), np.minimum(size_S, self.options)
+
+    def copies(self, words: Sequence[str]) -> RankedTranslations:
+        """Words that stand for themselves."""
+        unit_N, text = np.full(len(words), COPIED, dtype=np.int64), self.copied(words)
+        static_N = weighted_sum(self.model.rule_features(unit_N), self.weights_D)
+        scores = static_N, self.alone(static_N, text), self.phrases(text)
+        return RankedTranslations(unit_N, *scores, np.zeros(len(words), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """M matches in a sentence of n words and T translations of their source sides; labels are numbers of both.
+
+    Match m may be translated by translations `begin_M[m]` to `end_M[m]`, which are labels `label_offsets_M1[m]` on.
+    `backtrack_M22` is how often a match goes back in the source and by how many words, with its gaps in the order of
+    the source, and in reverse.
+    """
+
+    words: tuple[str, ...]
+    longest: int
+    matches: Matches
+    begin_M: Ints
+    end_M: Ints
+    backtrack_M22: Ints32
+    found: RankedTranslations
+
+    @cached_property
+    def label_offsets_M1(self) -> Ints:
+        """The first label of each match, shape (M + 1,)."""
+        return offsets_of(self.end_M - self.begin_M)
+
+    def taken_apart(self, labels: AnyInts) -> tuple[Ints, Ints]:
+        """The match and the translation of each label."""
+        match = np.searchsorted(self.label_offsets_M1, labels, side="right") - 1
+        return match, self.begin_M[match] + (labels - self.label_offsets_M1[match])
+
+    def place(self, label: int) -> tuple[int, int]:
+        """The match and the translation of one label."""
+        match, at = self.taken_apart(np.array([label]))
+        return int(match[0]), int(at[0])
+
+    def span(self, match: int) -> Span:
+        """The source words from the first of a match to behind the last one, gaps among them."""
+        begin, end = self.matches.spans_M2[match].tolist()
+        return begin, end
+
+    def gaps(self, match: int, swapped: bool) -> tuple[Span, ...]:
+        """The gaps of a match in the order of the target."""
+        a, b, c, d = self.matches.gaps_M4[match].tolist()
+        spans = [span for span in ((a, b), (c, d)) if span[0] != NO_GAP]
+        return tuple(reversed(spans) if swapped else spans)
+
+
+def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str]) -> RuleOptions:
+    """The matches of rules in spans of at most `max_span` words.
+
+    A word that no rule translates by itself may stand for itself, at the penalty of unknown words.
+    """
+    model, longest = ranked.model, max(1, min(max_span, len(words)))
+    sides = len(model.source_sides)
+    source_n = model.source_vocabulary.ids(words)
+    matches: Matches = match_rules(model.source_finder, source_n, GAP, longest, sides)
+    rows, place_M = np.unique(matches.row_M, return_inverse=True)
+    known = rows[rows < sides]
+    ranked.rank(known)
+    copied = rows[rows >= sides] - sides
+    size_S = np.concatenate([ranked.sizes(known), np.ones(len(copied), dtype=np.int64)])
+    found = ranked.units(known)
+    if len(copied):
+        copies = ranked.copies([words[place] for place in copied.tolist()])
+        of_copies = np.arange(int(size_S.sum())) >= len(found.unit_R)
+        found = joined_rows(found, copies, of_copies)
+    offsets_S1 = offsets_of(size_S)
+    return RuleOptions(
+        tuple(words),
+        longest,
+        matches,
+        offsets_S1[place_M],
+        offsets_S1[place_M + 1],
+        backtracks(matches),
+        found,
+    )
+
+
+def backtracks(matches: Matches) -> Ints32:
+    """How often each match goes back in the source, and by how many words in all; shape (M, 2, 2).
+
+    What is translated first are the match's own words, up to the last of them; then each gap in the order of the
+    target. A gap that begins to the left of where the one before it ended is a step back of so many words. The first
+    row of a match is for gaps in the order of the source, the second for the reverse.
+    """
+    a, b, c, d = matches.gaps_M4.T
+    end_M = matches.spans_M2[:, 1]
+    last_M = np.where(c != NO_GAP, c, a)
+    # The own words end where the span does, or where a gap at its end begins.
+    ends_with_gap = (last_M != NO_GAP) & (np.where(c != NO_GAP, d, b) == end_M)
+    own_M = np.where(ends_with_gap, last_M, end_M)
+    found_M22 = np.zeros((len(end_M), 2, 2), dtype=np.int32)
+    for order, ((begin, end), (other_begin, _)) in enumerate((((a, b), (c, d)), ((c, d), (a, b)))):
+        first = begin if not order else np.where(c == NO_GAP, a, begin)
+        first_end = end if not order else np.where(c == NO_GAP, b, end)
+        second = np.where(c == NO_GAP, NO_GAP, other_begin)
+        for start, before in ((first, own_M), (second, first_end)):
+            back = np.where(start == NO_GAP, 0, np.maximum(before - start, 0))
+            found_M22[:, order, 0] += back > 0
+            found_M22[:, order, 1] += back
+    return found_M22
+
+
+def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> RuleWords:
+    """The words and links of translations; a word that stands for itself is an unknown word without links."""
+    table, known = model.table, np.flatnonzero(unit_T != COPIED)
+    rules = unit_T[known]
+    targets = table.target_phrases
+    lengths_T = np.ones(len(unit_T), dtype=np.int64)
+    lengths_T[known] = lengths_of(targets.offsets_S1, table.target_B[rules])
+    word_offsets_T1 = offsets_of(lengths_T)
+    words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, dtype=np.int32)
+    words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]
+    counts_T = np.zeros(len(unit_T), dtype=np.int64)
+    counts_T[known] = table.link_offsets_B1[rules + 1] - table.link_offsets_B1[rules]
+    pair_offsets_T1 = offsets_of(counts_T)
+    links = places_of(table.link_offsets_B1, rules)
+    of_K = np.repeat(np.arange(len(unit_T)), counts_T)
+    place_K, target_K = np.asarray(table.link_source_K[links]), np.asarray(table.link_target_K[links])
+    sides = table.source_sides
+    source_K = sides.ids_T[sides.offsets_S1[table.source_B[unit_T[of_K]]] + place_K]
+    at_K = word_offsets_T1[of_K] + target_K
+    linked_W = np.zeros(len(words_W), dtype=np.bool_)
+    linked_W[at_K] = True
+    # A word that stands for itself is no inserted word.
+    linked_W[word_offsets_T1[:-1][unit_T == COPIED]] = True
+    source_K = np.ascontiguousarray(source_K, dtype=np.int32)
+    own = own_words(pair_offsets_T1, place_K, source_K)
+    return RuleWords(
+        word_offsets_T1,
+        words_W,
+        linked_W,
+        pair_offsets_T1,
+        source_K,
+        words_W[at_K],
+        *own,
+        np.ascontiguousarray(source_n),
+    )
+
+
+def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
+    """What a search needs to know of a sentence's translations."""
+    last_pair = words.pair_offsets_T1[1:] - 1
+    some = np.diff(words.pair_offsets_T1) > 0
+    rows_T3 = np.full((len(some) + 1, 3), NO_PAIR, dtype=np.int32)
+    rows_T3[1:, 0] = words.words_W[words.word_offsets_T1[1:] - 1]
+    rows_T3[1:, 1][some] = words.source_K[last_pair[some]]
+    rows_T3[1:, 2][some] = words.target_K[last_pair[some]]
+    rows_T3[0, 0] = BEGIN_ID
+    # No row is all zeros, which would not be told apart from none; the beginning comes first, and has number 0.
+    number_T, first_E = distinct_rows((rows_T3 - NO_PAIR + 1).astype(np.uint64))
+    sizes = np.diff(words.own_offsets_T1)
+    # A translation without links is a row of zeros, which is number 0: the parent of none.
+    own_TO = np.zeros((len(sizes), max(int(sizes.max(initial=0)), 1)), dtype=np.uint64)
+    own_TO[
+        np.repeat(np.arange(len(sizes)), sizes),
+        np.arange(len(words.own_V)) - np.repeat(words.own_offsets_T1[:-1], sizes),
+    ] = words.own_V + 1
+    parent_T, first_P = distinct_rows(own_TO)
+    ending_T, parent_rule_P = number_T[1:] - np.int32(1), np.append(0, first_P)
+    return Structure(True, words, known, ending_T, rows_T3[first_E], parent_T, parent_rule_P, len(parent_rule_P))
+
+
+def no_structure(translations: int) -> Structure:
+    """A sentence of a model without structure features."""
+    nothing, none = np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    words = RuleWords(none, nothing, np.zeros(0, dtype=np.bool_), none, nothing, nothing, none, nothing, nothing)
+    kinds = Kinds(
+        np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32), np.zeros((0, 2), np.int32), np.zeros(6, np.int64)
+    )
+    no_keys = np.zeros(0, dtype=np.uint64)
+    known = StructureWeights(kinds, build_table(no_keys), np.zeros(1), new_memory(), no_keys)
+    zeros_T, row = np.zeros(translations, dtype=np.int32), np.zeros((1, 3), dtype=np.int32)
+    return Structure(False, words, known, zeros_T, row, zeros_T, none, 1)

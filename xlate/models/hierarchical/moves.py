@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -13,8 +13,7 @@ from xlate.array_types import Floats, Ints32
 from xlate.kernels.search.hierarchical.facts import Structure, between_score
 from xlate.kernels.search.hierarchical.moves import estimate_spans
 from xlate.models.derivation import COPIED, Span, Step, own_spans, spans_moved
-from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel
-from xlate.models.hierarchical.options import RuleOptions
+from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
 from xlate.search.beam import Move, SearchSpace, Words
 from xlate.search.graph import END_LABEL
 from xlate.search.settings import RuleSearch
@@ -90,6 +89,7 @@ class RuleMoves(SearchSpace[RuleState]):
     options: RuleOptions
     structure: Structure
     allowed: frozenset[Words] | None = None
+    _words: dict[int, Words] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def start(self) -> RuleState:
@@ -200,10 +200,6 @@ class RuleMoves(SearchSpace[RuleState]):
             self._words[at] = known
         return known
 
-    @cached_property
-    def _words(self) -> dict[int, Words]:
-        return {}
-
     def steps(self, labels: Sequence[int]) -> tuple[RuleStep, ...]:
         """The rules along the labels of a path."""
         steps: list[RuleStep] = []
@@ -228,18 +224,3 @@ def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
         depth = 0 if step.glued else waiting.pop()
         waiting += [depth + 1] * len(step.gaps)
         yield depth, step
-
-
-def source_side(source: Sequence[str], step: RuleStep) -> str:
-    """The source side of a rule, its gaps numbered from left to right."""
-    number, shown = 0, []
-    for begin, end, gap in step.runs:
-        number += gap
-        shown.append(f"X{number}" if gap else " ".join(source[begin:end]))
-    return " ".join(shown)
-
-
-def target_side(step: RuleStep) -> str:
-    """The target side of a rule, its gaps with their numbers in the source."""
-    order = sorted(step.gaps)
-    return " ".join([*step.target_words, *(f"X{order.index(gap) + 1}" for gap in step.gaps)])

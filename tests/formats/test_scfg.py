@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.formats.grammars.written_rules import scfg_of
-from xlate.formats.grammars.grammar import NO_LIMIT, joined, normal_form
+from tests.formats.written_rules import scfg_of
+from xlate.formats.scfg import NO_LIMIT, joined, normal_form
 
 
 @pytest.mark.parametrize(

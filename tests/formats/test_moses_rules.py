@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.grammars.test_cdec import write
-from tests.formats.grammars.written_rules import scfg_of
+from tests.formats.test_cdec import write
+from tests.formats.written_rules import scfg_of
 from xlate.errors import InputError
-from xlate.formats.grammars.moses import read_moses_grammar
+from xlate.formats.moses_rules import read_moses_grammar
 
 TABLE = """\
 das [X][X] [X] ||| the [X][X] [X] ||| 0.5 0.25 ||| 0-0 1-1 ||| 4 3 2 ||| |||

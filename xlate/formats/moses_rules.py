@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import (
+from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.scfg import (
     COPIES,
     LANGUAGE,
     NO_LIMIT,
@@ -32,7 +33,6 @@ from xlate.formats.grammars.grammar import (
     Symbol,
     joined,
 )
-from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
 from xlate.text.numbers import parse_int, parse_row
 from xlate.text.tokens import between_blanks
 from xlate.text.vocabulary import END
@@ -149,30 +149,29 @@ def read_moses_system(path: str | Path) -> ForeignSystem:
     """
     ini = read_moses_ini(path)
     tables = _tables(ini)
-    penalty = {}
-    for kind in (WORD_PENALTY, RULE_PENALTY, UNKNOWN):
-        line = ini.find(kind)
-        penalty[kind] = 0.0 if line is None else ini.weight(line.name, 1)[0]
+
+    def weight(*kinds: str) -> float:
+        line = ini.find(*kinds)
+        return 0.0 if line is None else ini.weight(line.name, 1)[0]
+
+    rule, model = weight(RULE_PENALTY), ini.find(*MODELS)
     weights = {
-        WORDS: -penalty[WORD_PENALTY],
-        COPIES: FLOOR * penalty[UNKNOWN] + penalty[RULE_PENALTY],
-        RULE_PENALTY: penalty[RULE_PENALTY],
+        WORDS: -weight(WORD_PENALTY),
+        COPIES: FLOOR * weight(UNKNOWN) + rule,
+        RULE_PENALTY: rule,
+        LANGUAGE: weight(*MODELS),
     }
-    parts = []
+    parts, kept = [], []
     for line, span in zip(tables, _spans(ini, len(tables)), strict=True):
         scfg = _logarithms(read_moses_grammar(ini.file(line), line.name))
         weights |= zip(scfg.names, ini.weight(line.name, len(scfg.names)), strict=True)
         # Each rule counts once.
         parts.append((scfg.with_column(RULE_PENALTY, [1.0] * len(scfg)), span))
-    model = ini.find(*MODELS)
-    if model is not None:
-        weights[LANGUAGE] = ini.weight(model.name, 1)[0]
+        kept.append((len(scfg), ini.argument(line, "table-limit", RULES)))
     scfg, limits = joined(parts)
-    most = [ini.argument(line, "table-limit", RULES) for line in tables]
-    sizes = [len(part) for part, _ in parts]
     goal, label = _goal(ini, scfg), ini.settings.get("non-terminals", (COPIED_LABEL,))[0]
     lm = None if model is None else ini.file(model)
-    return ForeignSystem(scfg, limits, goal, label, weights, lm, list(zip(sizes, most, strict=True)))
+    return ForeignSystem(scfg, limits, goal, label, weights, lm, kept)
 
 
 def _tables(ini: MosesIni) -> list[FeatureLine]:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from xlate.formats.grammars.grammar import Gap, Scfg, ScfgRule
+from xlate.formats.scfg import Gap, Scfg, ScfgRule
 
 
 def scfg_of(*rules: str, **columns: list[float]) -> Scfg:

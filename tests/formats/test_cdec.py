@@ -1,4 +1,4 @@
-"""Grammars, configurations and weights of cdec: what is read, and messages for what is not."""
+"""Grammars, configurations and weights of cdec and Joshua: what is read, and messages for what is not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.grammars.written_rules import scfg_of
+from tests.formats.written_rules import scfg_of
 from xlate.errors import InputError
-from xlate.formats.grammars.cdec import Configuration, read_cdec_grammar, read_cdec_system, read_cdec_weights
+from xlate.formats.cdec import (
+    LN10,
+    Configuration,
+    read_cdec_grammar,
+    read_cdec_system,
+    read_cdec_weights,
+    read_joshua_system,
+)
+from xlate.formats.scfg import NO_LIMIT
 
 CDEC = """\
 [X] ||| ne [X,1] pas ||| not [1] ||| 0.5 -2e-1 Fresh=3 ||| 0-0 2-0
@@ -142,3 +150,54 @@ def test_weights(tmp_path: Path) -> None:
 def test_lines_that_are_no_weights(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(InputError, match=f"w:2: .*{message}"):
         read_cdec_weights(write(tmp_path / "w", f"a 1\n{line}\n"))
+
+
+JOSHUA = """\
+# a comment
+feature-function = LanguageModel -lm_order 5 -lm_file far/away/lm.gz
+
+tm = thrax -owner pt -maxspan 12 -path grammar
+tm = thrax -owner glue -maxspan -1 -path /nowhere/glue
+goalSymbol=GOAL
+top_n = 10
+output-format = "%c %s"
+lm_0 1.5
+tm_pt_0 -2e-1
+"""
+GLUE = "[GOAL] ||| <s> ||| <s> ||| -1\n[GOAL] ||| [GOAL,1] </s> ||| [GOAL,1] </s> ||| 0\n"
+
+
+def test_a_system_of_joshua(tmp_path: Path) -> None:
+    config = write(tmp_path / "joshua.config", JOSHUA)
+    with pytest.raises(InputError, match=r"joshua\.config:4: a file that is not there"):
+        read_joshua_system(config)
+    write(tmp_path / "grammar", "[X] ||| a ||| b ||| 0.5\n")
+    write(tmp_path / "glue", GLUE)
+    with pytest.raises(InputError, match=r"joshua\.config:2: a file that is not there"):
+        read_joshua_system(config)
+    lm = write(tmp_path / "lm.gz", "")
+    found = read_joshua_system(config)
+    assert (found.goal, found.label, found.lm) == ("GOAL", "X", lm)
+    assert found.limits == [12, NO_LIMIT, NO_LIMIT]
+    assert [found.scfg.features(b) for b in range(3)] == [{"tm_pt_0": -0.5}, {"tm_glue_0": 1.0}, {}]
+    assert found.weights["tm_pt_0"] == -0.2
+    assert found.weights["LanguageModel"] == 1.5 / LN10
+    with pytest.raises(InputError, match=r"joshua\.config:4: not a whole number"):
+        read_joshua_system(write(config, JOSHUA.replace("-maxspan 12", "-maxspan x")))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("tm_pt_0", "neither a setting nor a weight"),
+        ("tm_pt_0 1e200", r"neither a setting nor a weight(?s:.*)at most 3\.4e\+38"),
+        ("tm = ", "malformed options"),
+        ("tm = thrax -owner", "malformed options"),
+        ("tm = thrax owner pt", r"malformed options(?s:.*)a kind and owner, maxspan, path"),
+        ("lm = kenlm 5 true lm.gz", "malformed options"),
+    ],
+)
+def test_bad_lines_of_joshua(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_joshua_system(write(tmp_path / "joshua.config", f"top_n = 10\n{line}\n"))
+    assert caught.value.line == 2

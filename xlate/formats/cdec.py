@@ -1,13 +1,17 @@
-"""Systems of cdec: grammars `[X] ||| ne [X,1] pas ||| not [X,1] ||| features ||| 0-0 2-0`, configuration and weights.
+"""Systems of cdec and Joshua: grammars, configuration and weights.
 
-Joshua writes grammars in the same form: the left side stands in front, and the non-terminals of the source side are
-numbered. Features are `Name=value` or bare numbers. cdec calls the bare numbers `PhraseModel_0`, … and lets the target
-side write `[1]`. Joshua calls those of a grammar with the owner pt `tm_pt_0`, …, and takes them with the opposite sign;
-values with a written name keep theirs.
+Both write rules as `[X] ||| ne [X,1] pas ||| not [X,1] ||| features ||| 0-0 2-0`: the left side stands in front, and
+the non-terminals of the source side are numbered. Features are `Name=value` or bare numbers. cdec calls the bare
+numbers `PhraseModel_0`, … and lets the target side write `[1]`. Joshua calls those of a grammar with the owner pt
+`tm_pt_0`, …, and takes them with the opposite sign; values with a written name keep theirs.
 
-Lines of the configuration are `formalism=scfg`, `grammar=grammar.gz`, `scfg_max_span_limit=15`,
+Lines of cdec's configuration are `formalism=scfg`, `grammar=grammar.gz`, `scfg_max_span_limit=15`,
 `feature_function=KLanguageModel lm.gz`, `weights=weights.txt` and the like; weights are `name value`; `#` begins a
 comment.
+
+Lines of Joshua's are `tm = thrax -owner pt -maxspan 12 -path grammar.gz`, `feature-function = WordPenalty`,
+`goal-symbol = GOAL` and the like, or a weight, `tm_pt_0 -2.44`. Joshua 5 writes `tm = thrax pt 12 grammar.gz` and
+`lm = kenlm 5 true false 100 lm.gz`, which Joshua 6 reads too; the latter is the feature function `LanguageModel`.
 """
 
 from __future__ import annotations
@@ -15,13 +19,13 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import log
 from pathlib import Path
 from sys import intern
 
 from xlate.errors import InputError
-from xlate.formats.grammars.grammar import (
+from xlate.formats.scfg import (
     COPIES,
     LABEL,
     LANGUAGE,
@@ -64,7 +68,7 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
         InputError: fields are missing, sides are empty, non-terminals do not match, a feature is no finite number, or
             lines have different numbers of bare features; the line is named.
     """
-    lines = RuleLines(path, FORM, prefix, bracketed_symbol)
+    lines = RuleLines(path, FORM, prefix, _symbol)
     for line in lines:
         label, source, target, values, links, *_ = [*lines.fields(line, 6), "", ""]
         left = _LEFT.fullmatch(label)
@@ -77,16 +81,8 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
     return lines.grammar()
 
 
-def bracketed_symbol(word: str) -> Symbol:
-    """A word, or the non-terminal in `[X,1]` or `[1]`; the label of the latter is left open.
-
-    Raises:
-        ValueError: a comma in brackets, and no label and number around it.
-
-    Example:
-        >>> bracketed_symbol("[X,1]"), bracketed_symbol("[1]"), bracketed_symbol("[")
-        (Gap(label='X', number=1), Gap(label='', number=1), '[')
-    """
+def _symbol(word: str) -> Symbol:
+    """A word, or the non-terminal in `[X,1]` or `[1]`; the label of the latter is left open."""
     if len(word) < 3 or word[0] != "[" or word[-1] != "]":
         return word
     label, comma, number = word[1:-1].rpartition(",")
@@ -254,3 +250,92 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     if counted:
         weights[COPIES] += WORD_VALUE * weights.get(SOURCE_PENALTY, 0.0)
     return ForeignSystem(*joined(parts), goal, label, weights, model)
+
+
+# The second is the first with states as small as can be, which alters no score.
+MODELS, OOV_PENALTY = ("LanguageModel", "StateMinimizingLanguageModel"), "OOVPenalty"
+GRAMMARS = ("thrax", "hiero", "samt")
+# The options of the two kinds of lines that Joshua 5 writes without names, in their order.
+GRAMMAR_OPTIONS = ("owner", "maxspan", "path")
+MODEL_OPTIONS = ("lm_order", "minimizing", "left", "ceiling", "lm_file")
+# What Joshua counts a copied word as.
+OOV_VALUE = -100.0
+
+
+def read_joshua_system(path: str | Path) -> ForeignSystem:
+    """The system of a joshua.config, with Joshua's scores; of the language models only the first is taken.
+
+    Differences: Joshua copies every word where it may, here only those that no rule translates alone.
+
+    Args:
+        path: of the configuration; the files it names may lie beside it.
+
+    Raises:
+        InputError: a line has none of the forms, a file is missing or cannot be used, or the system has grammars,
+            feature functions or options of models that are not known here.
+    """
+    config = Configuration(path, "check that this is a configuration of Joshua 5 or 6", loose=True)
+    functions = _options(config, "featurefunction", ())
+    functions += [(number, MODELS[0], named) for number, _, named in _options(config, "lm", MODEL_OPTIONS)]
+    known = (*MODELS, WORD_PENALTY, OOV_PENALTY)
+    for number, kind, named in functions:
+        if kind not in known:
+            raise config.error("an unknown feature function", number, kind, ", ".join(known))
+        options = ("lm_type", *MODEL_OPTIONS) if kind in MODELS else ()
+        for option in named.keys() - options:
+            raise config.error("an unknown option", number, f"-{option}", ", ".join(options) or "no option")
+    parts = []
+    for number, kind, named in _options(config, "tm", GRAMMAR_OPTIONS):
+        if kind not in GRAMMARS:
+            raise config.error("an unknown kind of grammar", number, kind, ", ".join(GRAMMARS))
+        file, span = config.file(number, named.get("path", "")), named.get("maxspan", "-1")
+        limit = NO_LIMIT if span == "-1" else config.number(number, span, "-maxspan and a whole number, or -1")
+        parts.append((read_cdec_grammar(file, f"tm_{named.get('owner', 'pt')}_", -1.0), limit))
+    models = sorted((number, named.get("lm_file", "")) for number, kind, named in functions if kind in MODELS)
+    label, goal = (
+        config.value(name, default).strip('"').strip("[]")
+        for name, default in (("defaultnonterminal", "X"), ("goalsymbol", "GOAL"))
+    )
+    weights = _weights(config, {kind for _, kind, _ in functions})
+    return ForeignSystem(*joined(parts), goal, label, weights, config.file(*models[0]) if models else None)
+
+
+def _options(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list[tuple[int, str, Mapping[str, str]]]:
+    """The lines of a setting with options: their numbers, their kinds, and their options by name, without the dash;
+    `unnamed` are those that may stand there without names, all of them.
+    """
+    found: list[tuple[int, str, Mapping[str, str]]] = []
+    for number, text in config.settings[name]:
+        kind, *words = text.split() or [""]
+        names, values = [word.removeprefix("-") for word in words[::2]], words[1::2]
+        if unnamed and len(words) == len(unnamed) and not words[0].startswith("-"):
+            names, values = list(unnamed), words
+        elif not kind or len(names) != len(values) or not all(len(w) > 1 and w[0] == "-" for w in words[::2]):
+            plain = f", or a kind and {', '.join(unnamed)}" if unnamed else ""
+            raise config.error("malformed options", number, text, f"a kind, then -option value in turn{plain}")
+        found.append((number, kind, dict(zip(names, values, strict=True))))
+    return found
+
+
+def _weights(config: Configuration, kinds: set[str]) -> dict[str, float]:
+    """The weights of the configuration and of the file that it names; `kinds` of feature functions are there."""
+    weights: dict[str, float] = {}
+    for number, named in config.settings["weightsfile"][-1:]:
+        weights = read_cdec_weights(config.file(number, named.strip('"')))
+    for number, line in config.others:
+        try:
+            name, weight = parse_weight(line)
+        except ValueError as error:
+            expected = f"a setting `name = value`, or {WEIGHT}"
+            raise config.error("neither a setting nor a weight", number, f"{line} ({error})", expected) from None
+        weights[name] = weight
+    # Joshua 5 writes the names of penalties in small letters, too.
+    word, copied = (
+        weights.get(kind, weights.get(kind.lower(), 0.0)) if kind in kinds else 0.0
+        for kind in (WORD_PENALTY, OOV_PENALTY)
+    )
+    weights[LANGUAGE] = weights.get("lm_0", 0.0) / LN10
+    weights[WORDS] = WORD_VALUE * word
+    # A copied word counts 1 in Joshua 5, whose weight is fixed at -100, and -100 in Joshua 6, whose weight is about 1.
+    weights[COPIES] = copied if copied <= OOV_VALUE / 10 else OOV_VALUE * copied
+    return weights

@@ -1,1 +1,0 @@
-"""Grammars of other systems."""

@@ -1,1 +1,0 @@
-"""Grammars of cdec, Joshua and Moses, and the systems that their configurations describe."""
