@@ -43,7 +43,7 @@ def small_grammar() -> SynchronousGrammar:
         ScfgRule("X", ("a",), ("u", "w")),
     ]
     scfg = Scfg(rules, ("f0", "f1"), np.arange(6.0).reshape(3, 2), {1: {"own": 0.5}})
-    return SynchronousGrammar(*joined([(scfg, 5), (glue_grammar(), NO_LIMIT)]), "S")
+    return SynchronousGrammar(joined([(scfg, 5), (glue_grammar(), NO_LIMIT)]), "S")
 
 
 def write_folders(root: Path) -> None:

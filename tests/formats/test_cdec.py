@@ -130,12 +130,12 @@ def test_a_line_that_is_no_setting_and_a_number_that_is_none(tmp_path: Path) -> 
 def test_limits_and_labels_have_defaults(tmp_path: Path) -> None:
     write(tmp_path / "a", "[X] ||| a ||| b\n")
     found = read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\n"))
-    assert (found.limits[0], found.goal, found.label, found.lm) == (10, "S", "X", None)
+    assert (found.scfg.rules[0].limit, found.goal, found.label, found.lm) == (10, "S", "X", None)
     assert found.scfg.rules[1:] == scfg_of("S → X1 | X1", "S → S1 X2 | S1 X2").rules
     assert [found.scfg.features(b) for b in (1, 2)] == [{}, {"Glue": 1}]
     text = "grammar=a\nscfg_max_span_limit=3\nscfg_max_span_limit=15\ngoal=T\n"
     found = read_cdec_system(write(tmp_path / "cdec.ini", text))
-    assert (found.limits[0], found.goal) == (15, "T")
+    assert (found.scfg.rules[0].limit, found.goal) == (15, "T")
 
 
 def test_weights(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_system_of_joshua(tmp_path: Path) -> None:
     lm = write(tmp_path / "lm.gz", "")
     found = read_joshua_system(config)
     assert (found.goal, found.label, found.lm) == ("GOAL", "X", lm)
-    assert found.limits == [12, NO_LIMIT, NO_LIMIT]
+    assert [rule.limit for rule in found.scfg.rules] == [12, NO_LIMIT, NO_LIMIT]
     assert [found.scfg.features(b) for b in range(3)] == [{"tm_pt_0": -0.5}, {"tm_glue_0": 1.0}, {}]
     assert found.weights["tm_pt_0"] == -0.2
     assert found.weights["LanguageModel"] == 1.5 / LN10

@@ -1,15 +1,24 @@
-"""Moses phrase tables: by hand, round trips, odd words, refusals with the line."""
+"""Moses phrase tables: by hand, round trips, odd words, refusals with the line; bars are escaped and come back."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
-from xlate.formats.moses_table import phrases_in, read_phrase_table, unescape_bars, write_phrase_table
+from xlate.formats.moses_table import (
+    escape_bars,
+    needs_escape,
+    phrases_in,
+    read_phrase_table,
+    unescape_bars,
+    write_phrase_table,
+)
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases
 from xlate.text.encoded import EncodedText
@@ -175,3 +184,22 @@ def test_moses_table_comes_back_identical(shared_data, tmp_path):
     path = shared_data / "moses" / "model" / "phrase-table.gz"
     write_phrase_table(tmp_path / "again.gz", *read_phrase_table(path))
     assert read_lines(tmp_path / "again.gz") == read_lines(path)
+
+
+TEXT = st.lists(st.sampled_from(["|", "&", "amp;", "#124;", "&#124;", "&amp;", "a", ";"]), max_size=8).map("".join)
+
+
+@settings(max_examples=50)
+@given(TEXT | st.text())
+def test_every_word_comes_back_from_its_escape(word):
+    assert "|" not in escape_bars(word)
+    assert unescape_bars(escape_bars(word)) == word
+    without = word.replace("|", "")
+    assert escape_bars(unescape_bars(without)) == without
+
+
+def test_escapes_by_hand():
+    assert escape_bars("a|||b") == "a&#124;&#124;&#124;b"
+    assert escape_bars("&amp;#124;") == "&amp;amp;#124;"
+    assert unescape_bars("&quot;&#124;") == "&quot;|"
+    assert [needs_escape(words) for words in (["a", "x|y"], ["a", "&#124;"])] == [True, False]

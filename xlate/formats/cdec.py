@@ -249,7 +249,7 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     weights[COPIES] = weights.get(PASS_THROUGH, 0.0)
     if counted:
         weights[COPIES] += WORD_VALUE * weights.get(SOURCE_PENALTY, 0.0)
-    return ForeignSystem(*joined(parts), goal, label, weights, model)
+    return ForeignSystem(joined(parts), goal, label, weights, model)
 
 
 # The second is the first with states as small as can be, which alters no score.
@@ -297,7 +297,7 @@ def read_joshua_system(path: str | Path) -> ForeignSystem:
         for name, default in (("defaultnonterminal", "X"), ("goalsymbol", "GOAL"))
     )
     weights = _weights(config, {kind for _, kind, _ in functions})
-    return ForeignSystem(*joined(parts), goal, label, weights, config.file(*models[0]) if models else None)
+    return ForeignSystem(joined(parts), goal, label, weights, config.file(*models[0]) if models else None)
 
 
 def _options(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list[tuple[int, str, Mapping[str, str]]]:

@@ -168,10 +168,10 @@ def read_moses_system(path: str | Path) -> ForeignSystem:
         # Each rule counts once.
         parts.append((scfg.with_column(RULE_PENALTY, [1.0] * len(scfg)), span))
         kept.append((len(scfg), ini.argument(line, "table-limit", RULES)))
-    scfg, limits = joined(parts)
+    scfg = joined(parts)
     goal, label = _goal(ini, scfg), ini.settings.get("non-terminals", (COPIED_LABEL,))[0]
     lm = None if model is None else ini.file(model)
-    return ForeignSystem(scfg, limits, goal, label, weights, lm, kept)
+    return ForeignSystem(scfg, goal, label, weights, lm, kept)
 
 
 def _tables(ini: MosesIni) -> list[FeatureLine]:

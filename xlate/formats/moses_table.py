@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.errors import InputError
 from xlate.phrases.extract import number_phrases
@@ -105,12 +106,12 @@ class Phrases:
         """The words, those in most phrases first; the distinct phrases sorted and numbered as a phrase table has them;
         and the new row of each old row.
         """
-        ids = _array(self.ids)
+        ids = np.asarray(self.ids)
         counts = np.bincount(ids, minlength=len(self.words)).tolist()
         spelled = {word: unescape_bars(word) if unescape else word for word in self.words}
         sorted_words = sorted(spelled, key=lambda word: (-counts[self.words[word]], word))
         vocabulary = Vocabulary(dict.fromkeys(spelled[word] for word in sorted_words))
-        text = EncodedText(vocabulary.ids(list(spelled.values()))[ids], offsets_of(_array(self.lengths)))
+        text = EncodedText(vocabulary.ids(list(spelled.values()))[ids], offsets_of(np.asarray(self.lengths)))
         return vocabulary, *number_phrases(text)
 
 
@@ -137,9 +138,9 @@ class Columns:
         self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
         self.scores, self.counts = array("d"), array("d")
-        # Of the links of some lines their number, and the last places that they lead to.
-        self.shapes: dict[str, tuple[int, int, int]] = {}
         self.links: list[list[tuple[int, int]]] = []
+        # Many lines share links.
+        self.shape_of = cache(self._shape_of)
 
     def add(self, line: str) -> None:
         """Takes one line apart.
@@ -160,7 +161,7 @@ class Columns:
         self.source.append(source)
         self.target.append(target)
         self.scores.extend(self.split_scores(scores)[0])
-        shape, *last = self.shapes.get(links) or self.add_shape(links)
+        shape, *last = self.shape_of(links)
         lengths = [self.sources.lengths[source], self.targets.lengths[target]]
         if last[0] >= lengths[0] or last[1] >= lengths[1]:
             expected = f"links within {lengths[0]} source and {lengths[1]} target words"
@@ -197,15 +198,15 @@ class Columns:
         self.more = (len(values) - 4,)
         return values[:4], values[4:]
 
-    def add_shape(self, text: str) -> tuple[int, int, int]:
+    def _shape_of(self, text: str) -> tuple[int, int, int]:
+        """The number of the links of a line, and the last places that they lead to."""
         try:
             links = [(min(source, LAST), min(target, LAST)) for source, target in parse_links(text)]
         except ValueError:
             raise self.error("malformed link", text, LINKS) from None
         last = [max((link[side] for link in links), default=-1) for side in (0, 1)]
-        self.shapes[text] = shape = len(self.links), last[0], last[1]
         self.links.append(links)
-        return shape
+        return len(self.links) - 1, last[0], last[1]
 
     def error(self, message: str, seen: object, expected: str) -> InputError:
         remedy = "check that this is a Moses phrase table with all its fields"
@@ -217,10 +218,10 @@ class Columns:
         Raises:
             InputError: see `read_phrase_table`.
         """
-        scores_B4, counts_B3 = _array(self.scores).reshape(-1, 4), _array(self.counts).reshape(-1, 3)
+        scores_B4, counts_B3 = np.asarray(self.scores).reshape(-1, 4), np.asarray(self.counts).reshape(-1, 3)
         source_vocabulary, sources, row_P = self.sources.numbered(unescape)
         target_vocabulary, targets, row_Q = self.targets.numbered(unescape)
-        source_B, target_B = row_P[_array(self.source)], row_Q[_array(self.target)]
+        source_B, target_B = row_P[np.asarray(self.source)], row_Q[np.asarray(self.target)]
         order = self.order_B = np.lexsort((target_B, source_B))
         counts_B3 = _filled(counts_B3, scores_B4, source_B, target_B)[order]
         source_B, target_B = source_B[order], target_B[order]
@@ -231,7 +232,7 @@ class Columns:
             raise self.error("a phrase pair for the second time", seen, "each phrase pair once")
         offsets_X1 = offsets_of(list(map(len, self.links)))
         links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
-        shape_B = _array(self.shape)[order]
+        shape_B = np.asarray(self.shape)[order]
         places_K = places_of(offsets_X1, shape_B)
         source_count_P, target_count_Q = np.zeros(len(sources)), np.zeros(len(targets))
         np.maximum.at(source_count_P, source_B, counts_B3[:, 1])
@@ -250,10 +251,6 @@ class Columns:
             target_count_Q=target_count_Q,
         )
         return MosesTable(table, source_vocabulary, target_vocabulary)
-
-
-def _array(values: array[Any]) -> AnyArray:
-    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
 
 
 def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: Ints32) -> Floats:

@@ -49,12 +49,15 @@ Links = tuple[tuple[int, int], ...]
 class ScfgRule(NamedTuple):
     """A rule lhs → ⟨source, target⟩: words and gaps on both sides, the same gaps on each.
 
+    It covers at most `limit` source words.
+
     Example: `ScfgRule("X", ("ne", Gap("X", 1), "pas"), ("not", Gap("X", 1)))`
     """
 
     lhs: str
     source: Side
     target: Side
+    limit: int = NO_LIMIT
 
     def __str__(self) -> str:
         """For reading: `X → ne [X,1] pas | not [X,1]`."""
@@ -133,22 +136,22 @@ class Scfg:
         return InputError(message, seen, expected, remedy)
 
 
-def joined(parts: Sequence[tuple[Scfg, int]]) -> tuple[Scfg, list[int]]:
-    """Several grammars as one, each with the most source words that its rules cover, and this limit of each rule.
+def joined(parts: Sequence[tuple[Scfg, int]]) -> Scfg:
+    """Several grammars as one, each with the most source words that its rules cover.
 
     A feature that a grammar does not have is 0 there.
     """
     names = tuple(dict.fromkeys(name for part, _ in parts for name in part.names))
     dense_BD = np.zeros((sum(len(part) for part, _ in parts), len(names)))
     sparse: dict[int, Mapping[str, float]] = {}
-    at = 0
-    for part, _ in parts:
-        dense_BD[at : at + len(part), [names.index(name) for name in part.names]] = part.dense_BD
+    rules: list[ScfgRule] = []
+    for part, limit in parts:
+        at = len(rules)
+        rules += (rule if rule.limit == limit else rule._replace(limit=limit) for rule in part.rules)
+        dense_BD[at : len(rules), [names.index(name) for name in part.names]] = part.dense_BD
         sparse.update((at + b, values) for b, values in part.sparse.items())
-        at += len(part)
-    rules = [rule for part, _ in parts for rule in part.rules]
     files = tuple(file for part, _ in parts for file in part.files or ((None, len(part)),))
-    return Scfg(rules, names, dense_BD, sparse, files), [limit for part, limit in parts for _ in part.rules]
+    return Scfg(rules, names, dense_BD, sparse, files)
 
 
 def glue_grammar(label: str = "X", goal: str = "S") -> Scfg:
@@ -167,7 +170,6 @@ class ForeignSystem:
 
     Attributes:
         scfg: all its grammars, joined.
-        limits: of each rule the most source words that it covers.
         goal: the label of a whole sentence.
         label: the label of copied words.
         weights: by the names of features, and of `LANGUAGE` (natural logarithms), `WORDS` and `COPIES`.
@@ -177,7 +179,6 @@ class ForeignSystem:
     """
 
     scfg: Scfg
-    limits: list[int]
     goal: str
     label: str
     weights: Mapping[str, float]

@@ -37,8 +37,8 @@ def enumerate_ways(grammar: SynchronousGrammar, words: Sequence[str]) -> list[Wa
     @cache
     def of(label: str, start: int, end: int) -> list[Way]:
         ways: list[Way] = []
-        for b, (rule, limit) in enumerate(zip(grammar.scfg.rules, grammar.limits, strict=True)):
-            if rule.lhs != label or end - start > limit:
+        for b, rule in enumerate(grammar.scfg.rules):
+            if rule.lhs != label or end - start > rule.limit:
                 continue
             for spans in matches(rule, words, start, end):
                 gaps = zip(gaps_of(rule.source), spans, strict=True)
@@ -104,7 +104,7 @@ def random_grammar(seed: int) -> SynchronousGrammar:
     rules = list(drawn | dict.fromkeys(scfg_of("X → a | u", "Y → b | v w").rules))
     sparse = {b: {"Own": float(rng.normal())} for b in range(0, len(rules) - 2, 3)}
     scfg = Scfg(rules, ("PhraseModel_0", "PhraseModel_1"), rng.normal(size=(len(rules), 2)), sparse)
-    grammar, limits = joined([(scfg, NO_LIMIT), (glue(bool(rng.integers(2))), NO_LIMIT)])
+    grammar = joined([(scfg, NO_LIMIT), (glue(bool(rng.integers(2))), NO_LIMIT)])
     for b in range(len(drawn)):
-        limits[b] = int(rng.choice([NO_LIMIT, 2, 3]))
-    return SynchronousGrammar(grammar, limits, "S")
+        grammar.rules[b] = grammar.rules[b]._replace(limit=int(rng.choice([NO_LIMIT, 2, 3])))
+    return SynchronousGrammar(grammar, "S")

@@ -80,7 +80,7 @@ def test_a_system_of_joshua_is_stored_whole(folder: Path, system: GrammarSystem,
 
 def test_what_a_grammar_of_cdec_says_it_reaches(shared_data: Path) -> None:
     grammar = read_cdec_grammar(shared_data / "foreign-models" / "cdec-nc-wmt11-de-en.scfg.gz")
-    whole = SynchronousGrammar(*joined([(grammar, 15), (glue_grammar(), NO_LIMIT)]), "S")
+    whole = SynchronousGrammar(joined([(grammar, 15), (glue_grammar(), NO_LIMIT)]), "S")
     known = {rule.source[0] for rule in grammar.rules if len(rule.source) == 1}
     lines = (line.split() for line in read_lines(shared_data / "news-commentary" / "nc-wmt11.de-en.de.gz"))
     sentences = (words for words in lines if 5 < len(words) <= 20 and {*words} <= known)

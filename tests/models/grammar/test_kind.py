@@ -132,7 +132,7 @@ def test_there_and_back(tmp_path: Path, seed: int) -> None:
     grammar, given = random_grammar(seed), MODEL if seed % 2 else None
     save_grammar(tmp_path, grammar, given)
     found, model = load_grammar(tmp_path)
-    assert (found.limits, found.goal, found.copy_label) == (grammar.limits, grammar.goal, grammar.copy_label)
+    assert (found.goal, found.copy_label) == (grammar.goal, grammar.copy_label)
     assert found.scfg.rules == grammar.scfg.rules
     assert all(found.scfg.features(b) == grammar.scfg.features(b) for b in range(len(grammar.scfg)))
     assert (model is None) == (given is None)
@@ -142,10 +142,9 @@ def test_there_and_back(tmp_path: Path, seed: int) -> None:
 def test_rules_of_which_a_phrase_or_a_label_is_missing_are_left_out() -> None:
     scfg = scfg_of("X → a X1 b | u X1", "X → a b | v", "X → a Y1 | w Y1", "Y → c | w", "X → a | u")
     parts = [(scfg, 4), (glue_grammar(), NO_LIMIT)]
-    grammar = SynchronousGrammar(*joined(parts), "S")
+    grammar = SynchronousGrammar(joined(parts), "S")
     needed = grammar.needed_for([["b", "a"], ["b"]])
-    assert needed.scfg.rules == [scfg.rules[0], scfg.rules[4], *glue_grammar().rules]
-    assert needed.limits[:2] == [4, 4]
-    assert needed.limits[2] > 4
+    limited = [scfg.rules[b]._replace(limit=4) for b in (0, 4)]
+    assert needed.scfg.rules == [*limited, *glue_grammar().rules]
     with pytest.raises(InputError, match="unknown label"):
-        SynchronousGrammar(scfg_of("S → a | u"), [NO_LIMIT], "S").needed_for([["b"]])
+        SynchronousGrammar(scfg_of("S → a | u"), "S").needed_for([["b"]])

@@ -87,7 +87,7 @@ def test_derivations_are_those_of_an_enumeration(
 def small(marked: bool = True) -> SynchronousGrammar:
     scfg = scfg_of("X → ne X1 pas | does X1 not", "X → va | go", "X → X1 de X2 | X2 's X1", f=[1.0, 2.0, 3.0])
     parts = [(scfg, 10), (glue(marked), NO_LIMIT)] if marked else [(scfg, 10)]
-    return SynchronousGrammar(*joined(parts), "S" if marked else "X")
+    return SynchronousGrammar(joined(parts), "S" if marked else "X")
 
 
 def test_a_derivation_by_hand() -> None:
@@ -137,7 +137,7 @@ def test_sentences_without_words_without_derivations_and_of_many_words() -> None
 def test_different_translations_come_soon_among_many_derivations() -> None:
     """Of 30 equal words there are more derivations than could be looked through."""
     scfg = scfg_of("X → a | u", "X → a | v", "X → X1 X2 | X1 X2", f=[0.0, -1.0, 0.0])
-    grammar = SynchronousGrammar(scfg, [NO_LIMIT] * 3, "X")
+    grammar = SynchronousGrammar(scfg, "X")
     found = GrammarSystem(grammar, {"f": 1.0}, search=GrammarSearch(pop_limit=50, nbest=5)).translate(["a"] * 30)
     assert len({tuple(each.words) for each in found}) == 5
     assert [each.words.count("v") for each in found] == [0, 1, 1, 1, 1]
@@ -148,7 +148,7 @@ def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
     parts = [(scfg_of("X → a | u", "X → a X1 b | v X1"), NO_LIMIT), (short, 2)]
     known = {"X a a": 1, "X a a a": 0, "X a a a b": 1, "X a a a a b": 0, "S a a": 2, "S a a b": 0}
     for (goal, *sentence), count in ((text.split(), count) for text, count in known.items()):
-        system = GrammarSystem(SynchronousGrammar(*joined(parts), goal), {}, search=EXACT)
+        system = GrammarSystem(SynchronousGrammar(joined(parts), goal), {}, search=EXACT)
         if count:
             assert len(system.translate(sentence)) == count, sentence
         else:
@@ -167,7 +167,7 @@ def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
 )
 def test_what_cannot_be_parsed_with(rules: list[str], goal: str, message: str, seen: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        SynchronousGrammar(scfg_of(*rules), [NO_LIMIT] * len(rules), goal)
+        SynchronousGrammar(scfg_of(*rules), goal)
     assert seen in str(caught.value.seen)
 
 
@@ -179,12 +179,12 @@ def test_the_line_of_a_circle_is_named(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     parts = [(read_cdec_grammar(tmp_path / name), NO_LIMIT) for name in ("one", "two")]
     with pytest.raises(InputError, match="two:2: rules that can be applied without end") as caught:
-        SynchronousGrammar(*joined([*parts, (scfg_of("X → Y1 | Y1"), NO_LIMIT)]), "X")
+        SynchronousGrammar(joined([*parts, (scfg_of("X → Y1 | Y1"), NO_LIMIT)]), "X")
     assert str(caught.value.seen).startswith("Y → [X,1] | [X,1], in the circle ")
 
 
 def test_labels_are_in_order_and_words_without_a_rule_are_copied() -> None:
-    assert SynchronousGrammar(scfg_of("S → Y1 | Y1", "Y → X1 | X1"), [9, 9], "S").labels == ["X", "Y", "S"]
-    found = SynchronousGrammar(scfg_of("X → a | u", "X → b c | v", "S → <s> | <s>"), [3] * 3, "S")
+    assert SynchronousGrammar(scfg_of("S → Y1 | Y1", "Y → X1 | X1"), "S").labels == ["X", "Y", "S"]
+    found = SynchronousGrammar(scfg_of("X → a | u", "X → b c | v", "S → <s> | <s>"), "S")
     assert [word for word in ("a", "b", "c", "d", "<s>", "</s>") if found.copies(word)] == ["b", "c", "d"]
     assert found.source(["a"]) == ["<s>", "a", "</s>"]

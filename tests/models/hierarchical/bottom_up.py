@@ -30,7 +30,7 @@ def bottom_up_grammar(model: HierarchicalModel, max_span: int) -> SynchronousGra
         rules.append(ScfgRule(LABEL, tuple(source), (*phrase, *(gaps[::-1] if swapped else gaps))))
     scfg = Scfg(rules, COLUMNS, model.rule_features(np.arange(len(table)))[:, : len(COLUMNS)])
     glue = Scfg(glue_grammar(LABEL, GOAL).rules, (COLUMNS[GLUE],), np.ones((2, 1)))
-    return SynchronousGrammar(*joined([(scfg, max_span), (glue, NO_LIMIT)]), GOAL, LABEL)
+    return SynchronousGrammar(joined([(scfg, max_span), (glue, NO_LIMIT)]), GOAL, LABEL)
 
 
 def bottom_up_decoder(model: HierarchicalModel, weights_D: Floats, max_span: int, nbest: int) -> GrammarSystem:

@@ -151,7 +151,7 @@ def save_grammar(folder: str | Path, grammar: SynchronousGrammar, model: NgramMo
     target = ([-s.number if isinstance(s, Gap) else vocabulary.id(s) for s in rule.target] for rule in scfg.rules)
     rules = _Rules(
         lhs_B=np.array([label_ids[rule.lhs] for rule in scfg.rules], dtype=np.int32),
-        limit_B=np.array(grammar.limits, dtype=np.int32),
+        limit_B=np.array([rule.limit for rule in scfg.rules], dtype=np.int32),
         source=EncodedText.from_ids(np.array(side, dtype=np.int32) for side in source),
         target=EncodedText.from_ids(np.array(side, dtype=np.int32) for side in target),
         dense_BD=scfg.dense_BD,
@@ -191,16 +191,16 @@ def load_grammar(folder: str | Path) -> tuple[SynchronousGrammar, NgramModel | N
     for b, name, value in zip(rows, arrays.sparse_name_V.tolist(), arrays.sparse_value_V.tolist(), strict=True):
         sparse.setdefault(b, {})[names[name]] = value
     rules: list[ScfgRule] = []
-    for lhs, source_ids, target_ids in zip(
-        arrays.lhs_B.tolist(), _sides(arrays.source), _sides(arrays.target), strict=True
-    ):
+    columns = arrays.lhs_B.tolist(), _sides(arrays.source), _sides(arrays.target), arrays.limit_B.tolist()
+    for lhs, source_ids, target_ids, limit in zip(*columns, strict=True):
         numbers = count(1)
         source: Side = tuple(words[i] if i >= 0 else Gap(labels[-1 - i], next(numbers)) for i in source_ids)
         gaps = gaps_of(source)
-        rules.append(ScfgRule(labels[lhs], source, tuple(words[i] if i >= 0 else gaps[-1 - i] for i in target_ids)))
+        target: Side = tuple(words[i] if i >= 0 else gaps[-1 - i] for i in target_ids)
+        rules.append(ScfgRule(labels[lhs], source, target, limit))
     scfg = Scfg(rules, tuple(names[: dense_BD.shape[1]]), dense_BD, sparse)
     goal, copied = (labels[stored.number(name)] for name in ("goal", "copied"))
-    grammar = SynchronousGrammar(scfg, arrays.limit_B.tolist(), goal, copied)
+    grammar = SynchronousGrammar(scfg, goal, copied)
     return grammar, NgramModel.load(stored.folder / "lm") if has_model else None
 
 

@@ -38,10 +38,10 @@ class Node:
         self.rules: dict[tuple[str, int], list[int]] = {}
         self.longest = 0
 
-    def add(self, rule: ScfgRule, number: int, limit: int) -> None:
+    def add(self, rule: ScfgRule, number: int) -> None:
         """Puts a rule into the trie that begins here."""
         node = self
-        node.longest = max(node.longest, limit)
+        node.longest = max(node.longest, rule.limit)
         for symbol in rule.source:
             if isinstance(symbol, Gap):
                 node.gaps = branches = node.gaps or {}
@@ -52,8 +52,8 @@ class Node:
             if name not in branches:
                 branches[name] = Node()
             node = branches[name]
-            node.longest = max(node.longest, limit)
-        node.rules.setdefault((rule.lhs, limit), []).append(number)
+            node.longest = max(node.longest, rule.limit)
+        node.rules.setdefault((rule.lhs, rule.limit), []).append(number)
 
 
 _NONE: dict[str, Node] = {}
@@ -67,7 +67,6 @@ class SynchronousGrammar:
 
     Args:
         scfg: all rules.
-        limits: the most source words that each of them covers.
         goal: the label of a whole sentence.
         copy_label: the left side of copied words.
 
@@ -81,13 +80,13 @@ class SynchronousGrammar:
         InputError: a label is on no left side, or rules that consist of one non-terminal go round in a circle.
     """
 
-    def __init__(self, scfg: Scfg, limits: Sequence[int], goal: str, copy_label: str = "X") -> None:
-        self.scfg, self.limits, self.goal, self.copy_label = scfg, list(limits), goal, copy_label
+    def __init__(self, scfg: Scfg, goal: str, copy_label: str = "X") -> None:
+        self.scfg, self.goal, self.copy_label = scfg, goal, copy_label
         self.marked = any(BEGIN in rule.source for rule in scfg.rules)
         self._check_labels()
         self.root = Node()
-        for b, (rule, limit) in enumerate(zip(scfg.rules, limits, strict=True)):
-            self.root.add(rule, b, limit)
+        for b, rule in enumerate(scfg.rules):
+            self.root.add(rule, b)
         self.unary: dict[str, list[tuple[str, int, list[int]]]] = defaultdict(list)
         for label, node in self.root.gaps.items():
             for (lhs, longest), same in node.rules.items():
@@ -96,7 +95,7 @@ class SynchronousGrammar:
 
     def select(self, rows: Sequence[int]) -> SynchronousGrammar:
         """The grammar of some rules, by their numbers."""
-        return SynchronousGrammar(self.scfg.select(rows), [self.limits[b] for b in rows], self.goal, self.copy_label)
+        return SynchronousGrammar(self.scfg.select(rows), self.goal, self.copy_label)
 
     def needed_for(self, sentences: Iterable[Sequence[str]]) -> SynchronousGrammar:
         """The grammar of those rules only that can be of use in some sentences.

@@ -61,7 +61,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
     Example:
         >>> from xlate.formats.scfg import Scfg, ScfgRule
         >>> scfg = Scfg([ScfgRule("X", ("haus",), ("house",))], ("score",), np.array([[-0.5]]))
-        >>> system = GrammarSystem(SynchronousGrammar(scfg, [NO_LIMIT], "X"), {"score": 2.0})
+        >>> system = GrammarSystem(SynchronousGrammar(scfg, "X"), {"score": 2.0})
         >>> system.translate(["haus"])[0].score
         -1.0
     """
@@ -91,7 +91,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         Raises:
             InputError: the language model cannot be read, or the grammar cannot be parsed with.
         """
-        grammar = SynchronousGrammar(system.scfg, system.limits, system.goal, system.label)
+        grammar = SynchronousGrammar(system.scfg, system.goal, system.label)
         model = None if system.lm is None else NgramModel.from_arpa(read_arpa(system.lm))
         made = cls(grammar, system.weights, model, search)
         table_B = np.repeat(np.arange(len(system.tables)), [size for size, _ in system.tables]).tolist()
@@ -127,7 +127,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
 
     @property
     def span_limit(self) -> SpanLimit | None:
-        most = max((limit for limit in self.grammar.limits if limit != NO_LIMIT), default=None)
+        most = max((rule.limit for rule in self.grammar.scfg.rules if rule.limit != NO_LIMIT), default=None)
         return None if most is None else SpanLimit(most, "the grammar's longest span")
 
     @property

@@ -60,14 +60,15 @@ class BottomUpRules:
         """The translations of a match, or one glue rule."""
         if match.rules[0] in GLUE_SIDES:
             return [Option(self.glue, match.rules[0], self.glue, GLUE_SIDES[match.rules[0]])]
-        found, (at_M, at_T) = self.moves.options.found, self.moves.options.taken_apart(np.array(match.rules))
-        backtrack_T = self.moves.backtrack_M2[at_M, found.swapped_R[at_T].astype(np.int64)]
+        options = self.moves.options
+        found, (at_M, at_T) = options.found, options.taken_apart(np.array(match.rules))
+        backtrack_T = self.moves.backtrack_M2[at_M, options.swapped_T[at_T].astype(np.int64)]
         promise_T, score_T = found.alone_R[at_T] + backtrack_T, found.static_R[at_T] + backtrack_T
         order = np.argsort(-promise_T, kind="stable").tolist()
         gaps, listed = [-1 - place for place in range(len(match.tails))], list[Option]()
         for n in order:
             at = int(at_T[n])
-            side = (*self.moves.phrase(at).tolist(), *(gaps[::-1] if found.swapped_R[at] else gaps))
+            side = (*self.moves.phrase(at).tolist(), *(gaps[::-1] if options.swapped_T[at] else gaps))
             listed.append(Option(float(promise_T[n]), match.rules[n], float(score_T[n]), side))
         return listed
 
@@ -81,7 +82,7 @@ class BottomUpRules:
     def order(self, label: int) -> list[int]:
         """The gaps of a rule in the order of the target, by their places in the source."""
         match, at = self.moves.options.place(label)
-        swapped = bool(self.moves.options.found.swapped_R[at])
+        swapped = bool(self.moves.options.swapped_T[at])
         order = range(len(self.moves.options.gaps(match, swapped)))
         return list(reversed(order) if swapped else order)
 

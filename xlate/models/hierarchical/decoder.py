@@ -67,7 +67,7 @@ class RuleList:
         options, (match_L, at_L) = self.moves.options, self.taken_apart
         distinct, place_L = np.unique(at_L, return_inverse=True)
         features_LD = self.moves.model.rule_features(options.found.unit_R[distinct])[place_L]
-        features_LD[:, BACKTRACK] = -options.backtrack_M22[match_L, options.found.swapped_R[at_L].astype(np.int64)]
+        features_LD[:, BACKTRACK] = -options.backtrack_M22[match_L, options.swapped_T[at_L].astype(np.int64)]
         features_LD[:, GLUE] = glued_steps(self.paths.offsets_N1, self.gaps_L)
         return features_LD
 
@@ -245,7 +245,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             backtrack_M2=space.backtrack_M2,
             static_T=found.static_R,
             alone_T=found.alone_R,
-            swapped_T=found.swapped_R,
+            swapped_T=options.swapped_T,
             phrases=found.phrases,
             future_nn=future_nn,
             suffix_n=suffix_n,

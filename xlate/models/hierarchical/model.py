@@ -102,40 +102,26 @@ class HierarchicalModel(UnitModel[RuleTable]):
         return features_ND
 
 
-@dataclass(frozen=True)
-class RankedTranslations(RankedRows):
-    """R rules, those of each source side together and best first.
-
-    Attributes:
-        swapped_R: whether the gaps of a rule come in reverse in the target.
-    """
-
-    swapped_R: Bools
-
-
-class RankedRules(Ranking[RankedTranslations]):
+class RankedRules(Ranking[RankedRows]):
     """The best rules of each source side asked for."""
 
     model: HierarchicalModel
-    ROWS = RankedTranslations
+    ROWS = RankedRows
 
-    def ranked(self, rows: Ints) -> tuple[RankedTranslations, Ints]:
+    def ranked(self, rows: Ints) -> tuple[RankedRows, Ints]:
         """The rules of some source sides, and how many each of them keeps."""
         rule_B, size_S = self.units_of(rows)
         static_B = weighted_sum(self.model.rule_features(rule_B), self.weights_D)
         alone_B = self.alone(static_B, self.words_of(rule_B))
         kept = best_of_groups(alone_B, size_S, self.options)
-        rule_R = rule_B[kept]
-        swapped_R = np.asarray(self.model.table.swapped_B[rule_R], dtype=np.bool_)
-        scores = static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_R))
-        return RankedTranslations(rule_R, *scores, swapped_R), np.minimum(size_S, self.options)
+        found = RankedRows(rule_B[kept], static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_B[kept])))
+        return found, np.minimum(size_S, self.options)
 
-    def copies(self, words: Sequence[str]) -> RankedTranslations:
+    def copies(self, words: Sequence[str]) -> RankedRows:
         """Words that stand for themselves."""
         unit_N, text = np.full(len(words), COPIED, dtype=np.int64), self.copied(words)
         static_N = weighted_sum(self.model.rule_features(unit_N), self.weights_D)
-        scores = static_N, self.alone(static_N, text), self.phrases(text)
-        return RankedTranslations(unit_N, *scores, np.zeros(len(words), dtype=np.bool_))
+        return RankedRows(unit_N, static_N, self.alone(static_N, text), self.phrases(text))
 
 
 @dataclass(frozen=True)
@@ -144,7 +130,7 @@ class RuleOptions:
 
     Match m may be translated by translations `begin_M[m]` to `end_M[m]`, which are labels `label_offsets_M1[m]` on.
     `backtrack_M22` is how often a match goes back in the source and by how many words, with its gaps in the order of
-    the source, and in reverse.
+    the source, and in reverse; `swapped_T` says of which translations they come in reverse in the target.
     """
 
     words: tuple[str, ...]
@@ -153,7 +139,8 @@ class RuleOptions:
     begin_M: Ints
     end_M: Ints
     backtrack_M22: Ints32
-    found: RankedTranslations
+    found: RankedRows
+    swapped_T: Bools
 
     @cached_property
     def label_offsets_M1(self) -> Ints:
@@ -201,7 +188,9 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
         copies = ranked.copies([words[place] for place in copied.tolist()])
         of_copies = np.arange(int(size_S.sum())) >= len(found.unit_R)
         found = joined_rows(found, copies, of_copies)
-    offsets_S1 = offsets_of(size_S)
+    offsets_S1, swapped_T = offsets_of(size_S), np.zeros(len(found.unit_R), dtype=np.bool_)
+    known_T = found.unit_R != COPIED
+    swapped_T[known_T] = model.table.swapped_B[found.unit_R[known_T]]
     return RuleOptions(
         tuple(words),
         longest,
@@ -210,6 +199,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
         offsets_S1[place_M + 1],
         backtracks(matches),
         found,
+        swapped_T,
     )
 
 

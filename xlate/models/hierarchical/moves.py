@@ -108,7 +108,7 @@ class RuleMoves(SearchSpace[RuleState]):
         options, n = self.options, len(self.options.words)
         if not self.search.future_cost:
             return np.zeros((n + 1, n + 1)), np.zeros(n + 1)
-        alone_T, swapped_T = options.found.alone_R, options.found.swapped_R
+        alone_T, swapped_T = options.found.alone_R, options.swapped_T
         by_order = [np.where(swapped_T == swapped, alone_T, -np.inf) for swapped in (False, True)]
         # A row of its own for each source side: all matches of it have the same translations.
         first, side_M = np.unique(options.begin_M, return_inverse=True)
@@ -160,7 +160,7 @@ class RuleMoves(SearchSpace[RuleState]):
         for rank, at in enumerate(range(int(options.begin_M[match]), int(options.end_M[match]))):
             if self.allowed is not None and self.words_of(offset + rank) not in self.allowed:
                 continue
-            swapped = bool(options.found.swapped_R[at])
+            swapped = bool(options.swapped_T[at])
             parent, ending = int(self.structure.parent_T[at]), int(self.structure.ending_T[at])
             gaps = [OpenSpan(*span, False, parent) for span in reversed(options.gaps(match, swapped))]
             logprob, lm_state = self.model.lm.score_words(state.lm_state, self.phrase(at))
@@ -208,7 +208,7 @@ class RuleMoves(SearchSpace[RuleState]):
             if label == END_LABEL:
                 continue
             match, at = self.options.place(label)
-            swapped = bool(self.options.found.swapped_R[at])
+            swapped = bool(self.options.swapped_T[at])
             gaps, span = self.options.gaps(match, swapped), self.options.span(match)
             unit = int(self.options.found.unit_R[at])
             own = own_spans(span, gaps)
