@@ -13,7 +13,7 @@ import numpy as np
 from tests.arrays.folders import small_grammar
 from tests.candidates.test_batch import example
 from tests.candidates.test_store import units
-from tests.models.grammar.moses_system import write_moses_system
+from tests.models.grammar.test_moses_system import write_moses_system
 from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa

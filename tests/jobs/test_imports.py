@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.grammar.moses_system import ARPA, write_moses_system
 from tests.models.grammar.test_kind import write_cdec_system
+from tests.models.grammar.test_moses_system import ARPA, write_moses_system
 from tests.models.phrase.moses_system import write_system
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run

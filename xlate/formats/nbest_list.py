@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -57,9 +56,7 @@ class FeatureParser:
         self._value_places: Any = None
         self._layout: Layout = ()
         self._before: Layout = ()
-        # From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
-        # garbage collector.
-        self._single = cache(lambda token: (token[:-1], 1))
+        self._singles = _Singles()
 
     def parse(self, field: str) -> tuple[Layout, list[float]]:
         """The names with the number of values of each, and all values in a row.
@@ -82,10 +79,10 @@ class FeatureParser:
         if not places or places[0] > 0 or "=" in "".join(numbers):
             layout, numbers = _glued(tokens)
         else:
-            single = self._single
+            singles = self._singles
             layout = tuple(
                 [
-                    single(tokens[place]) if after - place == 2 else (tokens[place][:-1], after - place - 1)
+                    singles[tokens[place]] if after - place == 2 else (tokens[place][:-1], after - place - 1)
                     for place, after in pairwise([*places, len(tokens)])
                 ]
             )
@@ -100,6 +97,16 @@ class FeatureParser:
             self._labels = self._label_places(tokens)
         self._before = layout
         return layout, values
+
+
+class _Singles(dict[str, tuple[str, int]]):
+    """From `name=` to (name, 1). Each pair is made once: a sparse list has millions, and new ones would start the
+    garbage collector.
+    """
+
+    def __missing__(self, token: str) -> tuple[str, int]:
+        pair = self[token] = (token[:-1], 1)
+        return pair
 
 
 def _glued(tokens: list[str]) -> tuple[Layout, list[str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.formats.written_rules import scfg_of
 from tests.models.grammar.enumeration import random_grammar
-from tests.models.grammar.moses_system import ARPA
+from tests.models.grammar.test_moses_system import ARPA
 from tests.models.small_models import random_arpa
 from xlate.cli.main import main
 from xlate.errors import InputError

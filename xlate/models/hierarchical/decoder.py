@@ -20,7 +20,6 @@ from xlate.kernels.search.hierarchical.search import search_rule_cubes, search_r
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import Derivation
-from xlate.models.hierarchical.chart import bottom_up_graph
 from xlate.models.hierarchical.model import (
     BACKTRACK,
     GLUE,
@@ -32,7 +31,7 @@ from xlate.models.hierarchical.model import (
     rule_words,
     structure_of,
 )
-from xlate.models.hierarchical.moves import RuleMoves, RuleStep, tree
+from xlate.models.hierarchical.moves import RuleMoves, RuleStep, bottom_up_graph, tree
 from xlate.models.system import SpanLimit
 from xlate.models.unit_model import numbered_words
 from xlate.models.unit_system import UnitSystem
