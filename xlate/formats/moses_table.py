@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -138,9 +137,9 @@ class Columns:
         self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
         self.scores, self.counts = array("d"), array("d")
+        # Of the links of some lines their number, and the last places that they lead to.
+        self.shapes: dict[str, tuple[int, int, int]] = {}
         self.links: list[list[tuple[int, int]]] = []
-        # Many lines share links.
-        self.shape_of = cache(self._shape_of)
 
     def add(self, line: str) -> None:
         """Takes one line apart.
@@ -161,7 +160,7 @@ class Columns:
         self.source.append(source)
         self.target.append(target)
         self.scores.extend(self.split_scores(scores)[0])
-        shape, *last = self.shape_of(links)
+        shape, *last = self.shapes.get(links) or self.add_shape(links)
         lengths = [self.sources.lengths[source], self.targets.lengths[target]]
         if last[0] >= lengths[0] or last[1] >= lengths[1]:
             expected = f"links within {lengths[0]} source and {lengths[1]} target words"
@@ -198,15 +197,15 @@ class Columns:
         self.more = (len(values) - 4,)
         return values[:4], values[4:]
 
-    def _shape_of(self, text: str) -> tuple[int, int, int]:
-        """The number of the links of a line, and the last places that they lead to."""
+    def add_shape(self, text: str) -> tuple[int, int, int]:
         try:
             links = [(min(source, LAST), min(target, LAST)) for source, target in parse_links(text)]
         except ValueError:
             raise self.error("malformed link", text, LINKS) from None
         last = [max((link[side] for link in links), default=-1) for side in (0, 1)]
+        self.shapes[text] = shape = len(self.links), last[0], last[1]
         self.links.append(links)
-        return len(self.links) - 1, last[0], last[1]
+        return shape
 
     def error(self, message: str, seen: object, expected: str) -> InputError:
         remedy = "check that this is a Moses phrase table with all its fields"
