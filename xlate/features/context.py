@@ -121,15 +121,9 @@ class ContextFeatures:
     def places(self) -> tuple[tuple[str, int], ...]:
         """Names of the places, and how far each is from its end of the phrase: 0 for the phrase's own words."""
         away = range(1, self.window + 1)
-        left, right = (
-            [("-" if self._bag else f"-{d}", -d) for d in away],
-            [("+" if self._bag else f"+{d}", d) for d in away],
-        )
+        bag = self.marks == "bag"
+        left, right = [("-" if bag else f"-{d}", -d) for d in away], [("+" if bag else f"+{d}", d) for d in away]
         return (*left, ("first", 0), ("last", 0), *right)
-
-    @property
-    def _bag(self) -> bool:
-        return self.marks == "bag"
 
     @cached_property
     def _starts(self) -> dict[tuple[str, str], int]:

@@ -124,12 +124,14 @@ def check_links(folder: Path) -> None:
             raise _refused(OUTSIDE, path, f"a link to {os.readlink(path)}", "files and folders of its own")
 
 
-def check_files(folder: Path, pack: Pack) -> None:
-    """Looks whether the files of a packed run hold what they held when it was packed.
+@cache
+def _check_folder(folder: Path) -> None:
+    """Looks whether the files of a packed run hold what they held when it was packed; once in a process.
 
     Raises:
         InputError: one does not, or a link leads out of the packed run.
     """
+    pack = read_pack(folder)
     check_links(folder)
     for name, (_, sha256) in pack.files.items():
         _, seen = _described(folder / name)
@@ -248,11 +250,6 @@ def extract(archive: Path, folder: Path) -> Path:
             return _extracted(opened, archive, folder)
     except (tarfile.TarError, EOFError) as error:
         raise _refused("not a packed run, or a damaged or cut off one", archive, error) from error
-
-
-@cache
-def _check_folder(folder: Path) -> None:
-    check_files(folder, read_pack(folder))
 
 
 def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:

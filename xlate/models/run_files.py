@@ -27,6 +27,17 @@ from xlate.work.directory import STAGES
 from xlate.work.stages import MARK, read_stage
 
 MADE_WITH = "made_with"
+# The file of a packed run: paths from its folder, by what its configuration calls them.
+PLACES = "places.json"
+WORK, WORDS = "work", "words"
+# The keys of a configuration that name runs, by what places call these: a run with another such key is found and
+# packed with what stands here, and by nothing else.
+RUNS = {
+    "base": ("base",),
+    "context": ("model", "context", "run"),
+    "distortion": ("model", "context", "distortion"),
+}
+WORK_IDENTITY = "work_identity"
 
 
 def made_with(model: ModelConfig) -> dict[str, Any]:
@@ -41,10 +52,25 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
         InputError: there are none yet, they cannot be read, or they were made with another model than the configuration
             names.
     """
-    path = weights_path(run)
-    weights = load_weights(path)
-    config = trained or config_of_run(run)
-    _check_made_with(run, weights.metadata, config.model)
+    weights = load_weights(weights_path(run))
+    config, held = trained or config_of_run(run), weights.metadata.get(MADE_WITH)
+    if not isinstance(held, Mapping):
+        raise InputError(
+            "weights of an earlier version, which do not say what they were made with",
+            file=run / WEIGHTS_FILE,
+            seen=f"no {MADE_WITH}",
+            expected="the settings of their model",
+            remedy="train or import the run again",
+        )
+    differences = differing_keys(held, asdict(config.model))
+    if differences:
+        raise InputError(
+            "the configuration names another model than the weights were made with",
+            file=run / CONFIG_FILE,
+            seen="; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
+            expected="; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
+            remedy="restore the configuration, or train a run with these settings under another name",
+        )
     return weights
 
 
@@ -64,40 +90,6 @@ def weights_path(run: Path) -> Path:
             remedy=f"run xlate train … run={run} to its end",
         )
     return path
-
-
-def _check_made_with(run: Path, metadata: Mapping[str, Any], model: ModelConfig) -> None:
-    held = metadata.get(MADE_WITH)
-    if not isinstance(held, Mapping):
-        raise InputError(
-            "weights of an earlier version, which do not say what they were made with",
-            file=run / WEIGHTS_FILE,
-            seen=f"no {MADE_WITH}",
-            expected="the settings of their model",
-            remedy="train or import the run again",
-        )
-    differences = differing_keys(held, asdict(model))
-    if differences:
-        raise InputError(
-            "the configuration names another model than the weights were made with",
-            file=run / CONFIG_FILE,
-            seen="; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
-            expected="; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
-            remedy="restore the configuration, or train a run with these settings under another name",
-        )
-
-
-# The file of a packed run: paths from its folder, by what its configuration calls them.
-PLACES = "places.json"
-WORK, WORDS = "work", "words"
-# The keys of a configuration that name runs, by what places call these: a run with another such key is found and
-# packed with what stands here, and by nothing else.
-RUNS = {
-    "base": ("base",),
-    "context": ("model", "context", "run"),
-    "distortion": ("model", "context", "distortion"),
-}
-WORK_IDENTITY = "work_identity"
 
 
 def located_config(run: Path, near: str | None = None, work: str | None = None) -> TrainConfig:

@@ -162,13 +162,25 @@ def numbered_words(
         start_O: the first source word of each.
         offsets_O1: where the words of each option go.
     """
-    targets = table.target_phrases
-    known, copied = np.flatnonzero(unit_O >= 0), np.flatnonzero(unit_O < 0)
+    own = Numbering(vocabulary, words).ids([words[start] for start in start_O[unit_O < 0].tolist()])
+    return option_words(table, table.target_phrases.ids_T, own, unit_O, offsets_O1)
+
+
+def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts, offsets_O1: Ints) -> Ints32:
+    """The target words of all options, (W,), as numbers of the words of target phrases and of copied words.
+
+    Args:
+        table: of the pairs or rules that options are.
+        ids_T: the numbers of the words of its target phrases.
+        own: the numbers of the copied words, in the order of their options.
+        unit_O: the pair of each option, negative where a source word stands for itself.
+        offsets_O1: where the words of each option go.
+    """
+    known = np.flatnonzero(unit_O >= 0)
     ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
     rows = table.target_B[unit_O[known]]
-    ids_W[places_of(offsets_O1, known)] = targets.ids_T[places_of(targets.offsets_S1, rows)]
-    own = [words[start] for start in start_O[copied].tolist()]
-    ids_W[offsets_O1[copied]] = Numbering(vocabulary, words).ids(own)
+    ids_W[places_of(offsets_O1, known)] = ids_T[places_of(table.target_phrases.offsets_S1, rows)]
+    ids_W[offsets_O1[:-1][unit_O < 0]] = own
     return ids_W
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.block import BigramIndex
+from xlate.kernels.memory import best_of_rows
 from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
@@ -27,7 +28,6 @@ from xlate.models.block.moves import (
     SentenceOptions,
     SpanMoves,
     SpanOptions,
-    best_of_cells,
     blocks_of_spans,
     linked_weights,
     options_of_cells,
@@ -105,7 +105,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
             cells, blocks = blocks_of_spans(self.model, words, longest, None if scored else search.options, None)
         options = self.options(words, longest, cells, blocks)
         if scored and target is None:
-            kept = best_of_cells(options, search.options)
+            kept = best_of_rows(options.alone_O, options.cell_offsets_C1, search.options)
             options = self.options(words, longest, cells[kept], blocks[kept])
         return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
 
@@ -256,16 +256,13 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
                 seen = "copied" if step.unit == COPIED else f"N={int(self.model.blocks.count_B[step.unit])}"
                 sides = f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"
                 what = f"[{start},{end}) {LETTERS[step.orientation]}  {sides}  ({seen})"
-            reasons = ", ".join(f"{how}={value:.4g}" for how, value in self._contributions(step))
+            floats = zip(self.model.float_names, step.weights, step.floats, strict=True)
+            parts = [(f"{name} {weight:.3g}×{cost:.4g}", weight * cost) for name, weight, cost in floats]
+            parts += [*step.sparse, ("partition", -step.normalizer)]
+            parts = sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
+            reasons = ", ".join(f"{how}={value:.4g}" for how, value in parts)
             lines.append(f"{what}  {step.score:.4f}" + (f" = {reasons}" if reasons else ""))
         return "\n".join([*lines, f"sum {derivation.score:.4f}  {' '.join(derivation.words)}"])
-
-    def _contributions(self, step: BlockStep) -> list[tuple[str, float]]:
-        """What a step's score is the sum of, as (how it came about, value), strongest first, zeros left out."""
-        floats = zip(self.model.float_names, step.weights, step.floats, strict=True)
-        parts = [(f"{name} {weight:.3g}×{cost:.4g}", weight * cost) for name, weight, cost in floats]
-        parts += [*step.sparse, ("partition", -step.normalizer)]
-        return sorted((part for part in parts if part[1]), key=lambda part: -abs(part[1]))
 
 
 def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:

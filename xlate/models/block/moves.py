@@ -11,13 +11,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
+from xlate.arrays.ragged import lengths_of, offsets_of
 from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search import block_decoder
 from xlate.kernels.search.hypotheses import Hypotheses, Limits
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.model import LM_FIRST, LM_REST, ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.derivation import COPIED, Derivation, Span, Step
+from xlate.models.unit_model import option_words
 from xlate.search.beam import Move, SearchSpace, phrases_in
 from xlate.search.graph import END_LABEL
 from xlate.search.settings import BlockSearch, BlocksSearch
@@ -108,7 +109,12 @@ def options_of_cells(
 ) -> tuple[dict[str, Any], Floats, Floats]:
     """What the options of all models over blocks have in common, and (c) and (d) of each from an empty history."""
     start_O = (cells // longest).astype(np.int32)
-    offsets_O1, words_W = _target_phrases(model, words, block_O, start_O)
+    table, copied_O = model.blocks.table, block_O == COPIED
+    length_O = np.ones(len(block_O), dtype=np.int64)
+    length_O[~copied_O] = lengths_of(table.target_phrases.offsets_S1, table.target_B[block_O[~copied_O]])
+    offsets_O1 = offsets_of(length_O)
+    own = model.lm.vocabulary.ids([words[start] for start in start_O[copied_O]])
+    words_W = option_words(table, model.lm_ids_T, own, block_O, offsets_O1)
     empty, firsts = model.lm.empty_state, words_W[offsets_O1[:-1]]
     first_O = -step_all(model.lm.arrays, np.full(len(firsts), empty, dtype=np.int32), firsts)[0]
     rest_O = -walk_sentences(model.lm.arrays, empty, -1, words_W, offsets_O1) - first_O
@@ -126,34 +132,12 @@ def options_of_cells(
     return common, first_O, rest_O
 
 
-def _target_phrases(model: BlockLexicon, words: Sequence[str], block_O: Ints32, start_O: Ints32) -> tuple[Ints, Ints32]:
-    """The target words of all options in the language model's numbers, with offsets."""
-    table, copied_O = model.blocks.table, block_O == COPIED
-    rows, places = table.target_B[block_O[~copied_O]], table.target_phrases.offsets_S1
-    length_O = np.ones(len(block_O), dtype=np.int64)
-    length_O[~copied_O] = lengths_of(places, rows)
-    offsets_O1 = offsets_of(length_O)
-    words_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
-    words_W[places_of(offsets_O1, np.flatnonzero(~copied_O))] = model.lm_ids_T[places_of(places, rows)]
-    words_W[offsets_O1[:-1][copied_O]] = model.lm.vocabulary.ids([words[start] for start in start_O[copied_O]])
-    return offsets_O1, words_W
-
-
 def linked_weights(model: BlockModel, search: BlockSearch) -> Floats:
     """The weights of L and R steps, (b) switched off in mode `swap`; shape (5 + X,)."""
     weights = np.array(model.linked, dtype=np.float64)
     if search.mode == "swap":
         weights[ORIENTATION] = 0.0
     return weights
-
-
-def best_of_cells(options: SpanOptions, most: int) -> Ints:
-    """The numbers of the best options alone of every cell, at most `most` each, best first."""
-    offsets_C1, alone_O = options.cell_offsets_C1, options.alone_O
-    cell_O = row_numbers(offsets_C1)
-    order = np.lexsort((np.arange(len(alone_O)), -alone_O, cell_O))
-    rank_O = np.arange(len(alone_O)) - offsets_C1[cell_O]
-    return order[rank_O < most]
 
 
 NO_BLOCK = -1

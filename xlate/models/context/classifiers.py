@@ -133,8 +133,13 @@ class ContextParts:
             spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, self.table.source_B[seen.pair_X])
             return Examples(spans, seen.pair_X.astype(np.int64), np.full(len(seen), NO_PAIR))
         texts, links = self.work.encoded, self.work.links
-        first_T = first_links(texts[0], links)
-        alone = self._unlinked_words(first_T)
+        source, first_T = texts[0], first_links(texts[0], links)
+        # The words without links that are source phrases of the table.
+        row_T = span_rows(phrase_finder(self.table.source_phrases), source.ids_T, 1)
+        at_I = np.flatnonzero((first_T == UNLINKED) & (row_T >= 0))
+        sentence_I = np.searchsorted(source.offsets_S1, at_I, side="right") - 1
+        start_I = at_I - source.offsets_S1[sentence_I]
+        alone = Spans(sentence_I, start_I, start_I + 1, row_T[at_I])
         pairs = (seen.sentence_X, alone.sentence_I), (seen.start_X, alone.start_I), (seen.end_X, alone.end_I)
         sentence_X, start_X, end_X = (np.concatenate(both) for both in pairs)
         phrase_X = np.concatenate([self.table.source_B[seen.pair_X], alone.phrase_I])
@@ -145,15 +150,6 @@ class ContextParts:
         order = np.lexsort((pair_X, end_X, start_X, sentence_X))
         spans = Spans(sentence_X[order], start_X[order], end_X[order], phrase_X[order])
         return Examples(spans, number_X[order], pair_X[order]).once()
-
-    def _unlinked_words(self, first_T: Ints) -> Spans:
-        """The words without links that are source phrases of the table."""
-        source = self.work.encoded[0]
-        row_T = span_rows(phrase_finder(self.table.source_phrases), source.ids_T, 1)
-        at_I = np.flatnonzero((first_T == UNLINKED) & (row_T >= 0))
-        sentence_I = np.searchsorted(source.offsets_S1, at_I, side="right") - 1
-        start_I = at_I - source.offsets_S1[sentence_I]
-        return Spans(sentence_I, start_I, start_I + 1, row_T[at_I])
 
     def occurrences(self) -> Occurrences:
         """Where pairs that may be predicted were extracted."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Bools, Floats, Ints
+from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import places_in_rows, places_of_keys, row_numbers
 from xlate.features.context import Spans
 from xlate.models.context.model import ContextModel, DistanceModel, Prediction
@@ -20,6 +20,9 @@ from xlate.text.factors import told_apart
 
 # What the floats are called.
 CONTEXT_NAME, DISPLACEMENT_NAME = "Context0", "Displacement0"
+
+
+Found = TypeVar("Found")
 
 
 class OtherTable(NamedTuple):
@@ -95,20 +98,8 @@ class PredictedScores:
         log_C = found.log_C
         if self.share < 1.0:
             log_C = np.logaddexp(log_C + log_share(self.share), found.share_C + log_share(1.0 - self.share))
-        every = self.threshold <= 0.0 and not self.best
-        return log_C if every else np.where(self._allowed(found), log_C, -np.inf)
-
-    def predicted(self, words: Sequence[str]) -> Prediction:
-        """What the classifier says of a sentence; the last one is remembered."""
-        key = told_apart(words)
-        if key not in self._known:
-            found = self.model.predict(words)
-            self._known.clear()
-            self._known[key] = found
-        return self._known[key]
-
-    def _allowed(self, found: Prediction) -> Bools:
-        """Which of the C predictions are options."""
+        if self.threshold <= 0.0 and not self.best:
+            return log_C
         sizes = np.diff(found.offsets_I1)
         order = np.lexsort((-found.log_C, row_numbers(found.offsets_I1)))
         rank_C = np.empty(len(order), np.int64)
@@ -118,7 +109,23 @@ class PredictedScores:
             allowed_C &= rank_C < self.best
         # A word must have a translation, however unlikely.
         alone_C = np.repeat(found.spans.end_I - found.spans.start_I == 1, sizes)
-        return np.asarray(allowed_C | (alone_C & (rank_C == 0)))
+        return np.where(allowed_C | (alone_C & (rank_C == 0)), log_C, -np.inf)
+
+    def predicted(self, words: Sequence[str]) -> Prediction:
+        """What the classifier says of a sentence; the last one is remembered."""
+        return _remembered(self._known, words, self.model.predict)
+
+
+def _remembered(
+    known: dict[tuple[object, ...], Found], words: Sequence[str], made: Callable[[Sequence[str]], Found]
+) -> Found:
+    """What is found of a sentence; `known` holds that of the last one."""
+    key = told_apart(words)
+    if key not in known:
+        found = made(words)
+        known.clear()
+        known[key] = found
+    return known[key]
 
 
 def _floored(value_N: Floats) -> Floats:
@@ -153,17 +160,11 @@ class PredictedPlaces:
     def of(self, phrases: SentencePhrases) -> Floats:
         """ln p of each distance of each phrase, (O, 2 · reach + 1); see `SentencePlaces`."""
         words, start_O, end_O, pair_O = phrases
-        key = told_apart(words)
-        if key not in self._known:
-            found = self.model.span_scores(words)
-            self._known.clear()
-            self._known[key] = found
-        spans, score_IR = self._known[key]
+        spans, score_IR = _remembered(self._known, words, self.model.span_scores)
         wide = len(words) + 1
-        order = np.argsort(spans.start_I * wide + spans.end_I)
-        at_O = places_of_keys(
-            (spans.start_I * wide + spans.end_I)[order], np.asarray(start_O, np.int64) * wide + np.asarray(end_O)
-        )
+        span_I = spans.start_I * wide + spans.end_I
+        order = np.argsort(span_I)
+        at_O = places_of_keys(span_I[order], np.asarray(start_O, np.int64) * wide + np.asarray(end_O))
         known = np.flatnonzero((at_O >= 0) & (np.asarray(pair_O) >= 0))
         logs_OR = np.zeros((len(pair_O), 2 * self.reach + 1))
         if len(known):
