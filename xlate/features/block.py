@@ -297,6 +297,11 @@ class BigramIndex:
         """What every family sees of blocks, and the ids by key, ready to be looked up."""
         return bigram_families(self.words.blocks, self.keys_F)
 
+    @cached_property
+    def standing_B(self) -> Ints32:
+        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `Contexts`."""
+        return Contexts.of(self.families, self.keys_F).standing(np.arange(len(self.words.blocks)))
+
 
 # The least logarithm of a probability, that of 0 among them, as in the phrase-based model.
 HIGHEST_COST = 100.0

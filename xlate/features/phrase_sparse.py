@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -20,11 +19,8 @@ from xlate.arrays.ragged import offsets_of, places_of, row_numbers
 from xlate.errors import InputError
 from xlate.features.index import Numbers, Ranges
 from xlate.features.word_values import (
-    ClassesOf,
-    Side,
     WordValues,
-    _class_files,
-    word_values,
+    class_files,
 )
 from xlate.phrases.table import PhraseTable
 from xlate.text.classes import read_classes
@@ -355,51 +351,16 @@ def _both_known(row: Ints, left: Numbers, right: Numbers, size: int) -> Rows:
     return row[kept], values[kept]
 
 
-class SparseSettings(Protocol):
-    """Which sparse features.
-
-    Attributes:
-        words: kinds of word values: `all` (every word), `top80` (the 80 most frequent), `class50` (50 computed
-            classes), `prefix4` and `suffix4` (letters of longer words), `digits` (words with digits, `@` for each), or
-            two files of classes, `SOURCE,TARGET`.
-        reordering, plain: templates with and without orientation; see `phrase_templates`.
-        class_seed: of the computed classes.
-    """
-
-    words: list[str]
-    reordering: list[str]
-    plain: list[str]
-    class_seed: int
-
-
-def make_sparse_features(
-    settings: SparseSettings,
-    table: PhraseTable,
-    source: Side,
-    target: Side,
-    orientations: int,
-    classes_of: ClassesOf,
-) -> SparseFeatures:
-    """The features of some settings.
+def check_sparse(words: Sequence[str], reordering: Sequence[str], plain: Sequence[str]) -> None:
+    """Checks kinds of words and templates before there is a table.
 
     Raises:
         InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
     """
-    sides = [[word_values(kind, side, classes_of) for kind in settings.words] for side in (source, target)]
-    families = make_families(settings.reordering, settings.plain, sides[0], sides[1], table, orientations)
-    return SparseFeatures(families, orientations, table, source.vocabulary, target.vocabulary)
-
-
-def check_sparse(settings: SparseSettings) -> None:
-    """Checks kinds of words and templates before there is a table.
-
-    Raises:
-        InputError: as `make_sparse_features`.
-    """
-    for kind in settings.words:
-        for file in _class_files(kind) or ():
+    for kind in words:
+        for file in class_files(kind) or ():
             read_classes(file)
-    check_templates(settings.reordering, settings.plain)
+    check_templates(reordering, plain)
 
 
 def features_of_subset(

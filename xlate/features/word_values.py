@@ -142,7 +142,7 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
     words = side.vocabulary.words
     if kind in side.factors:
         return word_classes(kind, words, side.factors[kind]())
-    files = _class_files(kind, side.factors)
+    files = class_files(kind, side.factors)
     if files is not None:
         return word_classes("given", words, read_classes(files[0 if side.name == "source" else 1]))
     if kind == "all":
@@ -158,7 +158,7 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
     return word_classes(kind, words, classes_of(side.name, int(numbered[2])))
 
 
-def _class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
+def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
     """The two files that a kind of words names, None for one that is made from the text."""
     if kind in ("all", DIGITS) or _NUMBERED.fullmatch(kind):
         return None

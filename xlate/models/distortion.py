@@ -23,7 +23,7 @@ from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockSystem
 from xlate.models.block.kind import EventKind
-from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon, lasting
+from xlate.models.block.model import LM_FIRST, LM_REST, BlockLexicon
 from xlate.models.block.moves import BlockStep, SpanMoves, SpanOptions, options_of_cells
 from xlate.models.derivation import COPIED, side_of
 from xlate.phrases.distortion import Distortion
@@ -52,6 +52,7 @@ class DistortionModel(BlockLexicon):
         InputError: weights of another shape or not finite, or feature keys that are not sorted.
     """
 
+    LASTING = (*BlockLexicon.LASTING, "direct_cost_B")
     own_floats: ClassVar[tuple[str, ...]] = DISTORTION_FLOATS
 
     weights: Floats
@@ -59,7 +60,7 @@ class DistortionModel(BlockLexicon):
     model1_B: Floats32
     direct_discount: float = 0.0
 
-    @lasting
+    @cached_property
     def direct_cost_B(self) -> Floats32:
         """(a) of every block."""
         return self.blocks.direct_cost_B(self.direct_discount)

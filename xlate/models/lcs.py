@@ -353,11 +353,6 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return Weights(self.weights_D.copy(), np.zeros(0), self.model.names)
 
     @property
-    def features(self) -> None:
-        """None: there are no sparse features."""
-        return
-
-    @property
     def target_vocabulary(self) -> Vocabulary:
         return self.model.target_vocabulary
 

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.config.model_schema import PhraseModelConfig, SparseConfig, StructureConfig
 from xlate.errors import InputError
-from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures, make_sparse_features
+from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures, make_families
 from xlate.features.structure import StructureFeatures, StructureTemplates
 from xlate.features.word_values import ClassesOf, Side, word_values
 from xlate.models.phrase.model import SIZE, SPARSE_PLAIN, SPARSE_REORDERING, TABLE, PhraseModel, Reordering
@@ -32,10 +32,17 @@ def sparse_features(
     """The features of a phrase table of this work directory.
 
     Raises:
-        InputError: settings that cannot be; see `make_sparse_features`.
+        InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
     """
-    of_classes = classes_of(work, settings.class_seed)
-    return make_sparse_features(settings, table, *_sides_of(work), orientations, of_classes)
+    return _made(settings, table, _sides_of(work), orientations, classes_of(work, settings.class_seed))
+
+
+def _made(
+    settings: SparseConfig, table: PhraseTable, sides: tuple[Side, Side], orientations: int, of_classes: ClassesOf
+) -> SparseFeatures:
+    source, target = ([word_values(kind, side, of_classes) for kind in settings.words] for side in sides)
+    families = make_families(settings.reordering, settings.plain, source, target, table, orientations)
+    return SparseFeatures(families, orientations, table, *(side.vocabulary for side in sides))
 
 
 def _sides_of(work: WorkDirectory) -> tuple[Side, Side]:
@@ -115,7 +122,7 @@ def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> Spar
     def no_text(side: str, classes: int) -> Mapping[str, str]:
         no_text_for(f"class{classes} of the {side}")
 
-    return make_sparse_features(settings, table, *sides, model.orientations, no_text)
+    return _made(settings, table, sides, model.orientations, no_text)
 
 
 def no_text_for(words: str) -> NoReturn:

@@ -70,9 +70,9 @@ class System(ABC, Generic[Space, Settings]):
         """What may be trained: float weights, and those of sparse features, which are no sums here."""
 
     @property
-    @abstractmethod
     def features(self) -> FeatureIndex | None:
         """What the sparse weights are of, None for a model without sparse features."""
+        return None
 
     @property
     @abstractmethod

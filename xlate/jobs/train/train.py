@@ -186,8 +186,8 @@ def check_training(config: TrainConfig) -> None:
     refuse_if(not measured, "runs are compared by BLEU", f"measures={config.measures}", "bleu among them")
     kind = kind_of(config.model.kind)
     kind.check(config.model)
-    if config.model.sparse is not None:
-        check_sparse(config.model.sparse)
+    if (sparse := config.model.sparse) is not None:
+        check_sparse(sparse.words, sparse.reordering, sparse.plain)
     refuse_if(
         config.nbest is not None and not (kind.ranks_lists or kind.predicts),
         "lists that are given are ranked",

@@ -217,8 +217,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         # Behind a block that is generated to the left the next one is neutral: it asks for nothing.
         successor_A = np.where(self.asks(found.label_A), block_A, NO_BLOCK).astype(np.int32)
         context_A = np.maximum(block_A, NO_BLOCK)
-        if len(model.standing_B):
-            context_A = np.where(block_A < 0, NO_BLOCK, model.standing_B[np.maximum(block_A, 0)])
+        if len(standing_B := self.features.standing_B):
+            context_A = np.where(block_A < 0, NO_BLOCK, standing_B[np.maximum(block_A, 0)])
         node_P, context_P, place_A = _pairs(graph.target_A, context_A)
         live_P = live_contexts(graph, successor_A, model.families, node_P, context_P)
         context_A = np.where(live_P[place_A], context_A, NO_BLOCK)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,48 +19,25 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import phrase_finder
 from xlate.text.vocabulary import Vocabulary
 
-Value = TypeVar("Value")
 # The floats of the language model have the same places in every model over blocks.
 UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(len(FLOATS))
-# Where a model holds what its weights do not change.
-LASTING = "_lasting"
-
-
-class lasting(Generic[Value]):
-    """As `functools.cached_property`, but shared by all copies that `BlockLexicon.reweighted` makes."""
-
-    def __init__(self, made: Callable[[Any], Value]) -> None:
-        self.made = made
-        self.name = made.__name__
-        self.__doc__ = made.__doc__
-
-    @overload
-    def __get__(self, model: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, model: object, owner: type) -> Value: ...
-    def __get__(self, model: object | None, owner: type) -> Self | Value:
-        if model is None:
-            return self
-        held: dict[str, Value] = model.__dict__.setdefault(LASTING, {})
-        if self.name not in held:
-            held[self.name] = self.made(model)
-        return held[self.name]
 
 
 @dataclass(frozen=True)
 class BlockLexicon:
     """Blocks, a language model and F weighted binary features; a model adds its floats.
 
-    A model is used under one vector of weights after the other. No property that is `lasting` may
-    depend on its weights.
+    A model is used under one vector of weights after the other.
 
     Attributes:
+        LASTING: what its weights do not change; all copies that `reweighted` makes share it.
         blocks, lm, source_vocabulary: what was prepared.
         feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
         own_floats: the names of the model's own floats; more: its X optional ones, whose weights stand behind theirs.
     """
 
+    LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "phrase_vocabulary", "lm_ids_T", "source_finder")
     own_floats: ClassVar[tuple[str, ...]]
     blocks: BlockSet
     lm: NgramModel
@@ -72,9 +48,9 @@ class BlockLexicon:
     more: MoreFloats = field(default_factory=MoreFloats.none, kw_only=True)
 
     def reweighted(self, **weights: Any) -> Self:
-        """The same under other weights, given by the names of its fields; `lasting` properties are not made again."""
+        """The same under other weights, given by the names of its fields; what is `LASTING` is not made again."""
         other = replace(self, **weights)
-        other.__dict__[LASTING] = self.__dict__.setdefault(LASTING, {})
+        other.__dict__.update({name: getattr(self, name) for name in self.LASTING})
         return other
 
     @property
@@ -103,22 +79,22 @@ class BlockLexicon:
         if (keys[1:] <= keys[:-1]).any():
             raise InputError("feature keys are not sorted", expected="ascending keys, each once")
 
-    @lasting
+    @cached_property
     def names(self) -> BlockNames:
         """Puts blocks and features into words."""
         return BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
 
-    @lasting
+    @cached_property
     def feature_index(self) -> BigramIndex:
         """The binary features with their names."""
         return BigramIndex(np.asarray(self.feature_keys), self.names)
 
-    @lasting
+    @cached_property
     def phrase_vocabulary(self) -> Vocabulary:
         """What the blocks' target words are numbered by."""
         return self.target_vocabulary or self.lm.vocabulary
 
-    @lasting
+    @cached_property
     def lm_ids_T(self) -> Ints32:
         """The language model's numbers of the words of `blocks.table.target_phrases`, shape (T,)."""
         ids_T = self.blocks.table.target_phrases.ids_T
@@ -126,7 +102,7 @@ class BlockLexicon:
             return np.asarray(ids_T)
         return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
 
-    @lasting
+    @cached_property
     def source_finder(self) -> PhraseFinder:
         """Finds the source phrases of the blocks in a sentence."""
         return phrase_finder(self.blocks.table.source_phrases)
@@ -141,11 +117,6 @@ class BlockLexicon:
         """What kernels take of the model."""
         weights_F = np.asarray(self.feature_weights, dtype=np.float64)
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
-
-    @lasting
-    def standing_B(self) -> Ints32:
-        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `Contexts`."""
-        return Contexts.of(self.families, np.asarray(self.feature_keys)).standing(np.arange(len(self.blocks)))
 
     @cached_property
     def contexts(self) -> Contexts:
@@ -173,6 +144,7 @@ class BlockModel(BlockLexicon):
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.
     """
 
+    LASTING = (*BlockLexicon.LASTING, "orientation_cost_B2")
     own_floats: ClassVar[tuple[str, ...]] = FLOATS
 
     linked: Floats
@@ -187,7 +159,7 @@ class BlockModel(BlockLexicon):
         """The names of the floats of L and R steps, then of N steps."""
         return tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in self.float_names)
 
-    @lasting
+    @cached_property
     def orientation_cost_B2(self) -> Floats32:
         """(b) for o = L, R of every block."""
         return self.blocks.orientation_cost_B2(self.orientation_smoothing)

@@ -121,11 +121,6 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return Weights(self.weights_D, np.zeros(0), self.feature_names)
 
     @property
-    def features(self) -> None:
-        # Rules name their features themselves.
-        return None
-
-    @property
     def span_limit(self) -> SpanLimit | None:
         most = max((rule.limit for rule in self.grammar.scfg.rules if rule.limit != NO_LIMIT), default=None)
         return None if most is None else SpanLimit(most, "the grammar's longest span")
