@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -56,36 +56,47 @@ def side_of(work: WorkDirectory, name: str) -> Side:
 
 
 def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
-    """Computed word classes of a work directory, made when they are asked for."""
-    return lambda side, classes: read_classes(class_stage(work, side, classes, seed))
+    """Computed word classes of a work directory, made when they are asked for and not there."""
+
+    def found(side: str, classes: int) -> Mapping[str, str]:
+        settings = {"classes": classes, "seed": seed, "on": [read_stage(work.path, "corpus").identity], "version": 1}
+
+        def build(folder: Path) -> dict[str, Any]:
+            vocabulary = work.source_vocabulary if side == "source" else work.target_vocabulary
+            found = exchange_classes(work.training_text(side), len(vocabulary), classes, seed)
+            class_of = zip(vocabulary.words, found.class_V.tolist(), strict=True)
+            write_classes(folder / "classes.txt", {word: str(c) for word, c in class_of if c >= 0})
+            return {"log_likelihood": found.log_likelihoods[-1], "sweeps": len(found.log_likelihoods) - 1}
+
+        stage = run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build)
+        return read_classes(stage.folder / "classes.txt")
+
+    return found
 
 
 def structure_features(work: WorkDirectory, settings: StructureConfig) -> StructureFeatures:
     """The structure features of a work directory's words, none of them met yet.
 
-    A factor that only one side of the text has is a kind of the words of that side.
+    A factor that only one side of the text has is a kind of the words of that side: of each word the value that it has
+    most often in the training text.
 
     Raises:
         InputError: a family or a kind of words there is none of.
     """
     of_classes = classes_of(work, settings.class_seed)
-    sides = [replace(side, factors=factors_of(work, side)) for side in _sides_of(work)]
+
+    def commonest(side: Side, name: str) -> Mapping[str, str]:
+        tokens, values = work.training_text(side.name).ids_T, work.factor(side.name, name).ids_T
+        return commonest_classes(side.vocabulary.words, tokens, values, work.factor_vocabulary(side.name, name).words)
+
+    named = [(side, work.factor_names(side.name).names) for side in _sides_of(work)]
+    sides = [replace(side, factors={name: partial(commonest, side, name) for name in names}) for side, names in named]
     factors = {name for side in sides for name in side.factors}
     source, target = (
         tuple(word_values(kind, side, of_classes) for kind in settings.words if kind not in factors - set(side.factors))
         for side in sides
     )
     return StructureFeatures(StructureTemplates(tuple(settings.families), source, target))
-
-
-def factors_of(work: WorkDirectory, side: Side) -> dict[str, Callable[[], Mapping[str, str]]]:
-    """The factors of the words of a side: of each word the value that it has most often in the training text."""
-
-    def commonest(name: str) -> Mapping[str, str]:
-        tokens, values = work.training_text(side.name).ids_T, work.factor(side.name, name).ids_T
-        return commonest_classes(side.vocabulary.words, tokens, values, work.factor_vocabulary(side.name, name).words)
-
-    return {name: partial(commonest, name) for name in work.factor_names(side.name).names}
 
 
 def check_orientations(model: PhraseModelConfig) -> None:
@@ -139,20 +150,6 @@ def _word_counts(phrases: EncodedText, count_P: AnyFloats, size: int) -> Ints:
     alone = np.flatnonzero(np.diff(phrases.offsets_S1) == 1)
     words = phrases.ids_T[phrases.offsets_S1[alone]]
     return np.bincount(words, count_P[alone], minlength=size).astype(np.int64)
-
-
-def class_stage(work: WorkDirectory, side: str, classes: int, seed: int) -> Path:
-    """The file of computed word classes of `source` or `target`, `word TAB class`, made when it is not there."""
-    settings = {"classes": classes, "seed": seed, "on": [read_stage(work.path, "corpus").identity], "version": 1}
-
-    def build(folder: Path) -> dict[str, Any]:
-        vocabulary = work.source_vocabulary if side == "source" else work.target_vocabulary
-        found = exchange_classes(work.training_text(side), len(vocabulary), classes, seed)
-        class_of = zip(vocabulary.words, found.class_V.tolist(), strict=True)
-        write_classes(folder / "classes.txt", {word: str(c) for word, c in class_of if c >= 0})
-        return {"log_likelihood": found.log_likelihoods[-1], "sweeps": len(found.log_likelihoods) - 1}
-
-    return run_stage(work.path, f"classes/{side}.{classes}.{seed}", settings, build).folder / "classes.txt"
 
 
 def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
