@@ -30,7 +30,7 @@ from xlate.features.context import (
 from xlate.features.word_values import word_values
 from xlate.kernels.search.spans import span_rows
 from xlate.memory import check_memory
-from xlate.models.context.model import Classifier, ContextModel, DistanceModel, FactorsOf, no_factors
+from xlate.models.context.model import Classifier, ContextModel, DistanceModel, FactorsOf
 from xlate.models.context.predicted import OtherTable, PredictedPlaces, PredictedScores
 from xlate.models.context.runs import KIND, classifier_config, classifier_runs, fold_classifier, predicted
 from xlate.models.phrase.model import PhraseModel
@@ -299,8 +299,6 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
 
     A value that the training text has not is told of once, and is none.
     """
-    if not names:
-        return no_factors
     vocabularies = {name: work.factor_vocabulary("source", name) for name in names}
     told: set[tuple[str, str]] = set()
 

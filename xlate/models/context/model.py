@@ -37,11 +37,6 @@ NO_CHOICE = -1
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
 
 
-def no_factors(_words: Sequence[str]) -> Sequence[Ints32]:
-    """Of a model all of whose layers are values of words."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Prediction:
     """What a classifier says of I source phrases of a sentence, with C candidates in all.
@@ -69,7 +64,7 @@ class Classifier(ABC):
         longest: the most words of a source phrase.
         weights: one for `forward`, ln p without a context, and 2^bits for pairs of features.
         alone: each candidate is judged by itself, so that probabilities need not add up to 1.
-        factors: finds the values of layers that belong to tokens.
+        factors: finds the values of layers that belong to tokens; by default all layers are values of words.
         beside: the features of the translation that is looked at too; None where none is.
         what: what is predicted, in a word.
         without: how p without a context is written.
@@ -84,18 +79,13 @@ class Classifier(ABC):
     longest: int
     weights: Weights
     alone: bool
-    factors: FactorsOf = field(default=no_factors)
+    factors: FactorsOf = field(default=lambda _words: ())
     beside: TargetFeatures | None = None
 
     @cached_property
     def finder(self) -> PhraseFinder:
         """Finds source phrases."""
         return phrase_finder(self.targets.table.source_phrases)
-
-    def text(self, words: Sequence[str]) -> EncodedText:
-        """A sentence by word number."""
-        ids_n = self.vocabulary.ids(words)
-        return EncodedText(ids_n, np.array([0, len(ids_n)]))
 
     def spans(self, text: EncodedText) -> Spans:
         """All source phrases of the table in a sentence."""
@@ -119,7 +109,7 @@ class Classifier(ABC):
 
         `pair_P` is the pair that each of the P source phrases of the table is looked at with.
         """
-        text = self.text(words)
+        text = EncodedText(self.vocabulary.ids(words), np.array([0, len(words)]))
         spans = self.spans(text)
         made = ContextInstances(self.contexts, self.choices, text, self.factors(words), self.beside)
         return spans, *made.of(spans, None if pair_P is None else pair_P[spans.phrase_I])
