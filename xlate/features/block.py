@@ -55,7 +55,6 @@ from xlate.kernels.memory import build_table
 from xlate.kernels.search.lattice_passes import arc_bigrams
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
 from xlate.text.vocabulary import Vocabulary
 
@@ -409,7 +408,7 @@ def block_arrays(
         more: names of optional floats.
         smoothing: k of the orientation cost.
         unigram_per_word: whether unigram costs are divided by source words.
-        distortion: the dense features are those of the phrase-distortion model, from these; see `distortion_arrays`.
+        distortion: the dense features are those of the phrase-distortion model, from these.
     """
     optional = MoreFloats.of(blocks, more)
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
@@ -431,26 +430,4 @@ def block_arrays(
         more_BX=optional.cost_BX,
         oriented=oriented,
         dense=len(FLOATS if oriented else DISTORTION_FLOATS) + len(optional.names),
-    )
-
-
-def distortion_arrays(
-    blocks: BlockSet, distortion: Distortion, model1_B: Floats32, discount: float = 0.0
-) -> DistortionArrays:
-    """What the dense features of the phrase-distortion model are computed from.
-
-    Args:
-        blocks: the block set.
-        distortion: jump costs; model1_B: -ln p(S|T) under Model 1 of every block.
-        discount: of the counts behind the direct cost.
-    """
-    phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
-    words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
-    return DistortionArrays(
-        direct_B=blocks.direct_cost_B(discount),
-        model1_B=np.ascontiguousarray(model1_B),
-        first_B=words_T[offsets_P1[source_B]].astype(np.int32),
-        last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
-        inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
-        outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
     )

@@ -16,7 +16,6 @@ from xlate.search.graph import SearchGraph
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2
 Span = tuple[int, int]
-Features = Floats
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,11 @@ class Derivation(Generic[StepT]):
 
     source: tuple[str, ...]
     steps: tuple[StepT, ...]
-    features: Features | Callable[[], Features] = field(compare=False)
+    features: Floats | Callable[[], Floats] = field(compare=False)
     score: float
 
     @cached_property
-    def features_D(self) -> Features:
+    def features_D(self) -> Floats:
         """Features in the order of its system's `feature_names`; score = weights · features. Shape (D,)."""
         return self.features() if callable(self.features) else self.features
 
@@ -136,7 +135,7 @@ def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:
         at += len(part.source)
     source = tuple(word for part in parts for word in part.source)
 
-    def features_D() -> Features:
+    def features_D() -> Floats:
         return sum((part.features_D for part in parts[1:]), parts[0].features_D)
 
     return Derivation(source, tuple(steps), features_D, sum(part.score for part in parts))

@@ -15,9 +15,9 @@ from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32, Uints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import open_arrays, save_arrays
 from xlate.config.model_schema import DistortionModelConfig
-from xlate.features.block import DISTORTION_FLOATS, block_arrays, distortion_arrays, more_floats
+from xlate.features.block import DISTORTION_FLOATS, block_arrays, more_floats
 from xlate.kernels.counting.alignment import model1_costs
-from xlate.kernels.features.blocks import BlockArrays
+from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
 from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
 from xlate.kernels.search.lattice_passes import ArcGraph
@@ -210,8 +210,18 @@ class DistortionKind(EventKind):
 
     def feature_arrays(self, estimates: Estimates, model: Any, keys_F: Uints) -> BlockArrays:
         words, more = estimates.work.target_vocabulary, more_floats(model.floats)
-        jumps = distortion_arrays(estimates.blocks, *_jump_costs(estimates, model), model.direct_discount)
-        return block_arrays(estimates.blocks, estimates.lm, words, keys_F, more, distortion=jumps)
+        blocks, (distortion, model1_B) = estimates.blocks, _jump_costs(estimates, model)
+        phrases, source_B = blocks.table.source_phrases, np.asarray(blocks.table.source_B)
+        words_T, offsets_P1 = np.asarray(phrases.ids_T), phrases.offsets_S1
+        jumps = DistortionArrays(
+            direct_B=blocks.direct_cost_B(model.direct_discount),
+            model1_B=np.ascontiguousarray(model1_B),
+            first_B=words_T[offsets_P1[source_B]].astype(np.int32),
+            last_B=words_T[offsets_P1[source_B + 1] - 1].astype(np.int32),
+            inbound_VK=np.ascontiguousarray(distortion.inbound_VK),
+            outbound_VK=np.ascontiguousarray(distortion.outbound_VK),
+        )
+        return block_arrays(blocks, estimates.lm, words, keys_F, more, distortion=jumps)
 
     def identity_settings(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}
