@@ -13,6 +13,12 @@ from xlate.errors import InputError
 from xlate.text.classes import class_numbers, read_classes
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID, Vocabulary
 
+_NUMBERED_KIND = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
+DIGITS = "digits"
+NAMED = ("all", "topN", "classN", "prefixN", "suffixN", DIGITS)
+# The classes of a side (`source` or `target`), so many.
+ClassesOf = Callable[[str, int], Mapping[str, str]]
+
 
 @dataclass(frozen=True)
 class WordValues:
@@ -103,19 +109,6 @@ def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) ->
     return WordValues(name, value_V, (*labels, BEGIN), tuple(words))
 
 
-_NUMBERED = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
-
-
-DIGITS = "digits"
-
-
-NAMED = ("all", "topN", "classN", "prefixN", "suffixN", DIGITS)
-
-
-# The classes of a side (`source` or `target`), so many.
-ClassesOf = Callable[[str, int], Mapping[str, str]]
-
-
 @dataclass(frozen=True)
 class Side:
     """The words of one language.
@@ -149,7 +142,7 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
         return every_word(words)
     if kind == DIGITS:
         return digit_shapes(words)
-    numbered = _NUMBERED.fullmatch(kind)
+    numbered = _NUMBERED_KIND.fullmatch(kind)
     assert numbered is not None
     if numbered[1] in ("prefix", "suffix"):
         return affixes(words, numbered[1], int(numbered[2]))
@@ -160,7 +153,7 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
 
 def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
     """The two files that a kind of words names, None for one that is made from the text."""
-    if kind in ("all", DIGITS) or _NUMBERED.fullmatch(kind):
+    if kind in ("all", DIGITS) or _NUMBERED_KIND.fullmatch(kind):
         return None
     files = kind.split(",")
     if len(files) != 2:

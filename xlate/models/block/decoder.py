@@ -40,6 +40,7 @@ from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, chosen_arcs,
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
 
+PARTITION = "partition"
 Lexicon = TypeVar("Lexicon", bound=BlockLexicon)
 Moves = TypeVar("Moves", bound=SpanMoves)
 Blocks = TypeVar("Blocks", bound=BlocksSearch)
@@ -274,9 +275,6 @@ def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:
 
 
 AnyBlockSystem = BlockSystem[Any, Any, Any]
-
-
-PARTITION = "partition"
 
 
 class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):

@@ -44,6 +44,9 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, Folds, WithoutFold, estimates_of, part_of
 from xlate.work.stages import identity_of, run_stage
 
+DEV_STORES = ("linked.dev", "neutral.dev")
+NO_KEYS: Uints = np.zeros(0, dtype=np.uint64)
+
 
 def with_units(
     decoder: AnyBlockSystem, words: Sequence[str], draw: Draw | None = None, used_D: Bools | None = None
@@ -135,10 +138,6 @@ def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> C
         return with_steps(of_no_words(len(used_D)), *nothing, ids=(nothing[0][:1], nothing[1]))
     found = with_ids(with_units(decoder, words, used_D=used_D), decoder.features)
     return replace(found, draws_C=None)
-
-
-DEV_STORES = ("linked.dev", "neutral.dev")
-NO_KEYS: Uints = np.zeros(0, dtype=np.uint64)
 
 
 @dataclass(frozen=True)

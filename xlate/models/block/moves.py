@@ -24,6 +24,10 @@ from xlate.search.graph import END_LABEL
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID
 
+NO_BLOCK = -1
+# The readable search prunes by itself.
+EVERY_MOVE = Limits(0, 0, -np.inf, True)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpanOptions:
@@ -138,11 +142,6 @@ def linked_weights(model: BlockModel, search: BlockSearch) -> Floats:
     if search.mode == "swap":
         weights[ORIENTATION] = 0.0
     return weights
-
-
-NO_BLOCK = -1
-# The readable search prunes by itself.
-EVERY_MOVE = Limits(0, 0, -np.inf, True)
 
 
 @dataclass(frozen=True)

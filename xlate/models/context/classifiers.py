@@ -46,6 +46,9 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import WHOLE, Folds
 from xlate.work.stages import identity_of, read_stage, run_stage
 
+log = logging.getLogger(__name__)
+# What that of a classifier says which was trained on over lists: whether each candidate is judged by itself.
+ALONE = "alone"
 TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"
 COUNTS_KIND = "counts of predicted pairs"
 LAYOUT = {"count_B": ("<i8", 1)}
@@ -227,12 +230,6 @@ def _write(parts: ContextParts, folds: Folds, folder: Path) -> dict[str, Any]:
                 writer.append(batch)
                 sizes[name] += len(batch)
     return {"instances": sizes[TRAIN], "heldout": sizes[HELDOUT], "contexts": len(parts.contexts)}
-
-
-log = logging.getLogger(__name__)
-
-# What that of a classifier says which was trained on over lists: whether each candidate is judged by itself.
-ALONE = "alone"
 
 
 def context_model(run: Path, work: WorkDirectory) -> ContextModel:
