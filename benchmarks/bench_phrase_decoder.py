@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import PhraseModel, load_phrase_model, save_phrase_model
-from xlate.models.phrase.moses import load_moses_model
+from xlate.models.phrase.moses import moses_model
 from xlate.text.lines import read_lines
 
 ROUNDS = 3
@@ -76,7 +77,7 @@ def main() -> None:
     if "--curve" not in sys.argv:
         # First, as a process that is begun here counts the memory of this one as its own.
         _whole_process(moses, sentences)
-    model, weights_D, _ = load_moses_model(moses / "moses.ini")
+    model, weights_D = moses_model(read_moses_ini(moses / "moses.ini"))
     path = moses / "nbest" / "test_2016_flickr.100best.gz"
     best = {group[0].sentence: group[0].total or 0.0 for group in by_sentence(iterate_hypotheses(path), path)}
     theirs = sum(best[number] for number in range(len(sentences))) / len(sentences)

@@ -11,8 +11,8 @@ from xlate.align.links import Links
 from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases.rule_extraction import RuleSettings, is_gap, merged_rules
-from xlate.phrases.table import MOST_GAPS
+from xlate.phrases.rule_extraction import SECOND, RuleSettings, merged_rules
+from xlate.phrases.table import GAP, MOST_GAPS
 from xlate.text.encoded import EncodedText
 
 
@@ -56,10 +56,11 @@ def rule_forms(
         InputError: see `extract_rules`.
     """
     counted = replace(settings or RuleSettings(), shared_counts=False, least_count=0.0)
-    merged = merged_rules(source, target, links, counted, scratch, anywhere=True)
-    gaps_Q, normal_Q = _forms(merged.targets)
-    gaps_B, normal_B = gaps_Q[merged.target_B], normal_Q[merged.target_B]
-    tokens_B = merged.weight_B // ONE
+    merged, _ = merged_rules(source, target, links, counted, scratch, anywhere=True)
+    (_, targets, _), (_, target_B, _), weight_B = merged
+    gaps_Q, normal_Q = _forms(targets)
+    gaps_B, normal_B = gaps_Q[target_B], normal_Q[target_B]
+    tokens_B = weight_B // ONE
 
     def by_gaps(kept_B: Bools) -> tuple[Ints, Ints]:
         types_G = np.bincount(gaps_B[kept_B], minlength=MOST_GAPS + 1)
@@ -71,7 +72,7 @@ def rule_forms(
 
 def _forms(targets: EncodedText) -> tuple[Ints, Bools]:
     """How many non-terminals each target side has, and whether they all stand behind one word or more."""
-    gap_T, lengths_Q = is_gap(targets), np.diff(targets.offsets_S1)
+    gap_T, lengths_Q = np.isin(targets.ids_T, (GAP, SECOND)), np.diff(targets.offsets_S1)
     gaps_Q = marked_in_rows(gap_T, targets.offsets_S1)
     normal_Q = lengths_Q > gaps_Q
     for at in range(1, MOST_GAPS + 1):

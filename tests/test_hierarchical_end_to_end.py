@@ -124,9 +124,9 @@ def test_the_size_of_the_first_weights_makes_no_difference(
 def test_structure_features_are_learned_online(online_run: Path, tmp_path: Path) -> None:
     learned = list(load_weights(online_run / "weights.safetensors").learned("hierarchical"))
     assert len(learned) == json.loads((online_run / "summary.json").read_text())["active_features"]
-    families = {feature.family for feature in learned}
+    families = {family for _, family, *_ in learned}
     assert families == {"word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child"}
-    assert all(feature.name.startswith(f"{feature.family}:") for feature in learned)
+    assert all(name.startswith(f"{family}:") for _, family, name, _ in learned)
     assert len(translated(online_run, tmp_path)) == 3
 
 
@@ -200,14 +200,14 @@ def test_training_goes_on_from_learned_structure_features(work: Path, online_run
     of_sum = held.dense_D[-1]
     assert of_sum != 1.0
     assert np.array_equal(held.dense_D[:-1], before.sets["hierarchical"].dense_D[:-1])
-    known = {f.name: f.weight for f in before.learned("hierarchical")}
-    assert {f.name: f.weight for f in begun.learned("hierarchical")} == known
+    known = {name: weight for *_, name, weight in before.learned("hierarchical")}
+    assert {name: weight for *_, name, weight in begun.learned("hierarchical")} == known
     still = ["source.C=1e-12", "source.dense_rate=0", "source.iterations=1", f"base={tmp_path / 'tuned'}"]
     trained(work, tmp_path / "still", *RULES, *ONLINE, *still)
     same = load_weights(tmp_path / "still" / "weights.safetensors")
     assert same.sets["hierarchical"].dense_D == pytest.approx([*held.dense_D[:-1], 1.0])
     large = {name: of_sum * weight for name, weight in known.items() if abs(weight) > 1e-4}
-    after = {f.name: f.weight for f in same.learned("hierarchical")}
+    after = {name: weight for *_, name, weight in same.learned("hierarchical")}
     assert large
     assert {name: after[name] for name in large} == pytest.approx(large, rel=1e-5)
     figures = trained(work, tmp_path / "on", *RULES, *ONLINE, f"base={tmp_path / 'tuned'}", "source.shards=2")

@@ -82,7 +82,7 @@ def test_binary_features_of_blocks_learn_from_a_run_of_floats(work: Path, jumps_
     figures = trained(work, tmp_path / "run", *given)
     learned = list(load_weights(tmp_path / "run" / "weights.safetensors").learned("linked"))
     assert len(learned) == figures["active_features"] > 0
-    assert {feature.family for feature in learned} == {"BB", "WB"}
+    assert {family for _, family, *_ in learned} == {"BB", "WB"}
     refused = [*given, "model.floats=[direct]"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'other'}", *refused]) == 2
 

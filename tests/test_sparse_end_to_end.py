@@ -162,8 +162,8 @@ def test_a_weights_file_names_its_features_by_itself(sparse_run: Path) -> None:
     assert features is not None
     ids = np.flatnonzero(file.sets["phrase"].sparse_F)
     assert len(ids) > 100
-    assert [name for _, name, _ in learned] == list(features.names(ids))
-    assert [family for family, _, _ in learned] == [name.partition("=")[0] for _, name, _ in learned]
+    assert [name for *_, name, _ in learned] == list(features.names(ids))
+    assert [family for _, family, *_ in learned] == [name.partition("=")[0] for *_, name, _ in learned]
 
 
 def test_lists_are_best_first(own_work: Path, sparse_run: Path) -> None:

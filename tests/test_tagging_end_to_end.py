@@ -146,7 +146,7 @@ def test_tags_are_kinds_of_words_in_structure_features(
     online = ["source=online", "source.iterations=1", "source.nbest=10", f"base={base}", "source.start=base"]
     words = [*online, "structure=surface", "model.structure.words=[all,pos]"]
     assert main(["train", *rules, f"run={run}", *words]) == 0
-    names = [feature.name for feature in load_weights(run / "weights.safetensors").learned("hierarchical")]
+    names = [name for *_, name, _ in load_weights(run / "weights.safetensors").learned("hierarchical")]
     prepared = WorkDirectory(work)
     tags = set(prepared.factor_vocabulary("source", "pos").words[3:])
     known = set(prepared.target_vocabulary.words)

@@ -45,7 +45,7 @@ from xlate.models.grammar.kind import load_grammar, save_grammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.models.pack_format import Pack, Sentence, extract, read_pack, write_archive, write_pack
 from xlate.models.phrase.model import load_phrase_model, save_phrase_model
-from xlate.models.phrase.moses import load_moses_model
+from xlate.models.phrase.moses import moses_model
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches
@@ -248,7 +248,8 @@ def look_at_lm(folder: Path) -> None:
 
 
 def look_at_system(folder: Path) -> None:
-    _, _, ini = load_moses_model(folder / "moses.ini")
+    ini = read_moses_ini(folder / "moses.ini")
+    moses_model(ini)
     search_of(ini, DECODER)
 
 
@@ -350,7 +351,7 @@ READERS = [
     Reader("read_moses_system", write_moses_system, translate_with(read_moses_system, "moses.ini", "ne va pas zz")),
     Reader("read_cdec_system", write_cdec_system, translate_with(read_cdec_system, "cdec.ini", LINE)),
     Reader("read_moses_ini", text(INI), lambda folder: search_of(read_moses_ini(folder / "file"), DECODER), 2),
-    Reader("load_moses_model", write_system, look_at_system, 2),
+    Reader("moses_model", write_system, look_at_system, 2),
     *(Reader(f"iterate_hypotheses ({name})", text(lines), read_lists) for name, lines in LISTS.items()
       if name != "quoted"),
     *(Reader(f"NbestFile ({name})", text(lines), read_styled) for name, lines in OTHER_STYLES.items()),

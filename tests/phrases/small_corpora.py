@@ -78,6 +78,17 @@ def small_rules() -> RuleTable:
     return score_rules(extract_rules(*text, links), lexical_table(*text, links))
 
 
+@st.composite
+def linked_pairs(draw, least=0, longest=6):
+    """Up to four sentence pairs of few words, each side of so many words, with a set of links."""
+    words, lengths, corpus = st.integers(3, 5), st.integers(least, longest), []
+    for n, m in draw(st.lists(st.tuples(lengths, lengths), min_size=1, max_size=4)):
+        source, target = (draw(st.lists(words, min_size=k, max_size=k)) for k in (n, m))
+        grid = [(i, j) for i in range(n) for j in range(m)]
+        corpus.append((source, target, draw(st.sets(st.sampled_from(grid), max_size=6)) if grid else set()))
+    return corpus
+
+
 words = st.integers(3, 5)
 phrases = st.lists(words, min_size=1, max_size=3).map(tuple)
 tables = st.lists(st.tuples(phrases, phrases), min_size=1, max_size=25).map(table_of)

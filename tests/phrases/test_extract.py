@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, pair_links
+from tests.phrases.small_corpora import encoded, linked_pairs, pair_links
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
@@ -94,19 +94,13 @@ def test_complete_set_of_two_sentence_pairs():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_equals_the_textbook_definition(data):
-    words = st.integers(3, 5)
-    sizes = data.draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=4))
-    source = [data.draw(st.lists(words, min_size=n, max_size=n)) for n, _ in sizes]
-    target = [data.draw(st.lists(words, min_size=m, max_size=m)) for _, m in sizes]
-    grids = [[(i, j) for i in range(n) for j in range(m)] for n, m in sizes]
-    links = [data.draw(st.sets(st.sampled_from(grid), max_size=6)) if grid else set() for grid in grids]
-    max_length = data.draw(st.integers(1, 5))
+@given(linked_pairs(), st.integers(1, 5))
+def test_equals_the_textbook_definition(corpus, max_length):
+    source, target, links = zip(*corpus, strict=True)
     counts = extract_phrases(encoded(source), encoded(target), Links.from_pairs(links), max_length)
 
     expected, shapes = Counter(), defaultdict(Counter)
-    for sentence in zip(source, target, links, strict=True):
+    for sentence in corpus:
         for s, t, shape in naive(*sentence, max_length):
             expected[s, t] += 1
             shapes[s, t][shape] += 1

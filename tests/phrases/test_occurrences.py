@@ -1,28 +1,140 @@
-"""Where pairs were extracted, against the textbook definition, and what is listed of them."""
+"""Where pairs were extracted, against the textbook definition, and what is listed of them.
+
+Orientation counts: by the definitions on small sentence pairs, and Moses's own tables.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.phrases.small_corpora import encoded, phrase_of, table_of
+from tests.phrases.small_corpora import encoded, linked_pairs, phrase_of, table_of
 from tests.phrases.test_extract import naive_spans
-from xlate.align.links import Links
+from xlate.align.lexical import lexical_table
+from xlate.align.links import Links, read_links
 from xlate.errors import InputError
-from xlate.phrases.occurrences import listed_pairs, occurrences_of
+from xlate.formats.moses_table import read_phrase_table
+from xlate.formats.reordering_table import read_reordering_table, write_reordering_table
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.occurrences import listed_pairs, occurrences_of, reordering_counts, reordering_probabilities
+from xlate.phrases.table import score_phrases
+from xlate.text.encoded import EncodedText
+from xlate.text.lines import read_lines
+
+Block = tuple[int, int, int, int]
+Corpus = list[tuple[list[int], list[int], set[tuple[int, int]]]]
+
+
+def orientations(block: Block, n: int, m: int, links: set[tuple[int, int]], beside: list[Block]) -> tuple[int, int]:
+    """Backward and forward orientation: 0 monotone, 1 swap, 2 neither."""
+    a, b, c, d = block
+
+    def linked(i: int, j: int) -> bool:
+        return (i, j) in links or (i, j) in {(-1, -1), (n, m)}
+
+    before, after = [x for x in beside if x[3] == c], [x for x in beside if x[2] == d]
+    left, right = linked(a - 1, c - 1), linked(b, c - 1)
+    backward = 2
+    if (left and not right) or any(x[1] == a for x in before):
+        backward = 0
+    elif (right and not left) or any(x[0] == b for x in before):
+        backward = 1
+    right, left = linked(b, d), linked(a - 1, d)
+    forward = 2
+    if (right and not left) or any(x[0] == b for x in after):
+        forward = 0
+    elif (left and not right) or any(x[1] == a for x in after):
+        forward = 1
+    return backward, forward
+
+
+def finer(block: Block, n: int, m: int, links: set[tuple[int, int]], beside: list[Block]) -> tuple[int, int]:
+    """Five orientations: 3 is a jump from the right (forward: to the left), 4 monotone with all the rest."""
+    a, b, c, d = block
+    backward, forward = orientations(block, n, m, links, beside)
+    if backward == 0 and ((a, c) == (0, 0) or any(x[1:] == (a, 0, c) for x in beside)):
+        backward = 4
+    if forward == 0 and ((b, d) == (n, m) or any((x[0], x[2], x[3]) == (b, d, m) for x in beside)):
+        forward = 4
+    before = [(j, i) for i, j in links if j < c]
+    if backward == 2 and before and max(before)[1] >= a:
+        backward = 3
+    after = [(j, i) for i, j in links if j >= d]
+    if forward == 2 and after and min(after)[1] < b:
+        forward = 3
+    return backward, forward
+
+
+@pytest.mark.parametrize("kind", ["wbe", "phrase", "hier", "hier5"])
+@example(corpus=[([3, 4, 5, 6, 7], [3, 4, 5], {(0, 0), (4, 0), (2, 1), (1, 2), (3, 2)})])
+@example(corpus=[([3, 4, 5, 6, 7], [3, 4, 5, 6], {(0, 0), (4, 1), (2, 2), (1, 3), (3, 3)})])
+@example(corpus=[([3, 4, 5], [3, 4, 5], {(0, 0), (2, 1), (1, 2)})])
+@given(corpus=linked_pairs(least=1, longest=5))
+def test_counts_are_the_definition(kind: str, corpus: Corpus) -> None:
+    most = 3
+    source, target = encoded([s for s, _, _ in corpus]), encoded([t for _, t, _ in corpus])
+    links = Links.from_pairs([pairs for _, _, pairs in corpus])
+    expected: Counter[tuple[tuple[int, ...], tuple[int, ...], int]] = Counter()
+    for s, t, given_links in corpus:
+        phrases = list(naive_spans(s, t, given_links, most, most))
+        beside = {"wbe": [], "phrase": phrases}.get(kind, list(naive_spans(s, t, given_links, 5, 5)))
+        for block in phrases:
+            define = finer if kind == "hier5" else orientations
+            backward, forward = define(block, len(s), len(t), given_links, beside)
+            pair = tuple(s[block[0] : block[1]]), tuple(t[block[2] : block[3]])
+            expected[(*pair, backward)] += 1
+            expected[(*pair, (5 if kind == "hier5" else 3) + forward)] += 1
+    if not expected:
+        return
+    table = score_phrases(extract_phrases(source, target, links, most), lexical_table(source, target, links))
+    counts = reordering_counts(table, source, target, links, kind, most)
+    found = {
+        (*phrase_of(table, b), o): counts[b, o]
+        for b in range(len(table))
+        for o in range(counts.shape[1])
+        if counts[b, o]
+    }
+    assert found == dict(expected)
+
+
+def test_probabilities_are_smoothed() -> None:
+    probabilities = reordering_probabilities(np.array([[1, 0, 0, 0, 2, 1]]))
+    assert probabilities[0].tolist() == pytest.approx([0.6, 0.2, 0.2, 0.5 / 4.5, 2.5 / 4.5, 1.5 / 4.5])
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    text = encoded([[3]])
+    with pytest.raises(InputError, match="kind of reordering"):
+        reordering_counts(None, text, text, Links.from_pairs([[]]), "left")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "name"), [("wbe", "wbe"), ("hier-moses", "hier")])
+def test_mosess_tables_come_out(shared_data: Path, tmp_path: Path, kind: str, name: str) -> None:
+    moses = shared_data / "moses"
+    table, source, target = read_phrase_table(moses / "model" / "phrase-table.gz")
+    tokens = [[line.split() for line in read_lines(moses / "corpus" / f"train.tok.{side}.gz")] for side in ("de", "en")]
+    links = read_links(
+        moses / "align" / "train.grow-diag-final-and.de-en.gz", *([len(line) for line in side] for side in tokens)
+    )
+    texts = [EncodedText.encode(side, words) for side, words in zip(tokens, (source, target), strict=True)]
+    probabilities = reordering_probabilities(reordering_counts(table, *texts, links, kind))
+    path = moses / "model" / f"reordering-table.{name}-msd-bidirectional-fe.gz"
+    given_B6 = read_reordering_table(path, table, source, target)
+    assert np.isclose(probabilities, given_B6, atol=2e-6).all()
+    write_reordering_table(tmp_path / "r.gz", table, given_B6, source, target, escape=False)
+    assert [line.strip() for line in read_lines(tmp_path / "r.gz")] == [line.strip() for line in read_lines(path)]
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.data())
-def test_places_are_those_of_the_textbook(data: st.DataObject) -> None:
-    words = st.integers(3, 5)
-    sizes = data.draw(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=3))
-    source = [data.draw(st.lists(words, min_size=n, max_size=n)) for n, _ in sizes]
-    target = [data.draw(st.lists(words, min_size=m, max_size=m)) for _, m in sizes]
-    grids = [[(i, j) for i in range(n) for j in range(m)] for n, m in sizes]
-    links = [data.draw(st.sets(st.sampled_from(grid), max_size=5)) if grid else set() for grid in grids]
+@given(linked_pairs(), st.data())
+def test_places_are_those_of_the_textbook(corpus: Corpus, data: st.DataObject) -> None:
+    source, target, links = zip(*corpus, strict=True)
     every = [
         (s, i1, i2, tuple(source[s][i1:i2]), tuple(target[s][j1:j2]), {j for _, j in links[s]} >= {j1, j2 - 1})
         for s in range(len(source))
@@ -53,5 +165,3 @@ def test_the_most_frequent_pairs_are_listed_first() -> None:
     assert listed.pair_N.tolist() == [1, 2, 4]
     # Shares are of all translations, those that are not listed with them.
     assert np.exp(listed.log_share_N) == pytest.approx([3 / 7, 3 / 7, 1.0])
-    places, offsets = listed.of(np.array([2, 1, 0]))
-    assert (places.tolist(), offsets.tolist()) == ([2, 0, 1], [0, 1, 1, 3])

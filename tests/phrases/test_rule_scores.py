@@ -14,7 +14,7 @@ from xlate.align.lexical import LexicalTable, lexical_table
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
-from xlate.phrases.table import GAP, RuleTable
+from xlate.phrases.table import GAP, RuleTable, gaps_of
 
 
 def by_words(table: RuleTable):
@@ -40,7 +40,7 @@ def test_scores_by_hand():
     np.testing.assert_allclose(table.scores_B4[b], [1, 1 / 4, 1 / 2, 1 / 3])
     b = rows[(6,), (6,), False]
     np.testing.assert_allclose(table.scores_B4[b], 1)
-    assert table.gaps()[table.source_B].tolist().count(1) == 2
+    assert gaps_of(table.source_sides)[table.source_B].tolist().count(1) == 2
 
 
 def test_orders_of_non_terminals_are_other_target_sides():
@@ -120,7 +120,7 @@ def changed(table: RuleTable, name: str, b: int, value: int) -> RuleTable:
 
 def test_values_out_of_their_ranges_are_refused(tmp_path):
     table = small_rules()
-    gapped = int(np.flatnonzero(table.gaps()[table.source_B] == 1)[0])
+    gapped = int(np.flatnonzero(gaps_of(table.source_sides)[table.source_B] == 1)[0])
     gap = table.source_sides[table.source_B[gapped]].tolist().index(GAP)
     sides = table.source_sides
     wrong = {

@@ -42,7 +42,7 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     assert linked.dense_names == ("unigram", "größe")
     assert file.sets["neutral"].sparse_F.shape == (0,)
     weighted = [row for row in zip(NAMES, EXTREME, strict=True) if row[1]]
-    assert [(name, weight) for _, name, weight in file.learned("linked")] == weighted
+    assert [(name, weight) for *_, name, weight in file.learned("linked")] == weighted
     assert list(file.learned("neutral")) == []
     assert file.metadata == {"work": "ünï", "n": [1, 2.5]}
     assert file.extra["linked.keys"].tolist() == [1, 2**63, 3]

@@ -11,9 +11,9 @@ import torch
 from tests.train.small_training import initial, settings, training
 from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.errors import InputError
+from xlate.jobs.train.recipe import device_of
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import Needs, losses
-from xlate.scoring.device import device_of
 from xlate.scoring.linear import LinearScorer
 from xlate.train.learner import DeviceLearner, InstanceLearner
 from xlate.train.signals import StopFlag

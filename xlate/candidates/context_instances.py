@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of_keys, row_numbers
+from xlate.arrays.ragged import gathered, marked_in_rows, offsets_of, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.context import Bags, ContextFeatures, Distances, Spans, TargetFeatures, joined_bags
 from xlate.phrases.occurrences import ListedPairs
@@ -41,7 +41,7 @@ class Translations:
 
     def of(self, phrase_I: AnyInts) -> Chosen:
         """The pairs that are listed of each."""
-        places, offsets_I1 = self.listed.of(phrase_I)
+        places, offsets_I1 = gathered(self.listed.offsets_P1, phrase_I)
         pair_C = self.listed.pair_N[places]
         return Chosen(offsets_I1, pair_C, self.listed.log_share_N[places], self.targets.of(pair_C))
 

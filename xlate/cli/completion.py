@@ -163,7 +163,7 @@ def words_of_key(schema: type[Any], key: str) -> list[str]:
 
 # Keys, in whatever group, whose words no schema tells, and where they stand.
 NAMED = {
-    "device": ("xlate.scoring.device", "DEVICES"),
+    "device": ("xlate.config.schema", "DEVICES"),
     "measures": ("xlate.metrics.score", "MEASURES"),
     "metric": ("xlate.metrics.objective", "COLUMNS"),
 }

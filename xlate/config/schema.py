@@ -34,6 +34,7 @@ LOWERCASE = "Without the difference of capitals."
 TOKENIZE = "Tokenisation of BLEU: 13a, intl, none, char …"
 SPLIT = "Of runs: the outputs of test or dev."
 SPLITS = ("dev", "test")
+DEVICES = ("cpu", "cuda", "auto")
 MEASURES = ["bleu", "chrf", "ter", "nist", "lexacc"]
 
 

@@ -28,7 +28,6 @@ from xlate.kernels.features.blocks import lexical_costs
 from xlate.kernels.memory import build_table, pair_keys
 from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.matching import Events, Matches
-from xlate.phrases.table import KIND as TABLE
 from xlate.phrases.table import PhraseTable, phrase_pairs
 
 KIND = "block set"
@@ -99,7 +98,7 @@ class BlockSet:
             InputError: the discount is not from 0 to below 1.
         """
         if not 0 <= discount < 1:
-            raise InputError("no usable discount of counts", seen=discount, expected="a number from 0 to below 1")
+            raise InputError("no usable discount of counts", discount, "a number from 0 to below 1")
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
         target_B = np.asarray(self.table.target_B)
         total_Q = np.bincount(target_B, weights=counts_B, minlength=len(self.table.target_phrases))
@@ -117,7 +116,7 @@ class BlockSet:
             InputError: the smoothing is negative or not finite.
         """
         if not 0 <= smoothing < np.inf:
-            raise InputError("no usable orientation smoothing", seen=smoothing, expected="a number from 0 up")
+            raise InputError("no usable orientation smoothing", smoothing, "a number from 0 up")
         counts_B2 = np.stack([self.left_B, self.right_B], axis=1) + float(smoothing)
         total_B1 = counts_B2.sum(axis=1, keepdims=True)
         shares_B2 = np.divide(counts_B2, total_B1, out=np.full_like(counts_B2, 0.5), where=total_B1 > 0)
@@ -142,7 +141,7 @@ class BlockSet:
         directory = Path(directory)
         (directory / HEADER).unlink(missing_ok=True)
         self.table.save(directory / "table")
-        save_arrays(directory, KIND, arrays_of(self), {"table": seal_of(directory / "table", TABLE)})
+        save_arrays(directory, KIND, arrays_of(self), {"table": seal_of(directory / "table", PhraseTable.KIND)})
 
     @classmethod
     def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> BlockSet:
@@ -152,7 +151,7 @@ class BlockSet:
             InputError: another kind or version, a file that is missing or damaged, ids outside of their ranges.
         """
         stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
-        check_seals(stored, table=TABLE)
+        check_seals(stored, table=PhraseTable.KIND)
         table = PhraseTable.load(stored.folder / "table", words)
         if len(table) != len(stored["count_B"]):
             raise unusable(

@@ -61,7 +61,7 @@ class Distortion:
             InputError: source and links differ in number of sentences, or there is no memory for so many jumps.
         """
         if len(source) != len(links):
-            raise InputError("sides of unequal length", seen=f"{len(source)} sentences, {len(links)} lines of links")
+            raise InputError("sides of unequal length", f"{len(source)} sentences, {len(links)} lines of links")
         # Counts, probabilities and costs of one side, and the costs of the other.
         check_memory("the jumps of words", words * (2 * reach + 1) * 24, f"model.jump_reach={reach}")
         left_J, landed_J, jump_J = jumps(source, links)

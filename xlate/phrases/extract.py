@@ -12,10 +12,11 @@ from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
 from xlate.kernels.memory import Tally, Trie, intern_rows, preorder, spell
-from xlate.kernels.pairs import SentenceLinks
+from xlate.kernels.pairs import SentenceLinks, Sides
 from xlate.text.encoded import EncodedText, sides
 
 LONGEST = 255
+ALIGN_AGAIN = "align the same two files again"
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,8 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
             is not between 1 and 255.
     """
     if not 1 <= max_length <= LONGEST:
-        raise InputError("no usable phrase length", seen=max_length, expected=f"1 to {LONGEST} words")
-    check_linked(source, target, links)
-    sources, targets, shapes, pairs, shaped = extraction.extract(
-        sides(source, target), sentence_links(links), max_length
-    )
+        raise InputError("no usable phrase length", max_length, f"1 to {LONGEST} words")
+    sources, targets, shapes, pairs, shaped = extraction.extract(*linked_sides(source, target, links), max_length)
     count = int(pairs.size_1[0])
     keys = pairs.keys_K[:count]
     source_phrases, source_B = number_nodes(sources, (keys >> np.uint64(32)).astype(np.int32))
@@ -80,12 +78,6 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
         inverse_shape_B[order],
         *links_X,
     )
-
-
-def sentence_links(links: Links) -> SentenceLinks:
-    """Links in the order in which compiled loops take them."""
-    by_target = links.transposed()
-    return SentenceLinks(by_target.target_L, by_target.source_L, by_target.offsets_S1)
 
 
 def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
@@ -128,8 +120,8 @@ def _choose_shapes(
     return shape_B, inverse_shape_B, (offsets_X1, source_K.astype(np.int16), target_K.astype(np.int16))
 
 
-def check_linked(source: EncodedText, target: EncodedText, links: Links) -> None:
-    """Checks that links fit two texts.
+def linked_sides(source: EncodedText, target: EncodedText, links: Links) -> tuple[Sides, SentenceLinks]:
+    """Sentence pairs and their links as compiled loops take them.
 
     Raises:
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.
@@ -137,9 +129,9 @@ def check_linked(source: EncodedText, target: EncodedText, links: Links) -> None
     if not len(source) == len(target) == len(links):
         raise InputError(
             "source, target and links differ in number of sentences",
-            seen=f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
-            expected="three equal numbers",
-            remedy="align the same two files again",
+            f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
+            "three equal numbers",
+            ALIGN_AGAIN,
         )
     sentence_L = row_numbers(links.offsets_S1)
     for positions_L, text, side in ((links.source_L, source, "source"), (links.target_L, target, "target")):
@@ -148,8 +140,10 @@ def check_linked(source: EncodedText, target: EncodedText, links: Links) -> None
         if len(bad):
             raise InputError(
                 f"link outside its {side} sentence",
+                f"sentence pair {sentence_L[bad[0]] + 1}, {side} position {positions_L[bad[0]]}",
+                f"positions below {length_L[bad[0]]}",
+                ALIGN_AGAIN,
                 line=int(sentence_L[bad[0]]) + 1,
-                seen=f"sentence pair {sentence_L[bad[0]] + 1}, {side} position {positions_L[bad[0]]}",
-                expected=f"positions below {length_L[bad[0]]}",
-                remedy="align the same two files again",
             )
+    by_target = links.transposed()
+    return sides(source, target), SentenceLinks(by_target.target_L, by_target.source_L, by_target.offsets_S1)

@@ -107,7 +107,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
         InputError: the texts have different numbers of sentences, or one of more than 32,767 words.
     """
     if len(source) != len(target):
-        raise InputError("sides of unequal length", seen=f"{len(source)} and {len(target)} sentences")
+        raise InputError("sides of unequal length", f"{len(source)} and {len(target)} sentences")
     for text in (source, target):
         if len(text) and np.diff(text.offsets_S1).max() > LONGEST_SENTENCE:
             place = int(np.diff(text.offsets_S1).argmax())
@@ -115,12 +115,13 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
     if not len(table):
         return Matches(np.zeros((0, 5), dtype=np.int32), np.zeros(len(source) + 1, dtype=np.int64))
     lengths = [np.diff(phrases.offsets_S1).max() for phrases in (table.source_phrases, table.target_phrases)]
+    source_finder, target_finder, pair_table = finders_of(table)
     rows_M5, offsets_S1 = match_sentences(
-        phrase_finder(table.source_phrases),
-        phrase_finder(table.target_phrases),
+        source_finder,
+        target_finder,
         np.searchsorted(table.source_B, np.arange(len(table.source_phrases) + 1)),
         np.ascontiguousarray(table.target_B),
-        pair_table(table),
+        pair_table,
         int(max(lengths)),
         sides(source, target),
     )
@@ -137,9 +138,10 @@ def phrase_finder(phrases: EncodedText) -> PhraseFinder:
     return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)
 
 
-def pair_table(table: PhraseTable) -> HashTable:
-    """Finds a block by its key (source phrase, target phrase)."""
-    return build_table(pair_keys(table.source_B, table.target_B))
+def finders_of(table: PhraseTable) -> tuple[PhraseFinder, PhraseFinder, HashTable]:
+    """Finders of a table's source phrases and of its target phrases, and of a pair by its key of both."""
+    pairs = build_table(pair_keys(table.source_B, table.target_B))
+    return phrase_finder(table.source_phrases), phrase_finder(table.target_phrases), pairs
 
 
 @dataclass(frozen=True)
@@ -215,13 +217,16 @@ def shared_substrings_filter(
     if not 1 <= min_words <= max_words:
         raise InputError(
             "no usable length of common substrings",
-            seen=f"{min_words} to {max_words} words",
-            expected="a least length from 1 to the greatest",
+            f"{min_words} to {max_words} words",
+            "a least length from 1 to the greatest",
         )
-    windows = EncodedText.from_ids([window for s in range(len(test)) for window in _windows(test[s], min_words)])
-    if not len(windows):
+    windows: list[Ints32] = []
+    for words_T in (test[s] for s in range(len(test)) if len(test[s]) >= min_words):
+        windows_Wn = sliding_window_view(words_T, min_words)
+        windows += list(windows_Wn[(windows_Wn != UNKNOWN_ID).all(axis=1)])
+    if not windows:
         return np.zeros(len(source), dtype=np.bool_)
-    distinct, _ = number_phrases(windows)
+    distinct, _ = number_phrases(EncodedText.from_ids(windows))
     _, sharing_S = occurrences(phrase_finder(distinct), len(distinct), source.ids_T, source.offsets_S1)
     return np.asarray(sharing_S)
 
@@ -233,14 +238,6 @@ def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
     phrases = table.source_phrases
     occurring_P, _ = occurrences(phrase_finder(phrases), len(phrases), test.ids_T, test.offsets_S1)
     return np.asarray(occurring_P[table.source_B])
-
-
-def _windows(words_T: Ints32, size: int) -> list[Ints32]:
-    """The spans of `size` known words."""
-    if len(words_T) < size:
-        return []
-    windows_Wn = sliding_window_view(words_T, size)
-    return list(windows_Wn[(windows_Wn != UNKNOWN_ID).all(axis=1)])
 
 
 class WholeRows(NamedTuple):
@@ -259,19 +256,15 @@ class TableRows:
 
     def of(self, table: PhraseTable | PhraseCounts) -> WholeRows:
         """The rows of all phrases and pairs of another table."""
-        phrases = table.source_phrases, table.target_phrases
+        phrases, (*finders, pairs) = (table.source_phrases, table.target_phrases), self._finders
         source_P, target_Q = (
             find_rows(finder, np.asarray(text.ids_T), np.asarray(text.offsets_S1))
-            for finder, text in zip(self._finders, phrases, strict=True)
+            for finder, text in zip(finders, phrases, strict=True)
         )
         # What is not there has a number below 0, and makes a key that no pair has.
         keys_B = pair_keys(source_P[table.source_B], target_Q[table.target_B])
-        return WholeRows(source_P, target_Q, find_all(self._pairs, keys_B).astype(np.int64))
+        return WholeRows(source_P, target_Q, find_all(pairs, keys_B).astype(np.int64))
 
     @cached_property
-    def _finders(self) -> tuple[PhraseFinder, PhraseFinder]:
-        return phrase_finder(self.whole.source_phrases), phrase_finder(self.whole.target_phrases)
-
-    @cached_property
-    def _pairs(self) -> HashTable:
-        return pair_table(self.whole)
+    def _finders(self) -> tuple[PhraseFinder, PhraseFinder, HashTable]:
+        return finders_of(self.whole)

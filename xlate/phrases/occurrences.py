@@ -13,24 +13,24 @@ pair, so that only those of one target word count (docs/decisions/0009-reorderin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from xlate.align.links import Links
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import gathered, offsets_of
+from xlate.arrays.ragged import offsets_of
 from xlate.errors import check_choice
 from xlate.kernels.counting import extraction
 from xlate.kernels.counting.extraction import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
-from xlate.phrases.extract import check_linked, sentence_links
-from xlate.phrases.matching import pair_table, phrase_finder
+from xlate.kernels.memory import best_of_rows
+from xlate.phrases.extract import linked_sides
+from xlate.phrases.matching import finders_of
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText, sides
+from xlate.text.encoded import EncodedText
 
 
-@dataclass(frozen=True)
-class Occurrences:
+class Occurrences(NamedTuple):
     """X places where pairs of a table are consistent with the links of their sentence, sorted by sentence and span.
 
     Attributes:
@@ -45,18 +45,6 @@ class Occurrences:
     pair_X: Ints32
     tight_X: Bools
 
-    def __len__(self) -> int:
-        """The number of places X."""
-        return len(self.pair_X)
-
-    def select(self, kept_X: Bools) -> Occurrences:
-        """Some of them."""
-        return Occurrences(*(array[kept_X] for array in vars(self).values()))
-
-    def counts(self, pairs: int) -> Ints:
-        """How often each of so many pairs occurs, (B,)."""
-        return np.bincount(self.pair_X, minlength=pairs)
-
 
 def occurrences_of(
     table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, max_length: int = 7
@@ -66,16 +54,14 @@ def occurrences_of(
     Raises:
         InputError: texts and links that do not fit each other.
     """
-    check_linked(source, target, links)
-    finders = phrase_finder(table.source_phrases), phrase_finder(table.target_phrases)
-    rows_X5 = pair_occurrences(sides(source, target), sentence_links(links), max_length, *finders, pair_table(table))
+    pairs, by_target = linked_sides(source, target, links)
+    rows_X5 = pair_occurrences(pairs, by_target, max_length, *finders_of(table))
     order = np.lexsort((rows_X5[:, PAIR], rows_X5[:, END], rows_X5[:, START], rows_X5[:, SENTENCE]))
     columns = np.ascontiguousarray(rows_X5[order].T)
     return Occurrences(columns[SENTENCE], columns[START], columns[END], columns[PAIR], columns[TIGHT].astype(np.bool_))
 
 
-@dataclass(frozen=True)
-class ListedPairs:
+class ListedPairs(NamedTuple):
     """N pairs of a table of P source phrases: those of phrase p begin at `offsets_P1[p]`, most frequent first.
 
     `log_share_N` is ln p(e|f), by the counts that the pairs were listed by; -inf never occurs.
@@ -84,10 +70,6 @@ class ListedPairs:
     offsets_P1: Ints
     pair_N: Ints
     log_share_N: Floats
-
-    def of(self, phrase_I: AnyInts) -> tuple[Ints, Ints]:
-        """Where the pairs of I source phrases stand among the N, and offsets by phrase, (I + 1,)."""
-        return gathered(self.offsets_P1, phrase_I)
 
 
 def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs:
@@ -98,16 +80,14 @@ def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs
         count_B: how often each was extracted, such as elsewhere than in one fold.
         most: pairs of a source phrase.
     """
-    sources = len(table.source_phrases)
     seen = np.flatnonzero(np.asarray(count_B) > 0)
-    order = seen[np.lexsort((-count_B[seen], table.source_B[seen]))]
-    source_N = np.asarray(table.source_B[order], np.int64)
-    size_P = np.bincount(source_N, minlength=sources)
-    rank_N = np.arange(len(order)) - offsets_of(size_P)[source_N]
-    total_P = np.bincount(source_N, weights=count_B[order], minlength=sources)
-    kept = rank_N < most
-    share_N = count_B[order][kept] / total_P[source_N[kept]]
-    return ListedPairs(offsets_of(np.minimum(size_P, most)), order[kept], np.log(share_N))
+    counts, source_B = np.asarray(count_B[seen], np.float64), np.asarray(table.source_B)
+    size_P = np.bincount(source_B[seen], minlength=len(table.source_phrases))
+    total_P = np.bincount(source_B[seen], weights=counts)
+    kept = best_of_rows(counts, offsets_of(size_P), most)
+    pair_N = seen[kept]
+    log_share_N = np.log(counts[kept] / total_P[source_B[pair_N]])
+    return ListedPairs(offsets_of(np.minimum(size_P, most)), pair_N, log_share_N)
 
 
 KINDS = {
@@ -138,18 +118,9 @@ def reordering_counts(
         InputError: an unknown kind, or texts and links that do not fit each other.
     """
     check_choice("unknown kind of reordering model", kind, KINDS)
-    check_linked(source, target, links)
+    text = linked_sides(source, target, links)
     counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
-    extraction.count_orientations(
-        phrase_finder(table.source_phrases),
-        phrase_finder(table.target_phrases),
-        pair_table(table),
-        sides(source, target),
-        sentence_links(links),
-        max_length,
-        KINDS[kind],
-        counts_BK2,
-    )
+    extraction.count_orientations(*finders_of(table), *text, max_length, KINDS[kind], counts_BK2)
     return counts_BK2
 
 

@@ -7,7 +7,6 @@ merged at the end.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -36,7 +35,7 @@ from xlate.kernels.counting.rule_extraction import (
     new_rule_store,
 )
 from xlate.kernels.pairs import PhrasePairs
-from xlate.phrases.extract import LONGEST, check_linked, number_nodes, number_phrases, sentence_links
+from xlate.phrases.extract import LONGEST, linked_sides, number_nodes, number_phrases
 from xlate.phrases.table import (
     GAP,
     MOST_GAPS,
@@ -47,7 +46,7 @@ from xlate.phrases.table import (
     word_probabilities,
 )
 from xlate.progress import track
-from xlate.text.encoded import EncodedText, sides
+from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import END_ID
 
 SIDES = ("source", "target", "shape")
@@ -60,18 +59,11 @@ class Run(NamedTuple):
     rows: tuple[Ints32, Ints32, Ints32]
     weight_N: Ints
 
-
-class MergedRules(NamedTuple):
-    """B rules over P source sides, Q target sides and X shapes, sorted by (source_B, target_B); weights as in `Run`."""
-
-    sources: EncodedText
-    targets: EncodedText
-    shapes: EncodedText
-    source_B: Ints32
-    target_B: Ints32
-    shape_B: Ints32
-    weight_B: Ints
-    totals: Totals
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """How many source sides, target sides, shapes and rules there are."""
+        sources, targets, shapes = self.sequences
+        return len(sources), len(targets), len(shapes), len(self.weight_N)
 
 
 def sorted_run(store: RuleStore) -> Run:
@@ -92,78 +84,66 @@ def sorted_run(store: RuleStore) -> Run:
     return Run((sources, targets, shapes), rows, store.weight_N[:size][order])
 
 
-class RuleRuns:
-    """Runs in a scratch folder; the last one need not be written when it is the only one."""
+class RuleRuns(ExitStack):
+    """Runs in a scratch folder, removed at the end; the last one need not be written when it is the only one."""
 
     def __init__(self, scratch: Path | None = None) -> None:
         """Runs in a folder of their own below `scratch`, or where temporary files go."""
+        super().__init__()
         self._scratch = scratch
-        self._files = ExitStack()
         self._streams: dict[str, ArrayStream] = {}
         self._folder = Path()
-        self._ends: list[tuple[int, ...]] = []
-
-    def __enter__(self) -> RuleRuns:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Removes the runs."""
-        self._files.close()
-
-    def __len__(self) -> int:
-        """How many runs were written."""
-        return len(self._ends)
+        # How many sequences of each side, and how many rules, there are behind each run.
+        self._ends: list[tuple[int, ...]] = [(0, 0, 0, 0)]
 
     def write(self, run: Run) -> None:
         """Writes a run behind those that came before."""
-        ends = self._ends[-1] if self._ends else (0, 0, 0, 0)
+        ends = self._ends[-1]
+        columns: dict[str, AnyArray] = {"weight": run.weight_N}
         for side, text, rows, end in zip(SIDES, run.sequences, run.rows, ends[:3], strict=True):
-            self._append(f"{side}_ids", text.ids_T)
-            self._append(f"{side}_lengths", np.diff(text.offsets_S1).astype(np.int32))
-            self._append(side, rows + np.int32(end))
-        self._append("weight", run.weight_N)
-        sizes = [len(text) for text in run.sequences] + [len(run.weight_N)]
-        self._ends.append(tuple(end + size for end, size in zip(ends, sizes, strict=True)))
-
-    def merge(self, last: Run, least: int = 0) -> MergedRules:
-        """The rules of all runs and of a last one; those with gaps that weigh less than `least` are left out."""
-        if not self._ends:
-            ends_RE = np.array([[0] * 4, [*map(len, last.sequences), len(last.weight_N)]], dtype=np.int64)
-            return _merge(list(last.sequences), [*last.rows, last.weight_N], ends_RE, least)
-        self.write(last)
-        for stream in self._streams.values():
-            stream.finish()
-        sequences = [EncodedText(self._open(f"{s}_ids"), offsets_of(self._open(f"{s}_lengths"))) for s in SIDES]
-        ends_RE = np.array([(0, 0, 0, 0), *self._ends], dtype=np.int64)
-        return _merge(sequences, [self._open(name) for name in (*SIDES, "weight")], ends_RE, least)
-
-    def _append(self, name: str, rows: AnyArray) -> None:
+            columns[f"{side}_ids"] = text.ids_T
+            columns[f"{side}_lengths"] = np.diff(text.offsets_S1).astype(np.int32)
+            columns[side] = rows + np.int32(end)
         if not self._streams:
             made = tempfile.TemporaryDirectory(prefix="rules-", dir=self._scratch)
-            self._folder = Path(self._files.enter_context(made))
-        if name not in self._streams:
-            stream = self._files.enter_context((self._folder / f"{name}.npy").open("wb"))
-            self._streams[name] = ArrayStream(stream, rows.dtype)
-        self._streams[name].append(rows)
+            self._folder = Path(self.enter_context(made))
+        for name, column in columns.items():
+            if name not in self._streams:
+                stream = self.enter_context((self._folder / f"{name}.npy").open("wb"))
+                self._streams[name] = ArrayStream(stream, column.dtype)
+            self._streams[name].append(column)
+        self._ends.append(tuple(np.add(ends, run.sizes).tolist()))
+
+    def merge(self, last: Run, least: int = 0) -> tuple[Run, Totals]:
+        """The rules of all runs and of a last one, each once, with its most frequent shape, and the totals of sides.
+
+        Rules with gaps that weigh less than `least` are left out.
+        """
+        if self._streams:
+            self.write(last)
+            for stream in self._streams.values():
+                stream.finish()
+            texts = [EncodedText(self._open(f"{s}_ids"), offsets_of(self._open(f"{s}_lengths"))) for s in SIDES]
+            columns, ends = [self._open(name) for name in (*SIDES, "weight")], self._ends
+        else:
+            texts, columns, ends = list(last.sequences), [*last.rows, last.weight_N], [*self._ends, last.sizes]
+        ends_RE = np.array(ends, dtype=np.int64)
+        numbers, distinct = [], []
+        for text, ends_R1 in zip(texts, ends_RE.T, strict=False):
+            number_N, row_M = merge_sequences(text.ids_T, text.offsets_S1, np.ascontiguousarray(ends_R1))
+            numbers.append(number_N)
+            distinct.append(select_phrases(text, row_M))
+        sources, targets, shapes = distinct
+        rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
+        totals = Totals(np.zeros(len(sources), dtype=np.int64), np.zeros(len(targets), dtype=np.int64))
+        least_P = np.where(gaps_of(sources) > 0, least, 0)
+        source_B, target_B, shape_B, weight_B = merge_rows(rows, Numbers(*numbers), totals, least_P)
+        return Run((sources, targets, shapes), (source_B, target_B, shape_B), weight_B), totals
 
     def _open(self, name: str) -> AnyArray:
         # Writable as far as compiled loops can see, so that they are not compiled twice.
         mode: Literal["c"] | None = "c" if self._streams[name].rows else None
         return np.asarray(np.load(self._folder / f"{name}.npy", mmap_mode=mode))
-
-
-def _merge(sequences: list[EncodedText], columns: list[AnyArray], ends_RE: Ints, least: int) -> MergedRules:
-    numbers, distinct = [], []
-    for text, ends_R1 in zip(sequences, ends_RE.T, strict=False):
-        number_N, row_M = merge_sequences(text.ids_T, text.offsets_S1, np.ascontiguousarray(ends_R1))
-        numbers.append(number_N)
-        distinct.append(select_phrases(text, row_M))
-    rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
-    totals = Totals(np.zeros(len(distinct[0]), dtype=np.int64), np.zeros(len(distinct[1]), dtype=np.int64))
-    least_P = np.where(gaps_of(distinct[0]) > 0, least, 0)
-    source_B, target_B, shape_B, weight_B = merge_rows(rows, Numbers(*numbers), totals, least_P)
-    sources, targets, shapes = distinct
-    return MergedRules(sources, targets, shapes, source_B, target_B, shape_B, weight_B, totals)
 
 
 # The second non-terminal in target sides while rules are counted; no sentence holds `</s>`.
@@ -223,7 +203,7 @@ class RuleSettings:
         for name, (low, high) in ranges.items():
             value = getattr(self, name)
             if not low <= value <= high:
-                raise InputError(f"no usable {name} of rules", seen=value, expected=f"from {low} to {high:g}")
+                raise InputError(f"no usable {name} of rules", value, f"from {low} to {high:g}")
 
     def identity(self) -> dict[str, Any]:
         """All that makes the rules these and no others."""
@@ -270,25 +250,28 @@ def extract_rules(
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.
     """
     settings = settings or RuleSettings()
-    merged = merged_rules(source, target, links, settings, scratch)
-    is_gap_T, ends_Q1 = is_gap(merged.targets), merged.targets.offsets_S1
+    merged, totals = merged_rules(source, target, links, settings, scratch)
+    (sources, targets, shapes), (source_B, target_B, shape_B), weight_B = merged
+    is_gap_T, ends_Q1 = np.isin(targets.ids_T, (GAP, SECOND)), targets.offsets_S1
     lengths_Q = np.diff(ends_Q1) - marked_in_rows(is_gap_T, ends_Q1)
-    phrases, phrase_Q = number_phrases(EncodedText(merged.targets.ids_T[~is_gap_T], offsets_of(lengths_Q)))
-    phrase_B, swapped_B = phrase_Q[merged.target_B], _swapped(merged.targets)[merged.target_B]
-    order = np.argsort((merged.source_B.astype(np.int64) << 32) | (phrase_B.astype(np.int64) << 1) | swapped_B)
-    source_rows, source_B = np.unique(merged.source_B[order], return_inverse=True)
-    target_rows, target_B = np.unique(phrase_B[order], return_inverse=True)
+    phrases, phrase_Q = number_phrases(EncodedText(targets.ids_T[~is_gap_T], offsets_of(lengths_Q)))
+    # Sides in normal form that end with the second non-terminal before the first.
+    swapped_Q = (np.diff(ends_Q1) > 2) & (targets.ids_T[ends_Q1[1:] - 2] == SECOND)
+    phrase_B, swapped_B = phrase_Q[target_B], swapped_Q[target_B]
+    order = np.argsort((source_B.astype(np.int64) << 32) | (phrase_B.astype(np.int64) << 1) | swapped_B)
+    source_rows, source_of_B = np.unique(source_B[order], return_inverse=True)
+    target_rows, target_of_B = np.unique(phrase_B[order], return_inverse=True)
     return RuleCounts(
-        select_phrases(merged.sources, source_rows),
+        select_phrases(sources, source_rows),
         select_phrases(phrases, target_rows),
-        source_B.astype(np.int32),
-        target_B.astype(np.int32),
+        source_of_B.astype(np.int32),
+        target_of_B.astype(np.int32),
         swapped_B[order],
-        merged.weight_B[order] / ONE,
-        merged.totals.source_P[merged.source_B[order]] / ONE,
-        merged.totals.target_Q[merged.target_B[order]] / ONE,
-        merged.shapes,
-        merged.shape_B[order],
+        weight_B[order] / ONE,
+        totals.source_P[source_B[order]] / ONE,
+        totals.target_Q[target_B[order]] / ONE,
+        shapes,
+        shape_B[order],
     )
 
 
@@ -300,21 +283,23 @@ def merged_rules(
     scratch: Path | None = None,
     *,
     anywhere: bool = False,
-) -> MergedRules:
-    """The rules of a corpus with target sides of words and the numbers `GAP` and `SECOND`; `anywhere` lifts the normal
-    form.
+) -> tuple[Run, Totals]:
+    """The rules of a corpus, each once, and the totals of sides; `anywhere` lifts the normal form.
+
+    Target sides are words and the numbers `GAP` and `SECOND`.
 
     Raises:
         InputError: see `extract_rules`.
     """
-    check_linked(source, target, links)
+    text = linked_sides(source, target, links)
     extracted = {name: value for name, value in vars(settings).items() if name in RuleLimits._fields}
     limits = RuleLimits(**extracted, anywhere=anywhere, first=GAP, second=SECOND)
-    pairs, by_target = sides(source, target), sentence_links(links)
+    part_S = source.offsets_S1[:-1] // PART_WORDS
+    firsts = np.flatnonzero(np.diff(part_S, prepend=-1)).tolist()
     store = new_rule_store()
     with RuleRuns(scratch) as runs:
-        for first, last in track(list(_parts(source)), "rules"):
-            store = count_rules(pairs, by_target, first, last, limits, store)
+        for first, last in track(list(pairwise([*firsts, len(source)])), "rules"):
+            store = count_rules(*text, first, last, limits, store)
             size = sum(array.nbytes for part in store[:-1] for array in part) + store.weight_N.nbytes
             if GROWTH * size > settings.memory_mb << 20:
                 runs.write(sorted_run(store))
@@ -322,27 +307,6 @@ def merged_rules(
         run = sorted_run(store)
         del store
         return runs.merge(run, round(settings.least_count * ONE))
-
-
-def _parts(source: EncodedText) -> Iterator[tuple[int, int]]:
-    """First and last sentence of parts of about `PART_WORDS` words."""
-    part_S = source.offsets_S1[:-1] // PART_WORDS
-    firsts = np.flatnonzero(np.diff(part_S, prepend=-1)).tolist()
-    return pairwise([*firsts, len(source)])
-
-
-def is_gap(text: EncodedText) -> Bools:
-    """Which words of some sides are non-terminals, (T,)."""
-    is_gap_T: Bools = (text.ids_T == GAP) | (text.ids_T == SECOND)
-    return is_gap_T
-
-
-def _swapped(targets: EncodedText) -> Bools:
-    """Which target sides in normal form end with the second non-terminal before the first."""
-    before_last_Q = targets.ids_T[targets.offsets_S1[1:] - 2] if len(targets) else targets.ids_T[:0]
-    lengths_Q = np.diff(targets.offsets_S1)
-    swapped_Q: Bools = (lengths_Q > 2) & (before_last_Q == SECOND)
-    return swapped_Q
 
 
 def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSettings | None = None) -> RuleTable:
@@ -357,7 +321,14 @@ def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSetting
         InputError: the lexical table lacks a word pair that is linked inside a rule.
     """
     settings = settings or RuleSettings()
-    links = _links(counts, settings)
+    shapes = counts.shapes
+    column_K, source_K = np.divmod(shapes.ids_T[places_of(shapes.offsets_S1, counts.shape_B)], settings.symbols)
+    links = InnerLinks(
+        np.arange(len(counts), dtype=np.int32),
+        offsets_of(np.diff(shapes.offsets_S1)[counts.shape_B]),
+        source_K.astype(np.int16),
+        (settings.target_span - 1 - column_K).astype(np.int16),
+    )
     pairs = PhrasePairs(
         counts.source_B,
         counts.target_B,
@@ -383,14 +354,3 @@ def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSetting
         insertion_B=unlikely_words(pairs, *forward, settings.unlikely, GAP),
         deletion_B=unlikely_words(pairs.inverse(), *backward, settings.unlikely, GAP),
     )
-
-
-def _links(counts: RuleCounts, settings: RuleSettings) -> InnerLinks:
-    """The internal links of each rule."""
-    column_K, source_K = np.divmod(
-        counts.shapes.ids_T[places_of(counts.shapes.offsets_S1, counts.shape_B)], settings.symbols
-    )
-    offsets_B1 = offsets_of(np.diff(counts.shapes.offsets_S1)[counts.shape_B])
-    rows_B = np.arange(len(counts), dtype=np.int32)
-    target_K = (settings.target_span - 1 - column_K).astype(np.int16)
-    return InnerLinks(rows_B, offsets_B1, source_K.astype(np.int16), target_K)

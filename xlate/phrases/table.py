@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from xlate.align.lexical import LexicalTable
-from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints16, Ints32, Uints
+from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints16, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
@@ -20,14 +21,21 @@ from xlate.phrases.extract import PhraseCounts
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID
 
-KIND = "phrase table"
 # Columns of scores.
 INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)
 
 
 class LinkedPairs:
-    """B pairs of a table, sorted by their source sides, with scores and the links inside them."""
+    """B pairs of a table, sorted by their source sides, with scores and the links inside them; a dataclass.
 
+    Attributes:
+        KIND: what is stored.
+        SOURCE: the name of the source sides.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    KIND: ClassVar[str]
+    SOURCE: ClassVar[str]
     target_phrases: EncodedText
     source_B: Ints32
     target_B: Ints32
@@ -46,6 +54,50 @@ class LinkedPairs:
         part = slice(self.link_offsets_B1[b], self.link_offsets_B1[b + 1])
         return list(zip(self.link_source_K[part].tolist(), self.link_target_K[part].tolist(), strict=True))
 
+    def save(self, directory: str | Path) -> None:
+        """Writes the table into a directory as a folder of arrays."""
+        texts = {"source": getattr(self, self.SOURCE), "target": self.target_phrases}
+        # How many words the vocabularies have at the least.
+        words = {f"{side}_words": int(text.ids_T.max(initial=-1)) + 1 for side, text in texts.items()}
+        save_arrays(directory, self.KIND, arrays_of(self), words)
+
+    @classmethod
+    def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> Self:
+        """Reads what `save` wrote, memory-mapped (read-only); `words` are the sizes of its vocabularies.
+
+        Raises:
+            InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
+        """
+        stored = open_arrays(directory, cls.KIND, layout_of(cls)[0], cls._check)
+        for side, size in zip(("source", "target"), words or (), strict=bool(words)):
+            if stored.number(f"{side}_words") > size:
+                seen = f"{side} words up to number {stored.number(f'{side}_words') - 1}"
+                path = stored.folder / f"{side}_B.npy"
+                raise unusable(path, "a table over another vocabulary", seen, f"numbers below {size}")
+        return cls(**stored.fields())
+
+    @classmethod
+    def _check(cls, stored: StoredArrays) -> None:
+        """Checks the rows, words, counts, scores and links of a stored table."""
+        pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
+        check_lengths(
+            stored,
+            target_B=(pairs,),
+            count_B=(pairs,),
+            scores_B4=(pairs, 4),
+            link_offsets_B1=(pairs + 1,),
+            link_target_K=(links,),
+        )
+        sides = (("source", cls.SOURCE), ("target", "target_phrases"))
+        for side, texts in sides:
+            check_offsets(stored, f"{texts}_offsets", len(stored[f"{texts}_ids"]))
+            check_within(stored, f"{texts}_ids", 0, stored.number(f"{side}_words"))
+            check_within(stored, f"{side}_B", 0, len(stored[f"{texts}_offsets"]) - 1)
+        check_rising(stored, "source_B")
+        check_offsets(stored, "link_offsets_B1", links)
+        for side, texts in sides:
+            _check_links(stored, side, stored[f"{texts}_offsets"])
+
 
 @dataclass(frozen=True)
 class PhraseTable(LinkedPairs):
@@ -62,6 +114,8 @@ class PhraseTable(LinkedPairs):
         target_phrases  x | y          target_B  0 1 0
     """
 
+    KIND = "phrase table"
+    SOURCE = "source_phrases"
     source_phrases: EncodedText
     target_phrases: EncodedText
     source_B: Ints32
@@ -74,20 +128,14 @@ class PhraseTable(LinkedPairs):
     source_count_P: Floats
     target_count_Q: Floats
 
-    def save(self, directory: str | Path) -> None:
-        """Writes the table into a directory as a folder of arrays."""
-        save_arrays(directory, KIND, arrays_of(self), words_of(self.source_phrases, self.target_phrases))
-
     @classmethod
-    def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> PhraseTable:
-        """Reads what `save` wrote, memory-mapped (read-only); `words` are the sizes of its vocabularies.
-
-        Raises:
-            InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
-        """
-        stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
-        check_words(stored, words)
-        return cls(**stored.fields())
+    def _check(cls, stored: StoredArrays) -> None:
+        check_lengths(
+            stored,
+            source_count_P=(len(stored["source_phrases_offsets"]) - 1,),
+            target_count_Q=(len(stored["target_phrases_offsets"]) - 1,),
+        )
+        super()._check(stored)
 
     def select(self, keep_B: Bools) -> PhraseTable:
         """The pairs marked true, with the phrases they use; scores and phrase counts stay as they are."""
@@ -108,29 +156,6 @@ class PhraseTable(LinkedPairs):
             source_count_P=self.source_count_P[source_rows],
             target_count_Q=self.target_count_Q[target_rows],
         )
-
-
-def words_of(source: EncodedText, target: EncodedText) -> dict[str, int]:
-    """How many words the vocabularies of a table have at the least, as it stands in its header."""
-    return {
-        f"{side}_words": int(text.ids_T.max(initial=-1)) + 1 for side, text in (("source", source), ("target", target))
-    }
-
-
-def check_words(stored: StoredArrays, words: tuple[int, int] | None) -> None:
-    """Checks that a stored table is over vocabularies of these sizes, where they are given.
-
-    Raises:
-        InputError: it has words of larger ones.
-    """
-    for side, size in zip(("source", "target"), words or (), strict=bool(words)):
-        if stored.number(f"{side}_words") > size:
-            raise unusable(
-                stored.folder / f"{side}_B.npy",
-                "a table over another vocabulary",
-                f"{side} words up to number {stored.number(f'{side}_words') - 1}",
-                f"numbers below {size}",
-            )
 
 
 def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
@@ -169,14 +194,9 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
 
 def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
     """The phrase pairs in the form that compiled loops take."""
-    return PhrasePairs(
-        np.ascontiguousarray(phrases.source_B),
-        np.ascontiguousarray(phrases.target_B),
-        np.ascontiguousarray(phrases.source_phrases.ids_T),
-        np.ascontiguousarray(phrases.source_phrases.offsets_S1),
-        np.ascontiguousarray(phrases.target_phrases.ids_T),
-        np.ascontiguousarray(phrases.target_phrases.offsets_S1),
-    )
+    source, target = phrases.source_phrases, phrases.target_phrases
+    texts = source.ids_T, source.offsets_S1, target.ids_T, target.offsets_S1
+    return PhrasePairs(*map(np.ascontiguousarray, (phrases.source_B, phrases.target_B, *texts)))
 
 
 def four_scores(
@@ -208,9 +228,9 @@ def four_scores(
         target = pairs.target_U[pairs.target_offsets_Q1[q] : pairs.target_offsets_Q1[q + 1]]
         raise InputError(
             "the lexical table lacks a linked word pair of a phrase pair",
-            seen=f"word numbers {source} and {target}",
-            expected="a lexical table of the same corpus and links as the phrases",
-            remedy="compute the lexical table again",
+            f"word numbers {source} and {target}",
+            "a lexical table of the same corpus and links as the phrases",
+            "compute the lexical table again",
         )
     return scores_B4
 
@@ -225,14 +245,11 @@ def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> Float
 
 def word_probabilities(lexical: LexicalTable, *, inverse: bool = False) -> tuple[HashTable, Floats]:
     """p(target|source) of the linked words as `lexical_weights` takes it, or p(source|target)."""
+    given_K, word_K, probability_K = lexical.source_K, lexical.target_K, lexical.target_given_source_K
     if inverse:
-        return build_table(lexical_keys(lexical.target_K, lexical.source_K)), lexical.source_given_target_K
-    return build_table(lexical_keys(lexical.source_K, lexical.target_K)), lexical.target_given_source_K
-
-
-def lexical_keys(given_K: Ints32, word_K: Ints32) -> Uints:
-    """Hash keys of word pairs; the numbers are raised by one so that NULL is 0."""
-    return pair_keys(given_K.astype(np.int64) + 1, word_K.astype(np.int64) + 1)
+        given_K, word_K, probability_K = word_K, given_K, lexical.source_given_target_K
+    # Numbers are raised by one so that NULL is 0.
+    return build_table(pair_keys(given_K.astype(np.int64) + 1, word_K.astype(np.int64) + 1)), probability_K
 
 
 def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
@@ -241,41 +258,6 @@ def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(phrases):
         raise IndexError(f"rows from {rows.min()} to {rows.max()} of {len(phrases)} phrases")
     return EncodedText(*take_rows(np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1), rows))
-
-
-def _check(stored: StoredArrays) -> None:
-    """Checks that a stored table's rows, words and links are within their ranges."""
-    check_lengths(
-        stored,
-        source_count_P=(len(stored["source_phrases_offsets"]) - 1,),
-        target_count_Q=(len(stored["target_phrases_offsets"]) - 1,),
-    )
-    check_pairs(stored, "source_phrases", "target_phrases")
-
-
-def check_pairs(stored: StoredArrays, source_texts: str, target_texts: str) -> None:
-    """Checks the rows, words, counts, scores and links that tables of phrase pairs and of rules have alike.
-
-    Raises:
-        InputError: arrays do not fit each other, or values are out of their ranges.
-    """
-    pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
-    check_lengths(
-        stored,
-        target_B=(pairs,),
-        count_B=(pairs,),
-        scores_B4=(pairs, 4),
-        link_offsets_B1=(pairs + 1,),
-        link_target_K=(links,),
-    )
-    for side, texts in (("source", source_texts), ("target", target_texts)):
-        check_offsets(stored, f"{texts}_offsets", len(stored[f"{texts}_ids"]))
-        check_within(stored, f"{texts}_ids", 0, stored.number(f"{side}_words"))
-        check_within(stored, f"{side}_B", 0, len(stored[f"{texts}_offsets"]) - 1)
-    check_rising(stored, "source_B")
-    check_offsets(stored, "link_offsets_B1", links)
-    for side, texts in (("source", source_texts), ("target", target_texts)):
-        _check_links(stored, side, stored[f"{texts}_offsets"])
 
 
 def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
@@ -295,7 +277,6 @@ def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
 GAP = BEGIN_ID
 # The most non-terminals of a rule.
 MOST_GAPS = 2
-RULES = "rule table"
 
 
 @dataclass(frozen=True)
@@ -318,6 +299,8 @@ class RuleTable(LinkedPairs):
         target_phrases  not | of                       target_B  0 1
     """
 
+    KIND = "rule table"
+    SOURCE = "source_sides"
     source_sides: EncodedText
     target_phrases: EncodedText
     source_B: Ints32
@@ -331,59 +314,35 @@ class RuleTable(LinkedPairs):
     insertion_B: Ints16
     deletion_B: Ints16
 
-    def gaps(self) -> Ints:
-        """How many non-terminals each of the source sides has, (P,)."""
-        return gaps_of(self.source_sides)
-
-    def save(self, directory: str | Path) -> None:
-        """Writes the table into a directory as a folder of arrays."""
-        save_arrays(directory, RULES, arrays_of(self), words_of(self.source_sides, self.target_phrases))
-
     @classmethod
-    def load(cls, directory: str | Path, words: tuple[int, int] | None = None) -> RuleTable:
-        """Reads what `save` wrote, memory-mapped (read-only); `words` are the sizes of its vocabularies.
-
-        Raises:
-            InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
-        """
-        stored = open_arrays(directory, RULES, layout_of(cls)[0], _check_rules)
-        check_words(stored, words)
-        return cls(**stored.fields())
-
-
-def _check_rules(stored: StoredArrays) -> None:
-    """Checks what a stored table has beyond one of phrase pairs: non-terminals, orders, inserted and deleted words."""
-    rules = len(stored["source_B"])
-    check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
-    check_pairs(stored, "source_sides", "target_phrases")
-    source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
-    gaps_P = gaps_of(source)
-    check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
-    words_P = np.diff(source.offsets_S1) - gaps_P
-    words_Q = np.diff(stored["target_phrases_offsets"])
-    for piece in pieces(rules):
-        ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
-        source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
-        _check_counts(stored, "insertion_B", piece, words_Q[target_B])
-        _check_counts(stored, "deletion_B", piece, words_P[source_B])
-        turned = np.flatnonzero(stored["swapped_B"][piece] & (gaps_P[source_B] < MOST_GAPS))
-        if len(turned):
-            seen = f"swapped rule {piece.start + int(turned[0])} with {gaps_P[source_B[turned[0]]]} non-terminals"
-            raise refuse(stored, "swapped_B", seen, f"{MOST_GAPS} non-terminals in a swapped rule")
-        places_K = np.repeat(source.offsets_S1[source_B], np.diff(ends)) + stored["link_source_K"][ends[0] : ends[-1]]
-        wrong = np.flatnonzero(source.ids_T[places_K] == GAP)
-        if len(wrong):
-            seen = f"a link to a non-terminal at {int(ends[0] + wrong[0])}"
-            raise refuse(stored, "link_source_K", seen, "links of words")
-
-
-def _check_counts(stored: StoredArrays, name: str, piece: slice, most: Ints) -> None:
-    """Checks that no rule of a piece has more inserted or deleted words than words."""
-    counts = stored[name][piece]
-    wrong = np.flatnonzero((counts < 0) | (counts > most))
-    if len(wrong):
-        seen = f"{counts[wrong[0]]} at {piece.start + int(wrong[0])}"
-        raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
+    def _check(cls, stored: StoredArrays) -> None:
+        """Checks non-terminals, orders, inserted and deleted words too."""
+        rules = len(stored["source_B"])
+        check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
+        super()._check(stored)
+        source = EncodedText(stored["source_sides_ids"], stored["source_sides_offsets"])
+        gaps_P = gaps_of(source)
+        check_within(stored, "source_sides_ids", 0, MOST_GAPS + 1, gaps_P)
+        words_P = np.diff(source.offsets_S1) - gaps_P
+        words_Q = np.diff(stored["target_phrases_offsets"])
+        for piece in pieces(rules):
+            ends = np.asarray(stored["link_offsets_B1"][piece.start : piece.stop + 1])
+            source_B, target_B = np.asarray(stored["source_B"][piece]), np.asarray(stored["target_B"][piece])
+            for name, most in (("insertion_B", words_Q[target_B]), ("deletion_B", words_P[source_B])):
+                counts = stored[name][piece]
+                wrong = np.flatnonzero((counts < 0) | (counts > most))
+                if len(wrong):
+                    seen = f"{counts[wrong[0]]} at {piece.start + int(wrong[0])}"
+                    raise refuse(stored, name, seen, f"from 0 to {most[wrong[0]]}, the words of the side")
+            turned = np.flatnonzero(stored["swapped_B"][piece] & (gaps_P[source_B] < MOST_GAPS))
+            if len(turned):
+                seen = f"swapped rule {piece.start + int(turned[0])} with {gaps_P[source_B[turned[0]]]} non-terminals"
+                raise refuse(stored, "swapped_B", seen, f"{MOST_GAPS} non-terminals in a swapped rule")
+            starts_K = np.repeat(source.offsets_S1[source_B], np.diff(ends))
+            wrong = np.flatnonzero(source.ids_T[starts_K + stored["link_source_K"][ends[0] : ends[-1]]] == GAP)
+            if len(wrong):
+                seen = f"a link to a non-terminal at {int(ends[0] + wrong[0])}"
+                raise refuse(stored, "link_source_K", seen, "links of words")
 
 
 def gaps_of(source_sides: EncodedText) -> Ints:

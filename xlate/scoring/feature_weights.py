@@ -44,9 +44,8 @@ def load_feature_weights(path: str | Path) -> dict[str, float]:
         path = path / WEIGHTS_FILE
     weights = _from_safetensors(path) if path.suffix == ".safetensors" else _from_text(path)
     if not weights:
-        raise InputError(
-            "no weights", file=path, expected="a Moses configuration, lines of name and weight, or a safetensors file"
-        )
+        expected = "a Moses configuration, lines of name and weight, or a safetensors file"
+        raise InputError("no weights", expected=expected, file=path)
     return weights
 
 
@@ -61,9 +60,9 @@ def write_feature_weights(path: str | Path, weights: Mapping[str, float]) -> Non
     if strange is not None:
         raise InputError(
             "a feature name that no text file of weights can hold",
+            repr(strange),
+            "a name without TAB, line end or blanks around it that does not begin with # or [",
             file=path,
-            seen=repr(strange),
-            expected="a name without TAB, line end or blanks around it that does not begin with # or [",
         )
     write_lines(path, (f"{name}\t{weight!r}" for name, weight in weights.items()))
 
@@ -78,26 +77,20 @@ def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
     if len(missing) == len(arrays.names):
         raise InputError(
             "no feature of the list has a weight",
-            seen=", ".join(arrays.names[:10]),
-            expected="one of " + ", ".join(list(weights)[:10]),
-            remedy="give the weights of the model that made the list",
+            ", ".join(arrays.names[:10]),
+            "one of " + ", ".join(list(weights)[:10]),
+            "give the weights of the model that made the list",
         )
     features = {arrays.names[column].rpartition("_")[0] for column in arrays.several}
     for feature in sorted(features):
-        listed = {name for name in arrays.names if _part_of(name, feature)}
-        known = {name for name in weights if _part_of(name, feature)}
+        listed, known = (
+            {name for name in names if name.rpartition("_")[0] == feature and name.rpartition("_")[2].isdigit()}
+            for names in (arrays.names, weights)
+        )
         if known and known != listed:
-            raise InputError(
-                f"weights of {feature} do not fit the list",
-                seen=f"{len(known)} weights",
-                expected=f"{len(listed)}, one for each of its values",
-            )
+            expected = f"{len(listed)}, one for each of its values"
+            raise InputError(f"weights of {feature} do not fit the list", f"{len(known)} weights", expected)
     return missing
-
-
-def _part_of(name: str, feature: str) -> bool:
-    start, _, place = name.rpartition("_")
-    return start == feature and place.isdigit()
 
 
 def _from_safetensors(path: Path) -> dict[str, float]:
@@ -107,7 +100,7 @@ def _from_safetensors(path: Path) -> dict[str, float]:
     for name, values in file.sets.items():
         start = f"{name}_" if several else ""
         weights.update(zip((start + dense for dense in values.dense_names), values.dense_D.tolist(), strict=True))
-        weights.update((start + feature, weight) for _, feature, weight in file.learned(name))
+        weights.update((start + feature, weight) for *_, feature, weight in file.learned(name))
     return weights
 
 
@@ -149,24 +142,18 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
             if named.resolve() in through:
                 raise InputError(
                     "a weight file that leads back to itself",
+                    line,
+                    "a file of lines of name and weight",
+                    "name the file with the sparse weights under [weight-file]",
                     file=path,
                     line=number,
-                    seen=line,
-                    expected="a file of lines of name and weight",
-                    remedy="name the file with the sparse weights under [weight-file]",
                 )
             yield from _weight_lines(named, through)
 
 
 def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
-    return InputError(
-        message,
-        file=path,
-        line=number,
-        seen=line,
-        expected="name= w w …, name w or name TAB w",
-        remedy="mend or remove the line",
-    )
+    expected = "name= w w …, name w or name TAB w"
+    return InputError(message, line, expected, "mend or remove the line", file=path, line=number)
 
 
 def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[Hypothesis]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors.numpy import load as load_tensors
@@ -31,14 +31,6 @@ from xlate.text.opening import plain_file
 if TYPE_CHECKING:
     # Not needed by those who only open weights.
     from xlate.candidates.batch import CandidateBatch
-
-
-class LearnedFeature(NamedTuple):
-    """A sparse feature with its weight."""
-
-    family: str
-    name: str
-    weight: float
 
 
 @dataclass(frozen=True)
@@ -158,7 +150,7 @@ def save_weights(
                 names = list(indexes[name].names(ids_A))
                 if "\n" in "".join(names):
                     seen = repr(next(one for one in names if "\n" in one))
-                    raise InputError("a line end in a feature name", file=path, seen=seen)
+                    raise InputError("a line end in a feature name", seen, file=path)
                 packed = zlib.compress("\n".join(names).encode("utf-8"), 6)
                 tensors[f"{name}.names"] = np.frombuffer(packed, dtype=np.uint8)
         if name in indexes and len(indexes[name]) != len(weights.sparse_F):
@@ -185,8 +177,11 @@ class WeightsFile:
     extra: dict[str, AnyArray]
     metadata: dict[str, Any]
 
-    def learned(self, name: str) -> Iterator[LearnedFeature]:
-        """The sparse features of a set whose weight is not 0, in the order of their ids; none without names."""
+    def learned(self, name: str) -> Iterator[tuple[int, str, str, float]]:
+        """Id, family, name and weight of the sparse features of a set whose weight is not 0, in the order of their ids.
+
+        There are none without names.
+        """
         if name not in self.features:
             return
         features = self.features[name]
@@ -194,7 +189,7 @@ class WeightsFile:
         weights = self.sets[name].sparse_F[features.ids_A].tolist()
         for feature, told, weight in zip(features.ids_A.tolist(), features.names_A, weights, strict=True):
             if weight:
-                yield LearnedFeature(features.sizes[bisect_right(ends, feature)][0], told, weight)
+                yield feature, features.sizes[bisect_right(ends, feature)][0], told, weight
 
     def fitting(self, name: str, index: FeatureIndex | None, path: Path) -> Weights:
         """The weights of a set, whose sparse features must be those of an index, or none; all in 64 bits.
@@ -208,10 +203,10 @@ class WeightsFile:
         if held != expected:
             raise InputError(
                 "sparse weights of other features",
+                f"weights of {held}",
+                str(expected),
+                "translate with the work directory the run was trained on",
                 file=path,
-                seen=f"weights of {held}",
-                expected=str(expected),
-                remedy="translate with the work directory the run was trained on",
             )
         return replace(weights, sparse_F=weights.sparse_F.astype(np.float64))
 
@@ -222,24 +217,18 @@ def load_weights(path: str | Path) -> WeightsFile:
     Raises:
         InputError: the file is missing, damaged, of another format, or holds a weight that is not finite.
     """
-    path = Path(path)
+    path, unusable, remedy = Path(path), "not a usable weights file", "train again, or copy the file again"
     try:
         raw = plain_file(path).read_bytes()
     except OSError as error:
-        remedy = "train again, or copy the file again"
-        raise unreadable(path, error, FORMAT, remedy, "not a usable weights file") from error
+        raise unreadable(path, error, FORMAT, remedy, unusable) from error
     try:
         tensors = load_tensors(raw)
         described = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])["__metadata__"]
         described = json.loads(described[KEY])
         if described["format"] == EARLIER:
-            raise InputError(
-                "weights of an earlier version",
-                file=path,
-                seen=EARLIER,
-                expected=FORMAT,
-                remedy="remove the folder of the run, and train or import it again",
-            )
+            again = "remove the folder of the run, and train or import it again"
+            raise InputError("weights of an earlier version", EARLIER, FORMAT, again, file=path)
         if described["format"] != FORMAT:
             raise ValueError(f"format {described['format']!r}")
         # safetensors notices a changed length, not a changed value.
@@ -249,14 +238,8 @@ def load_weights(path: str | Path) -> WeightsFile:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(
-            "not a usable weights file",
-            file=path,
-            seen=f"{type(error).__name__}: {error}",
-            expected=FORMAT,
-            remedy="train again, or copy the file again",
-        ) from error
-    _check_finite(file.sets, path, "train again, or copy the file again")
+        raise InputError(unusable, f"{type(error).__name__}: {error}", FORMAT, remedy, file=path) from error
+    _check_finite(file.sets, path, remedy)
     return file
 
 
@@ -265,10 +248,10 @@ def _check_finite(sets: Mapping[str, Weights], path: str | Path, remedy: str) ->
     if strange is not None:
         raise InputError(
             "a weight that is no finite number",
+            f"among the weights {strange}",
+            f"finite numbers, none beyond {LARGEST_FLOAT32:.3g}",
+            remedy,
             file=path,
-            seen=f"among the weights {strange}",
-            expected=f"finite numbers, none beyond {LARGEST_FLOAT32:.3g}",
-            remedy=remedy,
         )
 
 

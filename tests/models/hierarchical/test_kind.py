@@ -15,7 +15,7 @@ from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
 from xlate.models.hierarchical.kind import TABLE, rule_stage
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
-from xlate.phrases.table import RuleTable
+from xlate.phrases.table import RuleTable, gaps_of
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import MARK, read_stage
 
@@ -38,7 +38,7 @@ def test_the_table_is_that_of_the_text(prepared: WorkDirectory, caplog: pytest.L
     assert_same(RuleTable.load(stage.folder / TABLE, prepared.words), expected)
     assert sorted(path.name for path in stage.folder.iterdir()) == [MARK, TABLE]
     assert stage.number("rules") == sum(stage.figures["rules_by_gaps"]) == len(expected)
-    assert np.bincount(expected.gaps()[expected.source_B]).tolist() == stage.figures["rules_by_gaps"]
+    assert np.bincount(gaps_of(expected.source_sides)[expected.source_B]).tolist() == stage.figures["rules_by_gaps"]
 
 
 def test_a_table_is_made_once_for_its_settings(prepared: WorkDirectory) -> None:

@@ -13,10 +13,11 @@ from tests.models.phrase.moses_system import read_packed, write_system
 from tests.models.phrase.small_phrase_models import KINDS, SPARSE_CASES, enumerate_derivations, random_case
 from tests.models.small_models import random_words
 from xlate.errors import InputError
+from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import LM, UNKNOWN, PhraseModel, Reordering
-from xlate.models.phrase.moses import load_moses_model
+from xlate.models.phrase.moses import moses_model
 
 CASES = [*((kind, None) for kind in KINDS), *SPARSE_CASES, ("wbe", "placed"), ("hier", "placed")]
 WHOLE = {"stack": 10**9, "threshold": 0.0}
@@ -122,7 +123,7 @@ def test_early_pruning_asks_less_and_finds_as_much_or_less():
 
 
 def test_a_word_without_a_translation_of_its_own_is_copied(tmp_path):
-    model, weights_D, _ = load_moses_model(write_system(tmp_path))
+    model, weights_D = moses_model(read_moses_ini(write_system(tmp_path)))
     for decoder in decoders(model, weights_D):
         found = decoder.translate(["q", "c"])[0]
         assert "q" in found.words
@@ -131,7 +132,7 @@ def test_a_word_without_a_translation_of_its_own_is_copied(tmp_path):
 
 
 def test_refusals(tmp_path):
-    model, weights_D, _ = load_moses_model(write_system(tmp_path))
+    model, weights_D = moses_model(read_moses_ini(write_system(tmp_path)))
     with pytest.raises(InputError, match="too long"):
         PhraseDecoder(model, weights_D, PhraseSearch(algorithm="stack", max_words=50_000)).translate(["a"] * 40_000)
     words = model.source_vocabulary, model.target_vocabulary
@@ -162,7 +163,7 @@ def test_moses_lists_obey_the_distortion_limit(shared_data):
 def test_scores_are_at_least_those_of_moses(shared_data, settings):
     moses = shared_data / "moses"
     sources = [line.split() for line in read_packed(moses / "corpus" / "test_2016_flickr.tok.de.gz")][::40]
-    model, weights_D, _ = load_moses_model(moses / "moses.ini", phrases_in(sources, 7))
+    model, weights_D = moses_model(read_moses_ini(moses / "moses.ini"), phrases_in(sources, 7))
     decoder = PhraseDecoder(model, weights_D, PhraseSearch(**{"algorithm": "stack", **settings}))
     best: dict[int, float] = {}
     with gzip.open(moses / "nbest" / "test_2016_flickr.100best.gz", "rt", encoding="utf-8") as lines:

@@ -10,10 +10,11 @@ import pytest
 from tests.models.phrase.definition import force, read_segmentation
 from tests.models.phrase.moses_system import LN10, read_packed, write_system
 from xlate.errors import InputError
+from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_table import phrases_in
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS
-from xlate.models.phrase.moses import load_moses_model
+from xlate.models.phrase.moses import moses_model
 
 
 def named(features_D):
@@ -25,7 +26,7 @@ def logs(*values):
 
 
 def test_features_by_hand(tmp_path):
-    model, weights_D, _ = load_moses_model(write_system(tmp_path))
+    model, weights_D = moses_model(read_moses_ini(write_system(tmp_path)))
     # Source a b c q: b first (discontinuous), then a (swap), then q (discontinuous), then c (swap).
     cuts = read_segmentation("1=0 0=1-2 3=3 2=4")
     found = force(model, weights_D, ["a", "b", "c", "q"], ["y", "y", "z", "q", "z"], cuts)
@@ -46,7 +47,7 @@ def test_features_by_hand(tmp_path):
 
 
 def test_the_hierarchical_model_looks_at_groups(tmp_path):
-    model, weights_D, _ = load_moses_model(write_system(tmp_path, kind="hier"))
+    model, weights_D = moses_model(read_moses_ini(write_system(tmp_path, kind="hier")))
     # b and a swap and form a group; c is monotone after the group, though not after a.
     found = force(model, weights_D, ["a", "b", "c"], ["y", "x", "z"], read_segmentation("1=0 0=1 2=2"))
     assert named(found.features_D)["LexicalReordering0"] == [0, *logs(0.05), *logs(0.5), 0, *logs(0.2), *logs(0.1)]
@@ -66,14 +67,14 @@ def test_models_that_cannot_be_used(tmp_path):
     ):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(InputError, match=message):
-            load_moses_model(path)
+            moses_model(read_moses_ini(path))
 
 
 def test_a_system_read_for_one_sentence_scores_it_the_same(tmp_path):
     path = write_system(tmp_path)
     source, target, cuts = ["a", "b", "q"], ["y", "x", "q"], read_segmentation("1=0 0=1 2=2")
-    small, weights_D, _ = load_moses_model(path, phrases_in([source], 7))
-    whole = load_moses_model(path)
+    small, weights_D = moses_model(read_moses_ini(path), phrases_in([source], 7))
+    whole = moses_model(read_moses_ini(path))
     assert len(small.table) == len(whole[0].table) - 1
     np.testing.assert_array_equal(weights_D, whole[1])
     found, expected = (force(m, weights_D, source, target, cuts) for m in (small, whole[0]))
@@ -86,7 +87,7 @@ def test_moses_scores_its_own_lists_alike(shared_data):
     moses = shared_data / "moses"
     sources = [line.split() for line in read_packed(moses / "corpus" / "val.tok.de.gz")]
     chosen = range(0, len(sources), 25)
-    model, weights_D, _ = load_moses_model(moses / "moses.ini", phrases_in([sources[s] for s in chosen], 7))
+    model, weights_D = moses_model(read_moses_ini(moses / "moses.ini"), phrases_in([sources[s] for s in chosen], 7))
     lines = 0
     for line in read_packed(moses / "nbest" / "val.100best.gz"):
         number, words, features, total, cuts, _ = (field.strip() for field in line.split("|||"))

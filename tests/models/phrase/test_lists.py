@@ -31,7 +31,7 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates):
     for length in (1, 8, 66):
         words = random_words(rng, length)
         found = decoder.nbest_list(words)
-        offsets_P1, ids_M = model.sparse.ids(found.parts.steps)
+        offsets_P1, ids_M = model.sparse.ids(found.parts[1])
         step = 0
         for derivation, target in zip(found.derivations(), words_of(decoder, words), strict=True):
             expected = score_steps(model, weights_D, words, derivation.steps, sparse_F)
@@ -39,7 +39,7 @@ def test_features_and_parts_are_those_of_the_definitions(kind, templates):
             assert derivation.score == pytest.approx(expected.score, abs=1e-9)
             assert derivation.words == expected.words == target
             offsets_N1, expected_ids = sparse_ids(model, words, derivation.steps)
-            parts = found.parts.part_L[step : step + len(derivation.steps)]
+            parts = found.parts[0][step : step + len(derivation.steps)]
             ids = [ids_M[offsets_P1[p] : offsets_P1[p + 1]].tolist() for p in parts]
             assert ids == [expected_ids[a:b].tolist() for a, b in pairwise(offsets_N1)]
             step += len(derivation.steps)

@@ -13,8 +13,9 @@ from tests.models.phrase.small_phrase_models import random_case, random_phrase_m
 from xlate.errors import InputError
 from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import every_word, frequent_words
+from xlate.formats.moses_ini import read_moses_ini
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
-from xlate.models.phrase.moses import load_moses_model
+from xlate.models.phrase.moses import moses_model
 from xlate.text.lines import read_lines
 
 
@@ -71,7 +72,7 @@ def test_refusals():
 def test_a_thousand_real_sentences_are_charged_what_their_features_weigh(shared_data):
     """Moses's tables, random weights of all templates: search, compiled lists and definitions agree."""
     rng = np.random.default_rng(1)
-    model, weights_D, _ = load_moses_model(shared_data / "moses" / "moses.mira.hier.ini")
+    model, weights_D = moses_model(read_moses_ini(shared_data / "moses" / "moses.mira.hier.ini"))
     table, sides = model.table, (model.source_vocabulary, model.target_vocabulary)
     values = []
     for vocabulary, phrases in zip(sides, (table.source_phrases, table.target_phrases), strict=True):

@@ -36,12 +36,7 @@ class Learned(NamedTuple):
 
 def learned_features(weights: WeightsFile) -> list[Learned]:
     """The sparse features of all sets whose weight is not 0."""
-    found: list[Learned] = []
-    for name, stored in weights.features.items():
-        values_A = weights.sets[name].sparse_F[stored.ids_A]
-        ids = stored.ids_A[values_A != 0].tolist()
-        found += [Learned(name, i, *feature) for i, feature in zip(ids, weights.learned(name), strict=True)]
-    return found
+    return [Learned(name, *feature) for name in weights.features for feature in weights.learned(name)]
 
 
 def of_families(features: Sequence[Learned], asked: str | None, known: Sequence[str]) -> list[Learned]:

@@ -47,7 +47,7 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
     if config.model.rerank is None:
         raise InputError("not a run that ranks lists", file=run, seen=config.model.kind, expected="model=rerank")
     file = weights_of(run, config)
-    weights, sparse = file.sets[SET], {name: weight for _, name, weight in file.learned(SET)}
+    weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
     fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
     known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
     arrays, text = ListText.read(nbest, source, first_id)

@@ -30,6 +30,7 @@ from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
 from xlate.jobs.train.recipe import (
     WorkRecipe,
+    device_of,
     settings_of,
     warn_if_all_zero,
 )
@@ -39,7 +40,6 @@ from xlate.metrics.objective import Objective
 from xlate.models.kind import FoldSystems, ListedModel
 from xlate.models.registry import EVENT_KINDS, kind_of
 from xlate.progress import tell, track
-from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.folders import awaited
 from xlate.train.checkpoint import Checkpoint, lists_identity

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import torch
 
 from xlate.array_types import Uints
-from xlate.config.schema import TrainConfig
-from xlate.errors import check_choice, refuse_if
+from xlate.config.schema import DEVICES, TrainConfig
+from xlate.errors import InputError, check_choice, refuse_if
 from xlate.jobs.evaluate import dev_set, measure
 from xlate.jobs.translate import Translator
 from xlate.losses.loss import Needs, losses
@@ -27,7 +28,6 @@ from xlate.metrics.score import checked_references, measure_sentences
 from xlate.models.kind import ToTune
 from xlate.models.registry import event_kind
 from xlate.models.system import AnySystem
-from xlate.scoring.device import device_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.train.loop import CHUNK, Phase, Standing, Training, TrainState
@@ -296,3 +296,21 @@ def _same(before: Weights, after: Weights) -> bool:
         return False
     sizes = [float(np.abs(w).sum()) or 1.0 for w in (one, other)]
     return bool(np.allclose(one / sizes[0], other / sizes[1], rtol=1e-9, atol=1e-12))
+
+
+def device_of(name: str) -> torch.device:
+    """The device a configuration names; `auto` is CUDA where there is some, else the CPU.
+
+    Raises:
+        InputError: no such name, or `cuda` where there is none.
+    """
+    check_choice("unknown device", name, DEVICES)
+    there = name != "cpu" and torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise InputError(
+            "no GPU that PyTorch can use",
+            "device=cuda, and torch.cuda.is_available() is false",
+            "an NVIDIA GPU, its driver, and a PyTorch made for CUDA",
+            "device=auto takes the CPU where there is no GPU",
+        )
+    return torch.device("cuda" if there else "cpu")

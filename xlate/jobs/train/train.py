@@ -24,14 +24,13 @@ from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
-from xlate.jobs.train.recipe import EventRecipe, Recipe, one_of
+from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.metrics.score import MEASURES
 from xlate.models.registry import EVENT_KINDS, kind_of
 from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
 from xlate.report.runs import collect_runs
-from xlate.scoring.device import device_of
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
 from xlate.train.global_model import NAME as GLOBAL

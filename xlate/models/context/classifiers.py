@@ -134,7 +134,7 @@ class ContextParts:
         seen = self.occurrences()
         if self.distances is None:
             spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, self.table.source_B[seen.pair_X])
-            return Examples(spans, seen.pair_X.astype(np.int64), np.full(len(seen), NO_PAIR))
+            return Examples(spans, seen.pair_X.astype(np.int64), np.full(len(seen.pair_X), NO_PAIR))
         texts, links = self.work.encoded, self.work.links
         source, first_T = texts[0], first_links(texts[0], links)
         # The words without links that are source phrases of the table.
@@ -159,7 +159,9 @@ class ContextParts:
         longest = self.work.settings("phrases", {"max_length": int})["max_length"]
         seen = occurrences_of(self.table, *self.work.encoded, self.work.links, longest)
         kept_X = seen.end_X - seen.start_X <= (1 if self.settings.unit == "word" else self.settings.longest)
-        return seen.select(kept_X & seen.tight_X if self.settings.unit == "word" else kept_X)
+        if self.settings.unit == "word":
+            kept_X &= seen.tight_X
+        return Occurrences._make(column_X[kept_X] for column_X in seen)
 
 
 def context_stores(work: WorkDirectory, settings: ContextModelConfig) -> ContextStores:

@@ -26,7 +26,7 @@ from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
-from xlate.phrases.table import RuleTable
+from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
@@ -199,5 +199,5 @@ def _build(estimates: Estimates, settings: RuleSettings, folder: Path) -> dict[s
     table = score_rules(extract_rules(*text, settings, folder), lexical_table(*text), settings)
     log.info("%d rules, %.0f rules/s", len(table), len(table) / (time.perf_counter() - start))
     table.save(folder / TABLE)
-    by_gaps = np.bincount(table.gaps()[table.source_B], minlength=settings.most_gaps + 1)
+    by_gaps = np.bincount(gaps_of(table.source_sides)[table.source_B], minlength=settings.most_gaps + 1)
     return {"rules": len(table), "source_sides": len(table.source_sides), "rules_by_gaps": by_gaps.tolist()}

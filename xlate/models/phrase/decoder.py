@@ -13,18 +13,18 @@ from xlate.errors import InputError
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
-from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
+from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE, GroupScores
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import Derivation, Step
 from xlate.models.phrase.lists import PhraseList, list_of_steps, target_ids
 from xlate.models.phrase.model import FIVE_WAY, PhraseModel
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import (
-    GroupWeights,
     PhraseOptions,
+    PlacedPhrases,
     RankedPhrases,
     collect_phrase_options,
-    no_groups,
+    group_scores,
 )
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
@@ -40,7 +40,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     Sparse weights are all there, or none: then all are 0.
 
     Example:
-        >>> model, weights_D, _ = load_moses_model("moses.ini")                # doctest: +SKIP
+        >>> model, weights_D = moses_model(read_moses_ini("moses.ini"))        # doctest: +SKIP
         >>> decoder = PhraseDecoder(model, weights_D, PhraseSearch(beam=100))  # doctest: +SKIP
         >>> decoder.translate("das haus ist klein".split())[0].words           # doctest: +SKIP
         ['the', 'house', 'is', 'small']
@@ -54,7 +54,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         super()._check()
         held, known = len(self._sparse_F), 0 if self.model.sparse is None else len(self.model.sparse)
         if held not in (0, known):
-            raise InputError("the weights cannot be used", seen=f"{held} sparse weights", expected=f"0 or {known}")
+            raise InputError("the weights cannot be used", f"{held} sparse weights", f"0 or {known}")
 
     @cached_property
     def sparse_F(self) -> Floats:
@@ -82,19 +82,15 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return RankedPhrases(self.model, self.weights_D, self.search.options, self.sparse_F)
 
     @cached_property
-    def group_weights(self) -> GroupWeights | None:
-        """Sparse weights of the words of the group before a phrase, None when no feature looks at them."""
-        sparse = self.model.sparse
-        if sparse is None or not (sparse.has_groups or sparse.has_bigrams):
-            return None
-        return GroupWeights(sparse, self.sparse_F, self.weights_D[self.model.sums])
+    def group_scores(self) -> Callable[[PlacedPhrases], GroupScores]:
+        """What the words of the group before a phrase score in a sentence."""
+        return group_scores(self.model, self.weights_D, self.sparse_F)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
         """Makes what is made once, for all of these sentences together, so that forked processes share it."""
         ids = [self.model.source_vocabulary.ids(words) for words in sentences]
         self.ranked.prepare(ids, self.search.max_phrase)
-        for part in (self.group_weights, self.has_sparse):
-            assert part is not NotImplemented
+        _ = self.group_scores, self.has_sparse
 
     def best(self, space: PhraseMoves) -> Derivation[Step]:
         """The best derivation of a space; its features are added up when they are asked for."""
@@ -128,11 +124,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return decoder._moves(collect_phrase_options(decoder.ranked, self.search.max_phrase, words, target))
 
     def _moves(self, options: PhraseOptions) -> PhraseMoves:
-        if self.group_weights is None:
-            groups = no_groups(self.model.orientations)
-        else:
-            groups = self.group_weights.of_sentence(options.source_n, options.first_O, options.last_O)
-        return PhraseMoves(self.model, self.weights_D, self.search, options, groups)
+        return PhraseMoves(self.model, self.weights_D, self.search, options, self.group_scores(options))
 
     def derivation(self, space: PhraseMoves, labels: Sequence[int]) -> Derivation[Step]:
         words, steps = space.options.words, self._steps(space, labels)
@@ -156,8 +148,8 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     def step_features(self, derivation: Derivation[Step]) -> tuple[Ints, Ints32]:
         if self.model.sparse is None or not derivation.steps:
             return super().step_features(derivation)
-        parts = list_of_steps(self.model, self.weights_D, derivation.source, derivation.steps).parts
-        return self.model.sparse.ids(parts.steps)
+        _, steps = list_of_steps(self.model, self.weights_D, derivation.source, derivation.steps).parts
+        return self.model.sparse.ids(steps)
 
     def shown_steps(self, source: Sequence[str], derivation: Derivation[Step]) -> Iterator[str]:
         for step in derivation.steps:

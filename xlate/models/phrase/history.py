@@ -55,7 +55,7 @@ class HistoryFeature:
     def __post_init__(self) -> None:
         """Makes it known by its name."""
         if KNOWN.setdefault(self.name, self) is not self:
-            raise InputError("two features of one name", seen=self.name, expected="another name for one of them")
+            raise InputError("two features of one name", self.name, "another name for one of them")
 
     @cached_property
     def compiled(self) -> Any:
@@ -72,7 +72,7 @@ def histories_named(names: Sequence[str]) -> tuple[HistoryFeature, ...]:
     for name in names:
         if name not in KNOWN or list(names).count(name) > 1:
             known = ", ".join(KNOWN) or "none without modules of your own"
-            raise InputError("features with history", seen=name, expected=f"different ones of those known: {known}")
+            raise InputError("features with history", name, f"different ones of those known: {known}")
     return tuple(KNOWN[name] for name in names)
 
 

@@ -22,9 +22,8 @@ from xlate.models.context.runs import (
     check_same_use,
     check_use,
     classifier_runs,
-    predicted_by,
 )
-from xlate.models.kind import Kind, Saved, ToTune, made_of
+from xlate.models.kind import Kind, Saved, ToTune
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
 from xlate.models.phrase.model import PhraseModel, Reordering, load_phrase_model, save_phrase_model
@@ -32,7 +31,7 @@ from xlate.models.run_files import located_config, located_runs, weights_of, wei
 from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
-from xlate.scoring.weights import Weights, WeightsFile
+from xlate.scoring.weights import WeightsFile
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, read_stage, run_stage
@@ -95,40 +94,29 @@ class Phrase(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """All dense weights, and those of sparse features, if there are any."""
-        from xlate.models.phrase.training import TunedPhrases, with_sums
+        from xlate.models.phrase.training import weights_to_tune, with_sums
 
         tune, base = config.loss.tune, Path(config.base or ".")
         assert tune is not None
         own = config.base is None or config.model.sparse is not None
         held = _of_table(Path("."), config) if own else _of_table(base, located_config(base))
-        model = _with_more_floats(held, config)
-        sparse, decoder = model.sparse, PhraseDecoder(model, np.zeros(model.size), config.decoder)
-        tuned = TunedPhrases(decoder, tune.processes, tunes_sparse=sparse is not None)
-        start = tuned.uniform
+        model, start = _with_more_floats(held, config), None
         if tune.start == "base":
             start = with_sums(weights_of(base).sets[SET], model)
-            if sparse is not None:
-                start = replace(start, sparse_F=np.zeros(len(sparse)))
-
-        def saved(weights: Weights) -> Saved:
-            if sparse is None:
-                return Saved({SET: weights}, {}, {})
-            return Saved({SET: weights.single()}, {SET: sparse}, {})
-
-        return ToTune(tuned, start, saved, {**made_of(config, work), **predicted_by(config.model.context)})
+            if model.sparse is not None:
+                start = replace(start, sparse_F=np.zeros(len(model.sparse)))
+        return weights_to_tune(config, work, PhraseDecoder(model, np.zeros(model.size), config.decoder), start)
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be sparse features, and classifiers of folds; a base must be a phrase model with weights."""
         if config.model.sparse is None:
-            raise InputError(
-                "no sparse features to train", seen="sparse=none", expected="sparse=local, full or another"
-            )
+            raise InputError("no sparse features to train", "sparse=none", "sparse=local, full or another")
         if config.model.histories:
             raise InputError(
                 "models without a fold of the text have no features with history",
-                seen=f"loss={config.loss.name} model.histories={config.model.histories}",
-                expected="a tuner, such as loss=mira",
-                remedy="leave model.histories out here, and tune with it: sparse=… loss=mira",
+                f"loss={config.loss.name} model.histories={config.model.histories}",
+                "a tuner, such as loss=mira",
+                "leave model.histories out here, and tune with it: sparse=… loss=mira",
             )
         check_folds(config.model.context)
         if config.base is not None:
@@ -150,7 +138,7 @@ def phrase_base(base: Path, *, weighted: bool = True) -> None:
     """
     trained = config_of_run(base)
     if trained.model.kind != KIND:
-        raise InputError("the base run has another model", file=base, seen=trained.model.name, expected="model=phrase")
+        raise InputError("the base run has another model", trained.model.name, "model=phrase", file=base)
     if weighted:
         weights_path(base)
 
@@ -193,10 +181,10 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
         if trained.model.reordering != config.model.reordering:
             raise InputError(
                 "the base run has another reordering model than the run that was tuned on it",
+                f"model.reordering={trained.model.reordering}",
+                f"model.reordering={config.model.reordering}",
+                "restore the configuration of the base run",
                 file=base / CONFIG_FILE,
-                seen=f"model.reordering={trained.model.reordering}",
-                expected=f"model.reordering={config.model.reordering}",
-                remedy="restore the configuration of the base run",
             )
         return _of_table(base, located_config(base, near=config.work))
     work = WorkDirectory(Path(config.work)).check()

@@ -42,14 +42,6 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID
 
 
 @dataclass(frozen=True)
-class Parts:
-    """P different phrases with what their sparse features look at, and which of them each of L steps is."""
-
-    part_L: Ints32
-    steps: Steps
-
-
-@dataclass(frozen=True)
 class PhraseList:
     """N derivations of a sentence, best first; `derivation` gives one with the features its definitions give it.
 
@@ -115,13 +107,13 @@ class PhraseList:
         """Float features in the order of `PhraseModel.features`, shape (N, D)."""
         model, features_ND = self.model, self.floats_ND
         if model.sparse is not None and self.sparse_F is not None and len(self.paths.labels_L):
-            sums_PK = model.sparse.sums(self.sparse_F, self.parts.steps)
-            features_ND[:, model.sums] = self._summed(sums_PK[self.parts.part_L])
+            part_L, steps = self.parts
+            features_ND[:, model.sums] = self._summed(model.sparse.sums(self.sparse_F, steps)[part_L])
         return features_ND
 
     @cached_property
-    def parts(self) -> Parts:
-        """The different phrases of all derivations together, as far as the model's features tell them apart."""
+    def parts(self) -> tuple[Ints32, Steps]:
+        """The phrases of all derivations together, as far as the model's features tell them apart; see `told_apart`."""
         sparse = self.model.sparse
         return self.told_apart(sparse is not None and sparse.has_groups, sparse is not None and sparse.has_bigrams)
 
@@ -132,8 +124,11 @@ class PhraseList:
         words_T = target_ids(self.model, self.options)[places_of(offsets_O1, labels_L)]
         return EncodedText(words_T, offsets_of(lengths_of(offsets_O1, labels_L))[self.paths.offsets_N1])
 
-    def told_apart(self, groups: bool, last_words: bool) -> Parts:
-        """The different phrases, told apart by the group before them, or by the word before, if asked."""
+    def told_apart(self, groups: bool, last_words: bool) -> tuple[Ints32, Steps]:
+        """Which of P different phrases each of L steps is, and what the sparse features of those look at.
+
+        They are told apart by the group before them, or by the word before, if asked.
+        """
         options, oriented = self.options, self.oriented
         part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
         option_P, source_n = self.paths.labels_L[first_P], options.source_n
@@ -154,7 +149,7 @@ class PhraseList:
         )
         steps["between_offsets"] = offsets_of(high_P - low_P)
         steps["between"] = source_n[places_of(between, np.arange(len(low_P)) * 2)]
-        return Parts(part_L, steps)
+        return part_L, steps
 
     def derivations(self) -> list[Derivation[Step]]:
         """All of them."""
@@ -186,8 +181,9 @@ class PhraseList:
 
     def sparse_ids(self, step_K: AnyInts) -> tuple[Ints, Ints32]:
         assert self.model.sparse is not None
-        offsets_P1, ids = self.model.sparse.ids(self.parts.steps)
-        places, offsets_K1 = gathered(offsets_P1, self.parts.part_L[step_K])
+        part_L, steps = self.parts
+        offsets_P1, ids = self.model.sparse.ids(steps)
+        places, offsets_K1 = gathered(offsets_P1, part_L[step_K])
         return offsets_K1, ids[places]
 
     @cached_property

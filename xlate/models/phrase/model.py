@@ -23,7 +23,6 @@ from xlate.lm.model import NgramModel
 from xlate.models.phrase.history import HistoryFeature
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.matching import phrase_finder
-from xlate.phrases.table import KIND as TABLE_KIND
 from xlate.phrases.table import PhraseTable
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import Vocabulary
@@ -190,7 +189,7 @@ class PhraseModel(UnitModel[PhraseTable]):
         """The D float features by name, and how many numbers each has."""
         k = self.orientations
         five = {FIVE_WAY: 2 * k} if k > 3 else {}
-        more = dict.fromkeys(() if self.in_sentence is None else self.in_sentence.names, 1)
+        more = dict.fromkeys(self.sentence_names, 1)
         place = {} if self.placed is None else {self.placed.name: 1}
         histories = {feature.name: 1 for feature in self.histories}
         sums = {SPARSE_REORDERING: k, SPARSE_PLAIN: 1} if self.sparse is not None else {}
@@ -208,21 +207,26 @@ class PhraseModel(UnitModel[PhraseTable]):
         return slice(self.backward.stop, self.backward.stop + self.orientations)
 
     @property
+    def sentence_names(self) -> tuple[str, ...]:
+        """The names of the floats of phrases in their sentence."""
+        return () if self.in_sentence is None else self.in_sentence.names
+
+    @property
     def step_slots(self) -> slice:
         """Where the floats of phrases in their sentence stand, and that of their places behind them."""
-        end = self.history_slots.start
-        size = (0 if self.in_sentence is None else len(self.in_sentence.names)) + (self.placed is not None)
-        return slice(end - size, end)
+        return slice(self.sentence_slots.start, self.place_slots.stop)
 
     @property
     def sentence_slots(self) -> slice:
         """Where the floats of phrases in their sentence stand."""
-        return slice(self.step_slots.start, self.step_slots.stop - (self.placed is not None))
+        end = self.place_slots.start
+        return slice(end - len(self.sentence_names), end)
 
     @property
     def place_slots(self) -> slice:
         """Where the float of places stands, if there is one."""
-        return slice(self.sentence_slots.stop, self.step_slots.stop)
+        end = self.history_slots.start
+        return slice(end - (self.placed is not None), end)
 
     @property
     def history_slots(self) -> slice:
@@ -300,7 +304,7 @@ def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
     described = {
         "source_phrases": len(model.table.source_phrases),
         "reordering": None if reordering is None else reordering.kind,
-        "table": seal_of(folder / "table", TABLE_KIND),
+        "table": seal_of(folder / "table", PhraseTable.KIND),
         "lm": seal_of(folder / "lm", LM_KIND),
     }
     save_arrays(folder, KIND, arrays, described, VOCABULARIES)
@@ -313,7 +317,7 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
         InputError: a file is missing, damaged or of another kind, or ids are outside of their ranges.
     """
     stored = open_arrays(folder, KIND, {**FINDER, REORDERING: ("<f8", 2)}, _check, optional=[REORDERING])
-    check_seals(stored, table=TABLE_KIND, lm=LM_KIND)
+    check_seals(stored, table=PhraseTable.KIND, lm=LM_KIND)
     source, target = (Vocabulary.load(stored.folder / name) for name in VOCABULARIES)
     table = PhraseTable.load(stored.folder / "table", (len(source), len(target)))
     if stored.number("source_phrases") != len(table.source_phrases):

@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats
 from xlate.errors import InputError
-from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
@@ -18,16 +18,6 @@ from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.model import PHRASE_FEATURES, SIZE, SLOTS, UNKNOWN, PhraseModel, Reordering, SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
-
-
-def load_moses_model(path: str | Path, only: Container[str] | None = None) -> tuple[PhraseModel, Floats, MosesIni]:
-    """The model and weights of a Moses system by the path of its moses.ini, and its configuration.
-
-    Raises:
-        InputError: the configuration cannot be used, or as `moses_model`.
-    """
-    ini = read_moses_ini(path)
-    return *moses_model(ini, only), ini
 
 
 def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[PhraseModel, Floats]:
@@ -42,7 +32,12 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     Raises:
         InputError: a feature that this decoder has not, a missing or double one, or whatever reading the files raises.
     """
-    lines = _lines_by_feature(ini)
+    ini.check_kinds(sorted(kind for kinds in _KINDS.values() for kind in kinds))
+    found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
+    for name in ("TranslationModel0", "LM0"):
+        if found[name] is None:
+            raise InputError("a feature is missing", expected=" or ".join(_KINDS[name]), file=ini.path)
+    lines = {name: line for name, line in found.items() if line is not None}
     table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), only)
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
     reordering, line = None, lines.get("LexicalReordering0")
@@ -68,27 +63,12 @@ _KINDS = {
 }
 
 
-def _lines_by_feature(ini: MosesIni) -> dict[str, FeatureLine]:
-    """The feature line of each of `PHRASE_FEATURES` that the configuration has."""
-    ini.check_kinds(sorted(kind for kinds in _KINDS.values() for kind in kinds))
-    found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
-    for name in ("TranslationModel0", "LM0"):
-        if found[name] is None:
-            raise InputError("a feature is missing", file=ini.path, expected=" or ".join(_KINDS[name]))
-    return {name: line for name, line in found.items() if line is not None}
-
-
 def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
     text = line.arguments.get("type", "")
     kind, _, rest = text.partition("-")
     if kind not in ("wbe", "phrase", "hier") or rest.removesuffix("-allff") != "msd-bidirectional-fe":
-        raise InputError(
-            "a reordering model this decoder has not",
-            file=ini.path,
-            line=line.line,
-            seen=text,
-            expected="wbe-, phrase- or hier-msd-bidirectional-fe",
-        )
+        message, expected = "a reordering model this decoder has not", "wbe-, phrase- or hier-msd-bidirectional-fe"
+        raise InputError(message, text, expected, file=ini.path, line=line.line)
     return "hier" if kind == "hier" else "wbe"
 
 
@@ -156,11 +136,11 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
     if model.sparse is not None:
         raise InputError(
             "sparse features know the phrases of their own table only",
-            seen=f"tables={folder}",
-            expected="a run without sparse features",
+            f"tables={folder}",
+            "a run without sparse features",
         )
     tables = TableFolder.open(folder, sentences)
-    first = 0 if model.in_sentence is None else len(model.in_sentence.names)
+    first = len(model.sentence_names)
     floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)
     inside = (floats + 2 * model.orientations,) if model.reordering is not None else ()
 
@@ -178,7 +158,7 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
             reordering=reordering,
         )
         if model.in_sentence is not None:
-            scores = TableScores(model.in_sentence.names, 0, slice(0, first), -np.inf, *held)
+            scores = TableScores(model.sentence_names, 0, slice(0, first), -np.inf, *held)
             one = replace(one, in_sentence=scores)
         if model.placed is not None:
             placed = model.placed

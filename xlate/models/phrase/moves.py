@@ -53,23 +53,24 @@ class PhraseMoves(SearchSpace[int]):
         return len(self.options.words) + 1
 
     def future(self, state: int) -> float:
-        return self._known.futures[state]
+        return self._known[1][state]
 
     def expand(self, state: int) -> Iterator[Move[int]]:
-        known = self._known
-        made = known.expansion = expanded(self.model.lm.arrays, self.sentence, self.numbers, known.expansion, state)
-        columns = (column.tolist() for column in made[3:])
+        search, futures = self._known
+        search[0] = expanded(self.model.lm.arrays, self.sentence, self.numbers, search[0], state)
+        columns = (column.tolist() for column in search[0][3:])
         for target, label, score, level, future in zip(*columns, strict=True):
-            known.futures[target] = future
+            futures[target] = future
             yield Move(target, level, score, label)
 
     def words_of(self, label: int) -> tuple[str, ...]:
         return () if label == END_LABEL else self.options.step(self.model, label).target_words
 
     @cached_property
-    def _known(self) -> _Known:
+    def _known(self) -> tuple[list[Expansion], dict[int, float]]:
+        """The last expansion of the readable search, and the estimates of its hypotheses by their numbers."""
         made = start_expanding(self.model.lm.arrays, self.sentence, self.numbers)
-        return _Known(made, {0: float(made.future_M[0])})
+        return [made], {0: float(made.future_M[0])}
 
     @cached_property
     def sentence(self) -> PhraseSentence:
@@ -118,11 +119,3 @@ class PhraseMoves(SearchSpace[int]):
             distortion_future=search.distortion_future,
             pop_limit=search.pop_limit,
         )
-
-
-@dataclass
-class _Known:
-    """Hypotheses of the readable search, and the estimate of each by its number."""
-
-    expansion: Expansion
-    futures: dict[int, float]

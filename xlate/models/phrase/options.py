@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.features.phrase_sparse import OWN, SparseFeatures, Steps
+from xlate.features.phrase_sparse import OWN, Steps
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.memory import distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
@@ -261,45 +261,40 @@ def _in_sentence(
     return replace(chosen, static_R=static_O, alone_R=alone_O, more_RE=more_OE[kept]), cell_O[kept]
 
 
-class GroupWeights:
-    """The scores of a group's words in K orientations, by position.
+def group_scores(model: PhraseModel, weights_D: Floats, sparse_F: Floats) -> Callable[[PlacedPhrases], GroupScores]:
+    """What a group's words score in K orientations, as a function of the phrases of a sentence.
 
-    Args:
-        sparse: the features.
-        sparse_F: their weights.
-        weights_K1: what each orientation weighs, and features without.
+    When no sparse feature looks at groups, they are empty and never looked at.
     """
+    sparse, weights_K1 = model.sparse, weights_D[model.sums]
+    if sparse is None or not (sparse.has_groups or sparse.has_bigrams):
+        none_0K, kinds_0 = np.zeros((0, model.orientations)), np.zeros(0, np.int32)
+        nothing = GroupScores(none_0K, none_0K, none_0K, none_0K, none_0K, kinds_0, kinds_0, np.zeros((0, 0)))
+        return lambda _: nothing
+    positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
+    first_VK, last_VK, between_VK, target_first_WK, target_last_WK = (
+        sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in positions
+    )
 
-    def __init__(self, sparse: SparseFeatures, sparse_F: Floats, weights_K1: Floats) -> None:
-        self.sparse, self.sparse_F, self.plain = sparse, sparse_F, float(weights_K1[-1])
-        positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
-        self.scores = [sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in positions]
-
-    def of_sentence(self, source_n: Ints32, first_O: Ints32, last_O: Ints32) -> GroupScores:
-        """The scores for a sentence's n source words and the first and last target words of its O options."""
-        kind_O = self.sparse.kind_V[np.concatenate([first_O, last_O])]
-        _, place, kind_O = np.unique(kind_O, return_index=True, return_inverse=True)
-        words_R = np.concatenate([[BEGIN_ID], np.concatenate([first_O, last_O])[place]])
-        kind_O = (kind_O.reshape(-1) + 1).astype(np.int32)
-        source_n1 = np.concatenate([source_n, np.array([BEGIN_ID], np.int32)])
-        first_VK, last_VK, between_VK, target_first_WK, target_last_WK = self.scores
-        between_nK = np.concatenate([np.zeros((1, between_VK.shape[1])), between_VK[source_n]]).cumsum(axis=0)
+    def of_sentence(phrases: PlacedPhrases) -> GroupScores:
+        word_O2 = np.concatenate([phrases.first_O, phrases.last_O])
+        _, place, number_O2 = np.unique(sparse.kind_V[word_O2], return_index=True, return_inverse=True)
+        words_R = np.concatenate([[BEGIN_ID], word_O2[place]])
+        kind_O2 = (number_O2.reshape(-1) + 1).astype(np.int32)
+        source_n1 = np.concatenate([phrases.source_n, np.array([BEGIN_ID], np.int32)])
+        between_nK = np.concatenate([np.zeros((1, between_VK.shape[1])), between_VK[phrases.source_n]]).cumsum(axis=0)
         bigrams_RR = np.zeros((0, 0))
-        if self.sparse.has_bigrams:
-            bigrams_RR = self.sparse.bigram_scores(self.sparse_F, words_R, words_R) * self.plain
+        if sparse.has_bigrams:
+            bigrams_RR = sparse.bigram_scores(sparse_F, words_R, words_R) * float(weights_K1[-1])
         return GroupScores(
             first_VK[source_n1],
             last_VK[source_n1],
             between_nK,
             target_first_WK[words_R],
             target_last_WK[words_R],
-            kind_O[: len(first_O)],
-            kind_O[len(first_O) :],
+            kind_O2[: len(phrases)],
+            kind_O2[len(phrases) :],
             bigrams_RR,
         )
 
-
-def no_groups(orientations: int) -> GroupScores:
-    """Scores that are never looked at."""
-    none_0K, kinds_0 = np.zeros((0, orientations)), np.zeros(0, np.int32)
-    return GroupScores(none_0K, none_0K, none_0K, none_0K, none_0K, kinds_0, kinds_0, np.zeros((0, 0)))
+    return of_sentence

@@ -78,9 +78,9 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
             return with_steps(of_no_words(decoder.model.size), *nothing, ids=(nothing[0][:1], nothing[1]))
         found = decoder.nbest_list(words)
         assert found.model.sparse is not None
-        parts = found.parts
-        ids = found.model.sparse.ids(parts.steps)
-        return with_steps(decoded(found.floats_ND, found.words), found.paths.offsets_N1, parts.part_L, ids=ids)
+        part_L, steps = found.parts
+        ids = found.model.sparse.ids(steps)
+        return with_steps(decoded(found.floats_ND, found.words), found.paths.offsets_N1, part_L, ids=ids)
 
 
 def with_sums(theta: Weights, model: PhraseModel) -> Weights:
@@ -107,15 +107,40 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
         arcs, generator = decoder.search_space(space, every_arc=True).arcs, np.random.default_rng(draw.seed_of(words))
         offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
         found, draws_C = decoder.list_of(space, Paths(offsets_N1, labels_L)), drawn_C.astype(np.int32)
-    parts = found.told_apart(groups=True, last_words=True)
+    part_L, steps = found.told_apart(groups=True, last_words=True)
     listed = decoded(found.floats_ND[:, : found.model.sums.start], found.words)
     return with_steps(
         replace(listed, draws_C=draws_C),
         found.paths.offsets_N1,
-        parts.part_L,
-        units=np.stack([parts.steps[name] for name in STEP], axis=1).astype(np.int32),
-        between=(parts.steps["between_offsets"].astype(np.int64), parts.steps["between"].astype(np.int32)),
+        part_L,
+        units=np.stack([steps[name] for name in STEP], axis=1).astype(np.int32),
+        between=(steps["between_offsets"].astype(np.int64), steps["between"].astype(np.int32)),
     )
+
+
+def weights_to_tune(
+    config: TrainConfig,
+    work: WorkDirectory | None,
+    decoder: PhraseDecoder,
+    start: Weights | None,
+    phi_F: AnyArray | None = None,
+) -> ToTune:
+    """All float weights of a decoder, and those of its sparse features, if any, unless these are to stay `phi_F`.
+
+    Without a `start` all weigh the same.
+    """
+    assert config.loss.tune is not None
+    sparse = decoder.model.sparse
+    system = TunedPhrases(decoder, config.loss.tune.processes, tunes_sparse=sparse is not None and phi_F is None)
+
+    def saved(weights: Weights) -> Saved:
+        if sparse is None:
+            return Saved({KIND: weights}, {}, {})
+        whole = weights if phi_F is None else replace(weights, sparse_F=phi_F)
+        return Saved({KIND: whole.single()}, {KIND: sparse}, {})
+
+    made = {**made_of(config, work), **predicted_by(config.model.context)}
+    return ToTune(system, system.uniform if start is None else start, saved, made)
 
 
 @dataclass(frozen=True)
@@ -257,15 +282,8 @@ class PhraseLists(ListedModel):
 
     def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
         """The floats and the sums of sparse features."""
-        assert self.config.loss.tune is not None
         decoder = PhraseDecoder(self.model, np.zeros(self.model.size), self.config.decoder, sparse_F=np.asarray(phi_F))
-        system = TunedPhrases(decoder, self.config.loss.tune.processes)
-
-        def saved(weights: Weights) -> Saved:
-            return Saved({KIND: replace(weights, sparse_F=phi_F).single()}, {KIND: self.features}, {})
-
-        made = {**made_of(self.config, self.work), **predicted_by(self.config.model.context)}
-        return ToTune(system, with_sums(theta, self.model), saved, made)
+        return weights_to_tune(self.config, self.work, decoder, with_sums(theta, self.model), phi_F)
 
 
 def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:
