@@ -15,8 +15,8 @@ from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
 from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights
-from xlate.search.beam import Move, SearchSpace, search_graph
-from xlate.search.graph import LatticeArcs, SearchGraph
+from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
+from xlate.search.lattice import LatticeArcs
 from xlate.search.oracle import oracle_example
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.global_model import GlobalSettings, GlobalTraining

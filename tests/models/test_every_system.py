@@ -28,7 +28,7 @@ from xlate.models.lcs import LcsDecoder, LcsModel, LcsSearch
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.search.beam import SearchSpace
-from xlate.search.graph import chosen_arcs
+from xlate.search.lattice import chosen_arcs
 
 EXACT = {"threshold": 0.0, "options": 2, "nbest": 10**6}
 BEAM = {"beam": 10**9, **EXACT}

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from tests.kernels.search.lattices import all_paths
 from xlate.array_types import Floats
-from xlate.search.graph import linear_scores
-from xlate.search.lattice import Lattice, LatticePath
+from xlate.search.lattice import Lattice, LatticePath, linear_scores
 from xlate.search.oracle import OraclePath, OracleSearch, _ranked
 
 

@@ -13,8 +13,7 @@ from tests.models.small_models import enumerate_all, model_and_arpa, random_word
 from tests.search.lattice_paths import nbest, rescored
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
-from xlate.search.graph import chosen_arcs
-from xlate.search.lattice import first_paths
+from xlate.search.lattice import chosen_arcs, first_paths
 
 EXACT = BlockSearch(beam=10**9, threshold=0.0, options=3)
 MODES = ("mon", "swap", "swap_or")

@@ -18,8 +18,7 @@ from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights
-from xlate.search.graph import chosen_arcs
-from xlate.search.lattice import Lattice
+from xlate.search.lattice import Lattice, chosen_arcs
 from xlate.search.oracle import oracle_example
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalSettings, GlobalTraining

@@ -11,7 +11,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
-from xlate.search.graph import SearchGraph
+from xlate.search.beam import SearchGraph
 
 # The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2

@@ -20,6 +20,7 @@ from xlate.kernels.counting.alignment import model1_costs
 from xlate.kernels.features.blocks import BlockArrays, DistortionArrays
 from xlate.kernels.pairs import RIGHT
 from xlate.kernels.search import distortion_decoder
+from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import BlockSystem
 from xlate.models.block.kind import EventKind
@@ -29,8 +30,7 @@ from xlate.models.derivation import COPIED, side_of
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.beam import BeamLimits
-from xlate.search.graph import END_LABEL
+from xlate.search.beam import END_LABEL
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 from xlate.work.estimates import Estimates
@@ -99,14 +99,15 @@ class JumpMoves(SpanMoves):
     @cached_property
     def task(self) -> distortion_decoder.Task:
         search, weights = self.search, self.model.weights
-        numbers = distortion_decoder.JumpNumbers(
+        return distortion_decoder.Task(
+            self.model.arrays,
+            self.arrays(distortion_decoder.JumpSentence),
             first_weight=float(weights[LM_FIRST]),
             rest_weight=float(weights[LM_REST]),
             max_skips=search.max_skips,
             window=search.window,
             end_word=END_ID if search.end_of_sentence else -1,
         )
-        return distortion_decoder.Task(self.model.arrays, self.arrays(distortion_decoder.JumpSentence), numbers)
 
 
 class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch]):
@@ -173,8 +174,8 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
             jump_1n=weights[INBOUND] * inbound_1n + weights[OUTBOUND] * outbound_1n,
         )
 
-    def limits(self) -> BeamLimits:
-        return BeamLimits(self.search.beam, self.search.log_threshold, self.search.coverage_beam)
+    def limits(self, *, every_arc: bool = True) -> Limits:
+        return super().limits(every_arc=every_arc)._replace(group_beam=self.search.coverage_beam)
 
     def orientation(self, space: JumpMoves, label: int, before: BlockStep | None) -> int:
         if label == END_LABEL:

@@ -29,9 +29,9 @@ from xlate.models.run_files import weights_of
 from xlate.models.system import AnySystem, System
 from xlate.models.tuned import TunedCosts, listed
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.beam import Move, SearchSpace, Words, phrases_in, search_graph
-from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph
-from xlate.search.settings import LcsSearch
+from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, Words, phrases_in, search_graph
+from xlate.search.lattice import LatticeArcs
+from xlate.search.settings import LcsSearch, log_share
 from xlate.text.vocabulary import END_ID, Vocabulary
 from xlate.work.directory import WorkDirectory
 
@@ -156,7 +156,8 @@ def _predicted(
         order = first + np.argsort(-found.log_C[first:end], kind="stable")
         pairs = list(zip(found.pair_C[order].tolist(), found.log_C[order].tolist(), strict=True))
         if allowed is None:
-            likely = sum(log >= search.least_log for _, log in pairs)
+            least_log = log_share(search.least_probability)
+            likely = sum(log >= least_log for _, log in pairs)
             yield pairs[: max(1, min(likely, search.options))]
         else:
             yield [(pair, log) for pair, log in pairs if model.target(pair)[0] in allowed]

@@ -14,11 +14,11 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
 from xlate.formats.moses_table import escape_bars
+from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span, Step, best_joined
 from xlate.scoring.weights import Weights
-from xlate.search.beam import BeamLimits, ForcedSpace, SearchSpace, search_graph
-from xlate.search.graph import LatticeArcs, SearchGraph, useful_arcs
-from xlate.search.lattice import Lattice
+from xlate.search.beam import ForcedSpace, SearchGraph, SearchSpace, search_graph
+from xlate.search.lattice import Lattice, LatticeArcs, useful_arcs
 from xlate.search.processes import each_sentence
 from xlate.search.settings import AnySearch, GrammarSearch
 from xlate.text.tokens import cut
@@ -126,10 +126,10 @@ class System(ABC, Generic[Space, Settings]):
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
         """Makes what is made once, for all of these sentences together, so that forked processes share it."""
 
-    def limits(self) -> BeamLimits:
-        """What the readable search keeps."""
+    def limits(self, *, every_arc: bool = True) -> Limits:
+        """What the search keeps."""
         assert not isinstance(self.search, GrammarSearch), "a whole grammar is searched bottom-up"
-        return BeamLimits(self.search.beam, self.search.log_threshold)
+        return Limits(self.search.beam, 0, self.search.log_threshold, every_arc)
 
     def changed(self, **parts: Any) -> Self:
         """The same system made of other parts; nothing that was computed from the old ones is kept."""

@@ -21,7 +21,7 @@ from xlate.models.derivation import COPIED, Derivation, Span, explained, side_of
 from xlate.models.system import Space, System
 from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
-from xlate.search.graph import LatticeArcs
+from xlate.search.lattice import LatticeArcs
 from xlate.search.settings import StackSearch
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import END_ID, Vocabulary

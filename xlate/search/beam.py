@@ -4,16 +4,98 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from itertools import pairwise
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from xlate.search.graph import SearchGraph
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.arrays.ragged import offsets_of
+from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
+from xlate.kernels.search.hypotheses import Limits
 
 State = TypeVar("State", bound=Hashable)
 Words = tuple[str, ...]
+
+
+# The last label of every path: the end of the sentence.
+END_LABEL = -1
+
+
+@dataclass(frozen=True)
+class SearchGraph:
+    """All ways of a finished search: N nodes (hypotheses) and A arcs (steps), arcs in the order of their expansion.
+
+    An arc's source was expanded before its target, so reading arcs backwards is a reverse topological order. Node 0 is
+    the start. Arcs into pruned nodes are there, but lead nowhere. `goal` is -1 when the search reached no end.
+    """
+
+    source_A: Ints32
+    target_A: Ints32
+    label_A: Ints32
+    score_A: Floats
+    score_N: Floats
+    best_arc_N: Ints32
+    goal: int
+
+    @classmethod
+    def of_hypotheses(cls, nodes: AnyArray, arcs: AnyArray, goal: int) -> SearchGraph:
+        """The graph of what a compiled search gave; see `xlate.kernels.search.hypotheses.finished`."""
+        return cls(
+            source_A=arcs["source"],
+            target_A=arcs["target"],
+            label_A=arcs["label"],
+            score_A=arcs["score"],
+            score_N=nodes["score"],
+            best_arc_N=nodes["arc"],
+            goal=int(goal),
+        )
+
+    @property
+    def arcs(self) -> GraphArcs:
+        """As kernels take them, each number beside the next, so that there is one version of each kernel."""
+        source_A, target_A, label_A = map(np.ascontiguousarray, (self.source_A, self.target_A, self.label_A))
+        return GraphArcs(source_A, target_A, label_A, np.ascontiguousarray(self.score_A), self.goal, len(self.score_N))
+
+    def best_labels(self) -> list[int]:
+        """The labels along the best path, first to last."""
+        labels: list[int] = []
+        node = self.goal
+        while node > 0:
+            arc = int(self.best_arc_N[node])
+            labels.append(int(self.label_A[arc]))
+            node = int(self.source_A[arc])
+        return labels[::-1]
+
+    def best_paths(
+        self, most: int, words_of: Callable[[int], tuple[str, ...]] | None = None
+    ) -> list[tuple[float, list[int]]]:
+        """Score and labels of the best `most` paths from start to goal, best first.
+
+        Where arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path.
+        With `words_of`, the target words of a label, of the paths with equal words only the best is there.
+        """
+        if self.goal == 0:
+            # The start is the goal: there is one path, which has no arcs.
+            return [(0.0, [])]
+        labels, place_A = np.unique(self.label_A, return_inverse=True)
+        ends = int((labels < 0).sum())
+        phrases = [] if words_of is None else [words_of(label) for label in labels[ends:].tolist()]
+        texts = Texts(*spelled(phrases), bool(words_of))
+        arcs = self.arcs._replace(label_A=place_A.astype(np.int32) - np.int32(ends))
+        offsets_N1, places_L, score_N = k_best_paths(arcs, texts, most)
+        found = labels[ends:][places_L].tolist()
+        paths = [[*found[a:b], *[END_LABEL][:ends]] for a, b in pairwise(offsets_N1.tolist())]
+        return list(zip(score_N.tolist(), paths, strict=True))
+
+
+def spelled(phrases: Sequence[Words]) -> tuple[Ints, Ints32]:
+    """Offsets (U + 1,) of U phrases, and the words of all of them as numbers, (W,), equal ones equally."""
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(word, len(numbers)) for phrase in phrases for word in phrase]
+    return offsets_of([len(phrase) for phrase in phrases]), np.array(ids, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +138,11 @@ class SearchSpace(ABC, Generic[State]):
         return None
 
 
-class Reached(NamedTuple, Generic[State]):
-    """A state of the search, and how many words of the translation are there."""
-
-    state: State
-    words: int
-
-
 @dataclass(frozen=True)
-class ForcedSpace(SearchSpace[Reached[State]]):
+class ForcedSpace(SearchSpace[tuple[State, int]]):
     """The moves of a sentence that go on with a translation, and its end when nothing of that is left.
+
+    A state is one of the free search, and how many words of the translation are there.
 
     Args:
         free: the space without the restriction.
@@ -76,35 +153,29 @@ class ForcedSpace(SearchSpace[Reached[State]]):
     target: Words
 
     @property
-    def start(self) -> Reached[State]:
-        """Nothing covered, no word there."""
-        return Reached(self.free.start, 0)
+    def start(self) -> tuple[State, int]:
+        return self.free.start, 0
 
     @property
     def levels(self) -> int:
-        """As in the free search."""
         return self.free.levels
 
-    def future(self, state: Reached[State]) -> float:
-        """As in the free search."""
-        return self.free.future(state.state)
+    def future(self, state: tuple[State, int]) -> float:
+        return self.free.future(state[0])
 
     def words_of(self, label: int) -> Words:
-        """As in the free search."""
         return self.free.words_of(label)
 
-    def coverage(self, state: Reached[State]) -> Hashable:
-        """As in the free search."""
-        return self.free.coverage(state.state)
+    def coverage(self, state: tuple[State, int]) -> Hashable:
+        return self.free.coverage(state[0])
 
-    def expand(self, state: Reached[State]) -> Iterator[Move[Reached[State]]]:
-        """The moves whose words come next in the translation."""
-        for move in self.free.expand(state.state):
+    def expand(self, state: tuple[State, int]) -> Iterator[Move[tuple[State, int]]]:
+        for move in self.free.expand(state[0]):
             words = self.free.words_of(move.label)
-            behind = state.words + len(words)
-            fits = self.target[state.words : behind] == words
+            behind = state[1] + len(words)
+            fits = self.target[state[1] : behind] == words
             if fits and (move.covered < self.levels or behind == len(self.target)):
-                yield Move(Reached(move.state, behind), move.covered, move.score, move.label)
+                yield Move((move.state, behind), move.covered, move.score, move.label)
 
 
 def phrases_in(target: Sequence[str]) -> set[Words]:
@@ -113,79 +184,51 @@ def phrases_in(target: Sequence[str]) -> set[Words]:
     return {words[start:end] for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
 
 
-class BeamLimits(NamedTuple):
-    """What pruning keeps of the hypotheses of one coverage.
-
-    Attributes:
-        beam: the most hypotheses; None for all.
-        log_threshold: how far below the best one, natural log, at most 0; minus infinity for no threshold.
-        coverage_beam: the most of one `SearchSpace.coverage`; None for all.
-    """
-
-    beam: int | None
-    log_threshold: float
-    coverage_beam: int | None = None
-
-
-@dataclass(slots=True)
-class _Hypothesis(Generic[State]):
-    """The best way found to a state; `future` estimates the score of what is still to do from there."""
-
-    node: int
-    state: State
-    score: float
-    future: float
-    best_arc: int
-
-    @property
-    def estimate(self) -> float:
-        """What pruning compares."""
-        return self.score + self.future
-
-
-def _pruned(
-    hypotheses: Iterable[_Hypothesis[State]], limits: BeamLimits, coverage: Callable[[State], Hashable]
-) -> list[_Hypothesis[State]]:
+def _pruned(estimate_by_node: Mapping[int, float], limits: Limits, group_of: Callable[[int], Hashable]) -> list[int]:
     """The hypotheses within the limits, best first; ties in the order of creation."""
-    ordered = sorted(hypotheses, key=lambda hypothesis: -hypothesis.estimate)
-    kept, seen = [], Counter[Hashable]()
-    for hypothesis in ordered:
-        if hypothesis.estimate < ordered[0].estimate + limits.log_threshold:
+    ordered = sorted(estimate_by_node, key=lambda node: -estimate_by_node[node])
+    kept, seen = list[int](), Counter[Hashable]()
+    for node in ordered:
+        if estimate_by_node[node] < estimate_by_node[ordered[0]] + limits.log_threshold:
             break
-        group = coverage(hypothesis.state)
+        group = group_of(node)
         seen[group] += 1
-        if limits.coverage_beam is None or seen[group] <= limits.coverage_beam:
-            kept.append(hypothesis)
-    return kept[: limits.beam]
+        if limits.group_beam == 0 or seen[group] <= limits.group_beam:
+            kept.append(node)
+    return kept[: limits.beam or None]
 
 
-def search_graph(space: SearchSpace[State], limits: BeamLimits) -> SearchGraph:
+def search_graph(space: SearchSpace[State], limits: Limits) -> SearchGraph:
     """Searches from the start of a space, which covers 0, to the one state of its last level.
 
     Equal states of a coverage are recombined: what follows cannot tell them apart, so the better score stays and both
-    arcs do.
+    arcs do, whatever `Limits.every_arc` says; its groups are those of `SearchSpace.coverage`.
     """
-    stacks: list[dict[State, _Hypothesis[State]]] = [{} for _ in range(space.levels + 1)]
-    start = stacks[0][space.start] = _Hypothesis(0, space.start, 0.0, space.future(space.start), -1)
-    nodes, arcs = [start], list[tuple[int, int, int, float]]()
+    stacks: list[dict[State, int]] = [{} for _ in range(space.levels + 1)]
+    stacks[0][space.start] = 0
+    state_N, score_N, future_N, best_arc_N = [space.start], [0.0], [space.future(space.start)], [-1]
+    arcs = list[tuple[int, int, int, float]]()
     for stack in stacks[:-1]:
-        for hypothesis in _pruned(stack.values(), limits, space.coverage):
-            for move in space.expand(hypothesis.state):
-                score, known = hypothesis.score + move.score, stacks[move.covered].get(move.state)
+        estimates = {node: score_N[node] + future_N[node] for node in stack.values()}
+        for node in _pruned(estimates, limits, lambda node: space.coverage(state_N[node])):
+            for move in space.expand(state_N[node]):
+                score, known = score_N[node] + move.score, stacks[move.covered].get(move.state)
                 if known is None:
-                    known = _Hypothesis(len(nodes), move.state, -np.inf, space.future(move.state), -1)
-                    nodes.append(known)
-                    stacks[move.covered][move.state] = known
-                if score > known.score:
-                    known.score, known.best_arc = score, len(arcs)
-                arcs.append((hypothesis.node, known.node, move.label, move.score))
+                    known = stacks[move.covered][move.state] = len(state_N)
+                    state_N.append(move.state)
+                    score_N.append(-np.inf)
+                    future_N.append(space.future(move.state))
+                    best_arc_N.append(-1)
+                if score > score_N[known]:
+                    score_N[known], best_arc_N[known] = score, len(arcs)
+                arcs.append((node, known, move.label, move.score))
     columns = list(zip(*arcs, strict=True)) if arcs else [(), (), (), ()]
     return SearchGraph(
         source_A=np.array(columns[0], dtype=np.int32),
         target_A=np.array(columns[1], dtype=np.int32),
         label_A=np.array(columns[2], dtype=np.int32),
         score_A=np.array(columns[3], dtype=np.float64),
-        score_N=np.array([node.score for node in nodes]),
-        best_arc_N=np.array([node.best_arc for node in nodes], dtype=np.int32),
-        goal=next((goal.node for goal in stacks[-1].values()), -1),
+        score_N=np.array(score_N),
+        best_arc_N=np.array(best_arc_N, dtype=np.int32),
+        goal=next(iter(stacks[-1].values()), -1),
     )

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_of
+from xlate.array_types import AnyFloats, AnyInts, Floats, Ints, Ints32
+from xlate.arrays.ragged import gathered, offsets_of, places_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.errors import InputError
@@ -25,8 +26,63 @@ from xlate.kernels.search.lattice_passes import (
     product,
     trimmed,
 )
-from xlate.search.beam import Words
-from xlate.search.graph import LatticeArcs, chosen_arcs
+from xlate.search.beam import SearchGraph, Words, spelled
+
+
+class LatticeArcs(NamedTuple):
+    """A graph whose A arcs have labels, scores and features: score = dense · w_D + Σ w_F[sparse ids] + base.
+
+    The ids of arc a are `sparse_ids_M[sparse_offsets_A1[a]:sparse_offsets_A1[a + 1]]`. `base_A` is what the weights do
+    not explain: minus the normaliser where a decoder has one, else 0.
+    """
+
+    graph: ArcGraph
+    label_A: Ints32
+    score_A: Floats
+    dense_AD: Floats
+    sparse_offsets_A1: Ints
+    sparse_ids_M: Ints32
+    base_A: Floats
+
+
+def useful_arcs(found: SearchGraph) -> LatticeArcs:
+    """The arcs on complete paths, without features; nodes are numbered in the order in which they were expanded."""
+    expanded, first = np.unique(found.source_A, return_index=True)
+    number_N = np.full(len(found.score_N), -1, dtype=np.int32)
+    number_N[expanded[np.argsort(first)]] = np.arange(len(expanded))
+    number_N[found.goal] = len(expanded)
+    arcs = np.flatnonzero(number_N[found.target_A] >= 0)
+    # Cube pruning goes from hypothesis to hypothesis; a lattice has the arcs of each node together.
+    arcs = arcs[np.argsort(number_N[found.source_A[arcs]], kind="stable")]
+    source_A, target_A = number_N[found.source_A[arcs]], number_N[found.target_A[arcs]]
+    graph, kept = trimmed(ArcGraph(source_A, target_A, len(expanded) + 1))
+    arcs = arcs[kept]
+    size = len(arcs)
+    nothing = np.zeros((size, 0)), np.zeros(size + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(size)
+    return LatticeArcs(graph, found.label_A[arcs], found.score_A[arcs], *nothing)
+
+
+def chosen_arcs(arcs: LatticeArcs, rows: AnyInts, graph: ArcGraph) -> LatticeArcs:
+    """Arcs of a lattice, perhaps some several times, hung together in another way."""
+    places_M, offsets_A1 = gathered(arcs.sparse_offsets_A1, rows)
+    return LatticeArcs(
+        graph,
+        arcs.label_A[rows],
+        arcs.score_A[rows],
+        arcs.dense_AD[rows],
+        offsets_A1,
+        arcs.sparse_ids_M[places_M],
+        arcs.base_A[rows],
+    )
+
+
+def linear_scores(arcs: LatticeArcs, dense_D: AnyFloats, sparse_F: AnyFloats) -> Floats:
+    """dense · w_D + Σ w_F[sparse ids] of each arc, shape (A,)."""
+    score_A = arcs.dense_AD @ dense_D
+    if len(arcs.sparse_ids_M):
+        weights_M = np.asarray(sparse_F, dtype=np.float64)[arcs.sparse_ids_M]
+        score_A += np.bincount(row_numbers(arcs.sparse_offsets_A1), weights_M, minlength=len(score_A))
+    return np.asarray(score_A, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -88,10 +144,8 @@ class Lattice:
 
     @cached_property
     def spelled(self) -> tuple[Ints, Ints32]:
-        """Offsets (U + 1,) of the U phrases, and the words of all of them as numbers, (W,)."""
-        numbers: dict[str, int] = {}
-        ids = [numbers.setdefault(word, len(numbers)) for phrase in self.phrases for word in phrase]
-        return offsets_of([len(phrase) for phrase in self.phrases]), np.array(ids, dtype=np.int32)
+        """The phrases as numbers; see `beam.spelled`."""
+        return spelled(self.phrases)
 
     def arc_words(self, arc: int) -> Words:
         """The target words of an arc."""
@@ -141,9 +195,9 @@ class Lattice:
                 if row is not None and start + length <= len(target):
                     next_SL[start, row] = start + length
         accepting_S = np.arange(len(target) + 1) == len(target)
-        made = product(self.graph, self.phrase_A, next_SL, accepting_S)
-        small, kept = trimmed(made.graph)
-        return SubLattice(small, made.arc_B[kept])
+        graph, arc_B, _ = product(self.graph, self.phrase_A, next_SL, accepting_S)
+        small, kept = trimmed(graph)
+        return SubLattice(small, arc_B[kept])
 
     def example(self, target: SubLattice) -> LatticeExample:
         """The lattice as one instance of the global model, with the paths that are wanted.

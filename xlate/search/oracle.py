@@ -114,9 +114,9 @@ class OracleSearch:
         self.automaton = ReferenceAutomaton(references)
         self.ngrams = ReferenceNgrams([self._encoded([reference]) for reference in references])
         next_SP, matches_SPn = self.automaton.walk_phrases(lattice.phrases)
-        made = product(lattice.graph, lattice.phrase_A, next_SP, np.ones(len(self.automaton), dtype=bool))
-        self.graph, self.arc_B = made.graph, made.arc_B
-        self.matches_Bn = matches_SPn[made.state_B, lattice.phrase_A[made.arc_B]]
+        accepting_S = np.ones(len(self.automaton), dtype=bool)
+        self.graph, self.arc_B, state_B = product(lattice.graph, lattice.phrase_A, next_SP, accepting_S)
+        self.matches_Bn = matches_SPn[state_B, lattice.phrase_A[self.arc_B]]
 
     def by_gain(self, gain_n: Floats, word_gain: float, most: int) -> list[LatticePath]:
         """The first distinct paths by Σ_n gain_n · (n-grams that some reference has) + word_gain · words, best first.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from xlate.errors import InputError
 from xlate.text.batches import Batches
@@ -59,7 +59,7 @@ def each_arriving(
         yield from held.each_arriving(batches)
 
 
-class HeldProcesses(Generic[Decoder, Result]):
+class HeldProcesses(contextlib.AbstractContextManager[Any], Generic[Decoder, Result]):
     """Forked processes that stay for one text after the other; a context manager that ends them.
 
     They are forked with the first text of more than one sentence, and again after an error.
@@ -147,9 +147,6 @@ class HeldProcesses(Generic[Decoder, Result]):
         if workers is not None:
             workers.__exit__()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -159,7 +156,7 @@ def _chunks(start: int, sentences: Chunk, *, prepared: bool) -> deque[tuple[int,
     return deque((start + at, (prepared, sentences[at : at + CHUNK])) for at in range(0, len(sentences), CHUNK))
 
 
-class Workers(Generic[Result]):
+class Workers(contextlib.AbstractContextManager[Any], Generic[Result]):
     """So many processes, forked when the first chunk is given; a context manager that ends them.
 
     Args:
@@ -243,9 +240,6 @@ class Workers(Generic[Result]):
                 seen=f"one of {self._processes}",
                 remedy="give it more memory, or let one process do it",
             ) from error
-
-    def __enter__(self) -> Workers[Result]:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:

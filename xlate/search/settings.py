@@ -200,11 +200,6 @@ class LcsSearch(SearchSettings):
     deletions: bool = key("words may be left out", False)
     deletion_cost: float = key("what a word that is left out costs", 5.0, NOT_NEGATIVE)
 
-    @property
-    def least_log(self) -> float:
-        """The natural log of the least probability of a block, minus infinity when any may be there."""
-        return log_share(self.least_probability)
-
 
 AnySearch = BlocksSearch | StackSearch | GrammarSearch | LcsSearch
 

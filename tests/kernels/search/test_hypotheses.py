@@ -1,4 +1,4 @@
-"""The store of compiled searches against the readable beam: recombination, pruning, arcs, growth."""
+"""The store of compiled searches against the readable beam; cells of cube pruning in the order of their estimates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from xlate.kernels.lm import SAID
+from xlate.kernels.search.cube_heap import drop_top, follow_top, no_cubes, push_cell
 from xlate.kernels.search.hypotheses import (
     Limits,
     add_move,
@@ -18,8 +19,7 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-from xlate.search.beam import BeamLimits, Move, SearchSpace, search_graph
-from xlate.search.graph import SearchGraph
+from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
 
 LEVELS, WIDTH = 6, 40
 NO_MEMO = np.zeros(0, dtype=SAID)
@@ -102,7 +102,7 @@ def compiled(seed: int, limits: Limits) -> SearchGraph:
 def test_the_store_equals_the_readable_beam(beam, group_beam, log_threshold):
     sizes = []
     for seed in range(4):
-        expected = search_graph(RandomSpace(seed), BeamLimits(beam or None, log_threshold, group_beam or None))
+        expected = search_graph(RandomSpace(seed), Limits(beam, group_beam, log_threshold, True))
         found = compiled(seed, Limits(beam, group_beam, log_threshold, True))
         for name in ("source_A", "target_A", "label_A", "score_A", "score_N", "best_arc_N"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
@@ -133,3 +133,22 @@ def test_growing_loses_nothing_and_every_word_counts(word):
 @pytest.mark.parametrize(("one", "other"), [(0, 0), (-1, 5), (5, -1), (2**31 - 1, -(2**31)), (-(2**31), 2**31 - 1)])
 def test_a_word_holds_two_numbers(one, other):
     assert (high(join(one, other)), low(join(one, other))) == (one, other)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 30])
+def test_cells_come_out_best_first(size: int, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        cubes, waiting = no_cubes(1), []
+        for estimate in rng.normal(size=size):
+            assert push_cell(cubes, estimate, -np.inf)
+            waiting.append(estimate)
+        assert not push_cell(cubes, 1.0, 2.0)
+        for estimate in rng.normal(size=5):
+            assert follow_top(cubes, estimate, -np.inf)
+            waiting = [*sorted(waiting)[:-1], estimate]
+            assert cubes.estimates[0] == max(waiting)
+        found = []
+        while cubes.sizes[3]:
+            found.append(float(cubes.estimates[0]))
+            drop_top(cubes)
+        assert found == sorted(waiting, reverse=True)

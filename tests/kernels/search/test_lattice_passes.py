@@ -84,8 +84,8 @@ def test_paths_are_those_the_automaton_accepts(graph, seed):
             trace.append(int(next_SL[trace[-1], label_A[arc]]) if trace[-1] >= 0 else -1)
         if trace[-1] >= 0 and (accepting_S[trace[-1]] or not path):
             expected.append((path, trace[:-1]))
-    made = product(graph, label_A, next_SL, accepting_S)
-    assert (made.graph.source_A < made.graph.target_A).all()
-    assert (np.diff(made.graph.source_A) >= 0).all()
-    found = [(made.arc_B[path].tolist(), made.state_B[path].tolist()) for path in all_paths(made.graph)]
+    made, arc_B, state_B = product(graph, label_A, next_SL, accepting_S)
+    assert (made.source_A < made.target_A).all()
+    assert (np.diff(made.source_A) >= 0).all()
+    found = [(arc_B[path].tolist(), state_B[path].tolist()) for path in all_paths(made)]
     assert sorted(found) == sorted(expected)

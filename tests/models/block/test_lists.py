@@ -18,7 +18,7 @@ from xlate.kernels.search.best_paths import sample_paths
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lists import with_units
 from xlate.models.distortion import DistortionDecoder
-from xlate.search.graph import END_LABEL
+from xlate.search.beam import END_LABEL
 from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering
 

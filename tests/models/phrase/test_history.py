@@ -11,7 +11,7 @@ from tests.models import test_every_system as suite
 from tests.models.phrase.small_phrase_models import enumerate_derivations, random_case, random_weights
 from xlate.array_types import Floats
 from xlate.errors import InputError
-from xlate.kernels.search.phrase_history import BEGIN, COVERED, END, END_BEFORE
+from xlate.kernels.search.phrase_moves import BEGIN, COVERED, END, END_BEFORE
 from xlate.models.derivation import Step
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.history import HistoryFeature, histories_named

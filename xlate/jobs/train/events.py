@@ -47,7 +47,7 @@ from xlate.models.run_files import weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
-from xlate.search.graph import END_LABEL
+from xlate.search.beam import END_LABEL
 from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase, Standing

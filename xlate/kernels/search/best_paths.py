@@ -78,18 +78,6 @@ WAITING = np.dtype(
 STEPS = 64
 
 
-class Arcs(NamedTuple):
-    """A arcs by the node they leave, and what each costs to the goal; `sorted_N` tells whose are best first already."""
-
-    offsets_N1: Ints
-    order_A: Ints32
-    cost_A: Floats
-    sorted_N: Bools
-    target_A: Ints32
-    label_A: Ints32
-    score_A: Floats
-
-
 class Texts(NamedTuple):
     """The words of each label, and whether paths of the same words count once.
 
@@ -106,21 +94,26 @@ class Texts(NamedTuple):
 class Frontier(NamedTuple):
     """Paths that wait, in the order they came, a heap of their numbers, labels, and paths found.
 
+    Arcs stand by the node they leave, with what each costs to the goal; `sorted_N` tells whose are best first already.
     `sizes` counts waiting paths, the heap, labels, and paths found. A path is a row of `label_K` and the row before,
-    row 0 being the empty one. `texts` numbers the words so far, `seen` the pairs of node and text. `newest_first` is
-    that of `Texts`.
+    row 0 being the empty one. `known` numbers the words so far, `seen` the pairs of node and text.
     """
 
+    graph: GraphArcs
+    texts: Texts
+    offsets_N1: Ints
+    order_A: Ints32
+    cost_A: Floats
+    sorted_N: Bools
     waiting: AnyArray
     heap: Ints32
     label_K: Ints32
     before_K: Ints32
     found_score: Floats
     found_last: Ints32
-    texts: Trie
+    known: Trie
     seen: Trie
     sizes: Ints
-    newest_first: bool
 
 
 @loop
@@ -129,30 +122,31 @@ def k_best_paths(graph: GraphArcs, texts: Texts, most: int) -> tuple[Ints, Ints3
 
     Labels below 0, such as that of the end of the sentence, have no words and are left out.
     """
-    source_A, target_A, label_A, score_A, goal, nodes = graph
-    completion_N = completion_scores(source_A, target_A, score_A, goal, nodes)
-    offsets_N1, order_A = leaving(source_A, target_A, completion_N)
-    cost_A = np.empty(len(order_A))
-    for at in range(len(order_A)):
-        cost_A[at] = -(score_A[order_A[at]] + completion_N[target_A[order_A[at]]])
-    arcs = Arcs(offsets_N1, order_A, cost_A, np.zeros(nodes, dtype=np.bool_), target_A, label_A, score_A)
-    longest = whole(1)
+    frontier, longest = _new_frontier(graph, texts, most), whole(1)
     for label in range(len(texts.offsets_O1) - 1):
         longest = max(longest, texts.offsets_O1[label + 1] - texts.offsets_O1[label])
-    frontier = _new_frontier(most, texts.newest_first)
-    if goal >= 0:
-        _push(arcs, frontier, whole(0), 0.0, whole(0), whole(ROOT), whole(ROOT))
+    if graph.goal >= 0:
+        _push(frontier, whole(0), 0.0, whole(0), whole(ROOT), whole(ROOT))
     while frontier.sizes[1] > 0 and frontier.sizes[3] < most:
         frontier = _with_room(frontier, longest)
-        _take(arcs, texts, frontier, goal, most)
+        _take(frontier, most)
     found = frontier.sizes[3]
     labels_L, path_offsets_N1 = spell(frontier.before_K, frontier.label_K, frontier.found_last[:found])
     return path_offsets_N1, labels_L, frontier.found_score[:found].copy()
 
 
 @loop
-def _new_frontier(most: int, newest_first: bool) -> Frontier:
+def _new_frontier(graph: GraphArcs, texts: Texts, most: int) -> Frontier:
+    source_A, target_A, _, score_A, goal, nodes = graph
+    completion_N = completion_scores(source_A, target_A, score_A, goal, nodes)
+    offsets_N1, order_A = leaving(source_A, target_A, completion_N)
     return Frontier(
+        graph,
+        texts,
+        offsets_N1,
+        order_A,
+        -(score_A[order_A] + completion_N[target_A[order_A]]),
+        np.zeros(nodes, dtype=np.bool_),
         np.empty(1024, dtype=WAITING),
         np.empty(1024, dtype=np.int32),
         np.empty(1024, dtype=np.int32),
@@ -162,33 +156,37 @@ def _new_frontier(most: int, newest_first: bool) -> Frontier:
         new_trie(1024),
         new_trie(1024),
         np.array([0, 0, 1, 0]),
-        newest_first,
     )
 
 
 @loop
 def _with_room(frontier: Frontier, longest: int) -> Frontier:
     """The same in arrays that can take `STEPS` more steps."""
-    waiting, heap, label_K, before_K, found_score, found_last, texts, seen, sizes, newest_first = frontier
+    sizes = frontier.sizes
     return Frontier(
-        grown(waiting, sizes[0], 2 * STEPS),
-        grown(heap, sizes[1], 2 * STEPS),
-        grown(label_K, sizes[2], STEPS),
-        grown(before_K, sizes[2], STEPS),
-        found_score,
-        found_last,
-        room(texts, STEPS * longest),
-        room(seen, STEPS),
+        frontier.graph,
+        frontier.texts,
+        frontier.offsets_N1,
+        frontier.order_A,
+        frontier.cost_A,
+        frontier.sorted_N,
+        grown(frontier.waiting, sizes[0], 2 * STEPS),
+        grown(frontier.heap, sizes[1], 2 * STEPS),
+        grown(frontier.label_K, sizes[2], STEPS),
+        grown(frontier.before_K, sizes[2], STEPS),
+        frontier.found_score,
+        frontier.found_last,
+        room(frontier.known, STEPS * longest),
+        room(frontier.seen, STEPS),
         sizes,
-        newest_first,
     )
 
 
 @loop
-def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) -> None:
+def _take(frontier: Frontier, most: int) -> None:
     """Goes on with the best paths that wait, in `STEPS` steps or fewer."""
-    arcs, texts, frontier = lent(arcs), lent(texts), lent(frontier)
-    sizes = frontier.sizes
+    frontier = lent(frontier)
+    graph, texts, sizes = frontier.graph, frontier.texts, frontier.sizes
     for _ in range(STEPS):
         if sizes[1] == 0 or sizes[3] == most:
             return
@@ -196,41 +194,41 @@ def _take(arcs: Arcs, texts: Texts, frontier: Frontier, goal: int, most: int) ->
         score, node, rank = path.score, whole(path.node), whole(path.rank)
         text, last = whole(path.text), whole(path.last)
         _drop_top(frontier)
-        _push(arcs, frontier, node, score, rank + 1, text, last)
-        arc = arcs.order_A[arcs.offsets_N1[node] + rank]
-        label, target = arcs.label_A[arc], whole(arcs.target_A[arc])
+        _push(frontier, node, score, rank + 1, text, last)
+        arc = frontier.order_A[frontier.offsets_N1[node] + rank]
+        label, target = graph.label_A[arc], whole(graph.target_A[arc])
         if texts.distinct:
             if label >= 0:
                 for at in range(texts.offsets_O1[label], texts.offsets_O1[label + 1]):
-                    text = child(frontier.texts, text, texts.words_W[at])
+                    text = child(frontier.known, text, texts.words_W[at])
             known = frontier.seen.size_1[0]
             if child(frontier.seen, target, text) < known:
                 # Of two ways to a node with equal words, the worse can only repeat the better one's words.
                 continue
-        score += arcs.score_A[arc]
+        score += graph.score_A[arc]
         if label >= 0:
             frontier.label_K[sizes[2]], frontier.before_K[sizes[2]] = label, last
             last = whole(sizes[2])
             sizes[2] += 1
-        if target == goal:
+        if target == graph.goal:
             frontier.found_score[sizes[3]], frontier.found_last[sizes[3]] = score, last
             sizes[3] += 1
         else:
-            _push(arcs, frontier, target, score, whole(0), text, last)
+            _push(frontier, target, score, whole(0), text, last)
 
 
 @embedded
-def _push(arcs: Arcs, frontier: Frontier, node: int, score: float, rank: int, text: int, last: int) -> None:
+def _push(frontier: Frontier, node: int, score: float, rank: int, text: int, last: int) -> None:
     """Lets a path wait with one of its node's arcs, if there are so many."""
-    first, end = arcs.offsets_N1[node], arcs.offsets_N1[node + 1]
+    first, end = frontier.offsets_N1[node], frontier.offsets_N1[node + 1]
     if first + rank >= end:
         return
-    if not arcs.sorted_N[node]:
-        _sort(arcs, first, end)
-        arcs.sorted_N[node] = True
+    if not frontier.sorted_N[node]:
+        _sort(frontier.cost_A, frontier.order_A, first, end)
+        frontier.sorted_N[node] = True
     number = frontier.sizes[0]
     path = frontier.waiting[number]
-    path.cost, path.score, path.node, path.rank = arcs.cost_A[first + rank] - score, score, node, rank
+    path.cost, path.score, path.node, path.rank = frontier.cost_A[first + rank] - score, score, node, rank
     path.text, path.last = text, last
     frontier.sizes[0] = number + 1
     at = frontier.sizes[1]
@@ -242,11 +240,11 @@ def _push(arcs: Arcs, frontier: Frontier, node: int, score: float, rank: int, te
 
 
 @loop
-def _sort(arcs: Arcs, first: int, end: int) -> None:
+def _sort(cost_A: Floats, order_A: Ints32, first: int, end: int) -> None:
     """Puts the arcs of a node in order, best first, equal ones as they were."""
-    order = np.argsort(arcs.cost_A[first:end], kind="mergesort")
-    arcs.cost_A[first:end] = arcs.cost_A[first:end][order]
-    arcs.order_A[first:end] = arcs.order_A[first:end][order]
+    order = np.argsort(cost_A[first:end], kind="mergesort")
+    cost_A[first:end] = cost_A[first:end][order]
+    order_A[first:end] = order_A[first:end][order]
 
 
 @inlined
@@ -255,7 +253,7 @@ def _before(frontier: Frontier, one: int, other: int) -> bool:
     costs = frontier.waiting[one].cost, frontier.waiting[other].cost
     if costs[0] != costs[1]:
         return bool(costs[0] < costs[1])
-    return one > other if frontier.newest_first else one < other
+    return one > other if frontier.texts.newest_first else one < other
 
 
 @embedded

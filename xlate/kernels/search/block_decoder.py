@@ -116,9 +116,6 @@ def ask_costs(lm: NgramArrays, memo: AnyArray, words_W: Ints32, offsets_O1: Ints
     return said
 
 
-NO_MOVE = -2
-
-
 class SentenceArrays(NamedTuple):
     """The options of n words as `xlate.models.block.moves.SentenceOptions` has them, and the estimates of spans.
 
@@ -137,42 +134,25 @@ class SentenceArrays(NamedTuple):
     future_nn: Floats
 
 
-class SearchNumbers(NamedTuple):
-    """Language model weights by orientation (first word, rest), and the search settings.
+class Task(NamedTuple):
+    """What a search of one sentence reads, and where it writes.
 
-    `end_word` is negative when the end of the sentence costs nothing.
+    `lm_weights_32` are language model weights by orientation (first word, rest); `end_word` is negative when the end of
+    the sentence costs nothing. The others are of `workspace`: `spans_X3` holds the spans (begin, end, orientation) that
+    a hypothesis may translate next, scores and histories behind them those of its moves over one span, and `fillable_C`
+    says whether a cell has an option that may be generated to the left.
     """
 
+    model: ModelArrays
+    sentence: SentenceArrays
     lm_weights_32: Floats
     swaps: bool
     local: bool
     end_word: int
-
-
-class Workspace(NamedTuple):
-    """What is written for one hypothesis or one sentence and needs no growth.
-
-    `spans_X3` holds the spans (begin, end, orientation) a hypothesis may translate next. The moves of one span lie at
-    the numbers of its options (one more place is for moves without option): step scores, histories and bigram contexts
-    behind them, and labels, `NO_MOVE` where an option may not be used. `fillable_C` says whether a cell has an
-    option that may be generated to the left.
-    """
-
     spans_X3: Ints
-    scores_O1: Floats
-    lm_states_O1: Ints
-    contexts_O1: Ints
-    labels_O1: Ints
+    score_O: Floats
+    lm_state_O: Ints
     fillable_C: Bools
-
-
-class Task(NamedTuple):
-    """What a search of one sentence reads, and where it writes."""
-
-    model: ModelArrays
-    sentence: SentenceArrays
-    numbers: SearchNumbers
-    work: Workspace
 
 
 @loop
@@ -199,86 +179,60 @@ def begun(task: Task) -> Hypotheses:
 @loop
 def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
     """The search with the moves of one hypothesis."""
-    sentence, numbers, work = task.sentence, task.numbers, task.work
-    n, extra = sentence.words, len(sentence.block_O)
-    search = with_room(search, extra + 1)
+    sentence, spans_X3 = task.sentence, task.spans_X3
+    n = sentence.words
+    search = with_room(search, len(sentence.block_O) + 1)
     cover = search.nodes[node].first
-    for x in range(next_spans(cover, n, sentence.longest, work.fillable_C, numbers.swaps, work.spans_X3)):
-        begin, end, orientation = work.spans_X3[x, 0], work.spans_X3[x, 1], work.spans_X3[x, 2]
+    for x in range(next_spans(cover, n, sentence.longest, task.fillable_C, task.swaps, spans_X3)):
+        begin, end, orientation = spans_X3[x, 0], spans_X3[x, 1], spans_X3[x, 2]
         cell = begin * sentence.longest + end - begin - 1
         first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
         if first < last:
-            _score_moves(task, search, node, orientation, (first, last))
-            _add_moves(search, sentence, work, limits, node, cover_after(cover, begin, end, orientation), first, last)
+            _extend(task, limits, search, node, cover_after(cover, begin, end, orientation), orientation, (first, last))
     if level_and_future(cover, n, sentence.future_nn)[0] == n:
-        work.scores_O1[extra], work.lm_states_O1[extra] = 0.0, 0
-        if numbers.end_word >= 0:
-            cost = -step(task.model.lm, low(search.nodes[node].second), numbers.end_word)[0]
-            work.scores_O1[extra] = numbers.lm_weights_32[RIGHT, 0] * cost
-        _add_moves(search, sentence, work, limits, node, cover_of(n + 1, 0, 0, False), extra, extra + 1)
+        score = 0.0
+        if task.end_word >= 0:
+            score = (
+                -task.lm_weights_32[RIGHT, 0] * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
+            )
+        key = key_of(cover_of(n + 1, 0, 0, False), join(NONE, 0), 0)
+        add_move(search, limits, node, key, n + 1, 0.0, score, NONE)
     return search
 
 
 @loop
-def workspace(sentence: SentenceArrays) -> Workspace:
-    """Room for what is written while a sentence is searched."""
+def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
+    """Room for what is written while a sentence is searched; see `Task`."""
     options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
     fillable_C = np.zeros(cells, dtype=np.bool_)
     for cell in range(cells):
         for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
             fillable_C[cell] |= sentence.left_O[option]
-    return Workspace(
-        np.empty((sentence.longest * (sentence.longest + 1), 3), dtype=np.int64),
-        np.empty(options + 1, dtype=np.float64),
-        np.empty(options + 1, dtype=np.int64),
-        np.full(options + 1, NONE, dtype=np.int64),
-        np.full(options + 1, NONE, dtype=np.int64),
-        fillable_C,
-    )
+    spans_X3 = np.empty((sentence.longest * (sentence.longest + 1), 3), dtype=np.int64)
+    return spans_X3, np.empty(options), np.empty(options, dtype=np.int64), fillable_C
 
 
 @loop
-def _score_moves(task: Task, search: Hypotheses, node: int, orientation: int, options: tuple[int, int]) -> None:
-    """Writes the moves of one hypothesis over the options of one span, first and last."""
-    first, last = options
-    task, search = lent(task), lent(search)
-    model, sentence, numbers, work = task.model, task.sentence, task.numbers, task.work
-    scores_O1, static_O3 = work.scores_O1, sentence.static_O3
+def _extend(
+    task: Task, limits: Limits, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]
+) -> None:
+    """Adds the moves to a cover by the options of one span, first and last; there must be room."""
+    task, search, (first, last) = lent(task), lent(search), options
+    model, sentence, score_O, lm_state_O = task.model, task.sentence, task.score_O, task.lm_state_O
     phrases, offsets_O1 = sentence.phrase_words_W, sentence.phrase_offsets_O1
     context, lm_state = high(search.nodes[node].second), low(search.nodes[node].second)
-    first_weight, rest_weight = numbers.lm_weights_32[orientation, 0], numbers.lm_weights_32[orientation, 1]
+    first_weight, rest_weight = task.lm_weights_32[orientation, 0], task.lm_weights_32[orientation, 1]
     for option in range(first, last):
         said = ask_costs(model.lm, search.memo, phrases, offsets_O1, option, lm_state)
-        score = static_O3[option, orientation] + first_weight * said.first + rest_weight * said.rest
+        score = sentence.static_O3[option, orientation] + first_weight * said.first + rest_weight * said.rest
         block = sentence.block_O[option]
         if orientation != NEUTRAL and context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
-        scores_O1[option] = score
-        work.lm_states_O1[option] = said.after
-        work.contexts_O1[option] = sentence.context_O[option] if orientation != LEFT else NONE
-        work.labels_O1[option] = option * 3 + orientation if orientation != LEFT or sentence.left_O[option] else NO_MOVE
-    if numbers.local:
-        normalizer = log_sum_exp(scores_O1, first, last)
-        for option in range(first, last):
-            scores_O1[option] -= normalizer
-
-
-@loop
-def _add_moves(
-    search: Hypotheses,
-    sentence: SentenceArrays,
-    work: Workspace,
-    limits: Limits,
-    parent: int,
-    cover: int,
-    first: int,
-    last: int,
-) -> None:
-    """Adds moves to what `cover` says; there must be room."""
-    search, sentence, work = lent(search), lent(sentence), lent(work)
+        score_O[option], lm_state_O[option] = score, said.after
+    normalizer = log_sum_exp(score_O, first, last) if task.local else 0.0
     level, future = level_and_future(cover, sentence.words, sentence.future_nn)
-    for move in range(first, last):
-        label = work.labels_O1[move]
-        if label != NO_MOVE:
-            key = key_of(cover, join(work.contexts_O1[move], work.lm_states_O1[move]), 0)
-            add_move(search, limits, parent, key, level, future, work.scores_O1[move], label)
+    for option in range(first, last):
+        if orientation != LEFT or sentence.left_O[option]:
+            behind = sentence.context_O[option] if orientation != LEFT else NONE
+            key = key_of(cover, join(behind, lm_state_O[option]), 0)
+            add_move(search, limits, node, key, level, future, score_O[option] - normalizer, option * 3 + orientation)

@@ -50,22 +50,16 @@ class JumpSentence(NamedTuple):
     future_nn: Floats
 
 
-class JumpNumbers(NamedTuple):
-    """Language-model weights and search settings; `end_word` is negative when the end of the sentence costs nothing."""
+class Task(NamedTuple):
+    """What a search of one sentence reads; `end_word` is negative when the end of the sentence costs nothing."""
 
+    model: ModelArrays
+    sentence: JumpSentence
     first_weight: float
     rest_weight: float
     max_skips: int
     window: int
     end_word: int
-
-
-class Task(NamedTuple):
-    """What a search of one sentence reads."""
-
-    model: ModelArrays
-    sentence: JumpSentence
-    numbers: JumpNumbers
 
 
 @loop
@@ -100,20 +94,19 @@ def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypot
     A block may cover any uncovered span after which the rightmost covered word lies less than `window` behind the first
     uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
     """
-    sentence, numbers = task.sentence, task.numbers
-    n = sentence.words
+    sentence, n = task.sentence, task.sentence.words
     search = with_room(search, len(sentence.block_O) + 1)
     first, mask = uncover(search.nodes[node].first)
-    for start in range(first, min(n, first + numbers.window)):
+    for start in range(first, min(n, first + task.window)):
         for end in range(start + 1, min(n, start + sentence.longest) + 1):
             if (mask >> (end - 1 - first)) & 1:
                 break
-            if allowed(cover(first, mask, start, end)[1], numbers.max_skips, numbers.window):
+            if allowed(cover(first, mask, start, end)[1], task.max_skips, task.window):
                 _expand(task, limits, search, node, start, end)
     if first == n:
         score = 0.0
-        if numbers.end_word >= 0:
-            score = -numbers.first_weight * step(task.model.lm, low(search.nodes[node].second), numbers.end_word)[0]
+        if task.end_word >= 0:
+            score = -task.first_weight * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
         add_move(search, limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
     return search
 
@@ -168,7 +161,7 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
 def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: int, end: int) -> None:
     """Adds a move for every option of one span; there must be room."""
     task, search = lent(task), lent(search)
-    model, sentence, numbers = task.model, task.sentence, task.numbers
+    model, sentence = task.model, task.sentence
     before = search.nodes[node]
     context, lm_state, jump = high(before.second), low(before.second), sentence.jump_1n[before.third, start]
     first, mask = uncover(before.first)
@@ -180,7 +173,7 @@ def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: in
     for option in range(sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]):
         said = ask_costs(model.lm, search.memo, phrases, offsets_O1, option, lm_state)
         score = sentence.static_O[option] + jump
-        score += numbers.first_weight * said.first + numbers.rest_weight * said.rest
+        score += task.first_weight * said.first + task.rest_weight * said.rest
         block = sentence.block_O[option]
         if context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)

@@ -23,7 +23,6 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.lm import NgramArrays, step
 from xlate.kernels.memory import EMPTY, first_slot, grown
 
 NONE = -1
@@ -48,12 +47,8 @@ NODE = np.dtype(
 ARC = np.dtype([("source", np.int32), ("target", np.int32), ("label", np.int32), ("score", np.float64)])
 
 
-class Key(NamedTuple):
-    """All that a continuation depends on, packed by the search; make it with `key_of`."""
-
-    first: int
-    second: int
-    third: int
+# All that a continuation depends on, packed by the search; make it with `key_of`.
+Key = tuple[int, int, int]
 
 
 class Limits(NamedTuple):
@@ -108,7 +103,7 @@ def low(word: int) -> int:
 @inlined
 def key_of(first: int, second: int, third: int) -> Key:
     """A key of three words."""
-    return Key(int(np.int64(first)), int(np.int64(second)), int(np.int64(third)))
+    return int(np.int64(first)), int(np.int64(second)), int(np.int64(third))
 
 
 @loop
@@ -159,19 +154,19 @@ def add_move(
 
 @embedded
 def _find_or_add(search: Hypotheses, key: Key) -> int:
-    nodes, slots_H = search.nodes, search.slots_H
+    nodes, slots_H, (first, second, third) = search.nodes, search.slots_H, key
     mask = np.uint64(len(slots_H) - 1)
-    slot = _slot(key.first, key.second, key.third, mask)
+    slot = _slot(first, second, third, mask)
     while slots_H[slot] >= 0:
         node = nodes[slots_H[slot]]
-        if node.second == key.second and node.first == key.first and node.third == key.third:
+        if node.second == second and node.first == first and node.third == third:
             return int(slots_H[slot])
         slot = (slot + np.uint64(1)) & mask
     number = search.counts[0]
     search.counts[0] = number + 1
     slots_H[slot] = number
     node = nodes[number]
-    node.first, node.second, node.third = key.first, key.second, key.third
+    node.first, node.second, node.third = key
     node.score, node.estimate, node.arc, node.next = -np.inf, -np.inf, NONE, PRUNED
     return int(number)
 
@@ -276,19 +271,3 @@ def with_room(search: Hypotheses, more: int) -> Hypotheses:
                 slot = (slot + np.uint64(1)) & mask
             slots_H[slot] = number
     return Hypotheses(nodes, arcs, slots_H, heads_L, sizes_L, bars_L, tops_L, counts, memo)
-
-
-@loop
-def ended(search: Hypotheses, limits: Limits, level: int, lm: NgramArrays, end_word: int, weight: float) -> Hypotheses:
-    """Ends the sentence after every survivor of the last level but one; returns the search, perhaps in new arrays.
-
-    For searches that have the language model's state in the second half of the second word of a key. Each move scores
-    `weight` times the log probability of `end_word`, nothing when that is negative.
-    """
-    for node in survivors(search, limits, level):
-        search = with_room(search, 1)
-        score = 0.0
-        if end_word >= 0:
-            score = weight * step(lm, low(search.nodes[node].second), end_word)[0]
-        add_move(search, limits, node, key_of(NONE, 0, 0), level + 1, 0.0, score, NONE)
-    return search

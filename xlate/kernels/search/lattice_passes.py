@@ -96,17 +96,11 @@ def trimmed(graph: ArcGraph) -> tuple[ArcGraph, Ints]:
 DEAD = -1
 
 
-class ArcProduct(NamedTuple):
-    """The B arcs of a product: `arc_B` is the arc of the lattice, `state_B` the automaton's state before it."""
-
-    graph: ArcGraph
-    arc_B: Ints32
-    state_B: Ints32
-
-
 @loop
-def product(graph: ArcGraph, label_A: Ints32, next_SL: Ints32, accepting_S: Bools) -> ArcProduct:
+def product(graph: ArcGraph, label_A: Ints32, next_SL: Ints32, accepting_S: Bools) -> tuple[ArcGraph, Ints32, Ints32]:
     """Pairs every node with the states that an automaton, in state 0 at the start, may be in there.
+
+    Returns the graph of the B arcs of the product, the lattice's arc of each, and the automaton's state before it.
 
     Args:
         graph: the lattice.
@@ -140,7 +134,7 @@ def product(graph: ArcGraph, label_A: Ints32, next_SL: Ints32, accepting_S: Bool
         pairs += 1
     made_B4 = found_B4[:size].astype(np.int32)
     made = ArcGraph(made_B4[:, 0].copy(), number_P[found_B4[:size, 1]], pairs)
-    return ArcProduct(made, made_B4[:, 2].copy(), made_B4[:, 3].copy())
+    return made, made_B4[:, 2].copy(), made_B4[:, 3].copy()
 
 
 @loop

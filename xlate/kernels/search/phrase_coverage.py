@@ -1,4 +1,8 @@
-"""Which source words a phrase hypothesis has translated: bit sets of any length, and the spans each may add."""
+"""What a phrase hypothesis has translated, which spans may come next, and how they lie to what is there.
+
+Coverages are bit sets of any length. A stack of groups is a node of a trie; a group is two steps in it, its source span
+and the kind of its first target word, so that equal stacks, and only they, have equal numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,23 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import embedded, inlined, loop
-from xlate.kernels.memory import equal_rows, first_slot, grown, row_key
+from xlate.kernels.memory import ROOT, Trie, child, equal_rows, first_slot, grown, row_key
+from xlate.kernels.pairs import (
+    DISCONTINUOUS,
+    DISCONTINUOUS_LEFT,
+    DISCONTINUOUS_RIGHT,
+    MONOTONE,
+    MONOTONE_GLOBAL,
+    SWAP,
+)
 
 NONE = -1
+SPAN_BITS = 15
+LOW = (1 << SPAN_BITS) - 1
+# The kind of a first word that only the option knows.
+OPEN = -1
+# What orients phrases.
+NO_REORDERING, WORD_BASED, HIERARCHICAL, FIVE_WAY = 0, 1, 2, 3
 # A span that may be translated next, and the coverage that leads to.
 EDGE = np.dtype([("begin", np.int64), ("end", np.int64), ("cell", np.int64), ("cover", np.int64)])
 # How many words are covered, the first gap, covered words between gaps, the estimate of all gaps, and the edges.
@@ -171,3 +189,77 @@ def covers_with_room(coverages: Coverages, more: int) -> Coverages:
                 slot = (slot + np.uint64(1)) & np.uint64(slots - 1)
             slots_H[slot] = number
     return Coverages(spans, bits_CW, covers, slots_H, grown(edges, sizes[1], more), sizes)
+
+
+class Placed(NamedTuple):
+    """A span placed after a hypothesis: orientations, the group before it, and the stack but for the first word.
+
+    `first` is the kind of the first word of the group that the span is now in, `OPEN` when the span begins one.
+    """
+
+    backward: int
+    forward: int
+    stack: int
+    first: int
+    group_begin: int
+    group_end: int
+    group_first: int
+
+
+@inlined
+def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
+    """How a span lies to the one before it."""
+    if begin == end_before:
+        return MONOTONE
+    return SWAP if end == start_before else DISCONTINUOUS
+
+
+@embedded
+def place(
+    coverages: Coverages, stacks: Trie, behind: tuple[int, int, int, int], span: tuple[int, int], reordering: int
+) -> Placed:
+    """Places a span; by a hierarchical model there must be room for one more node in `stacks`.
+
+    It comes behind a coverage, the span before (begin and end) and a stack.
+    """
+    (cover, start_before, end_before, stack), (begin, end) = behind, span
+    forward = adjacent(start_before, end_before, begin, end)
+    if reordering < HIERARCHICAL:
+        return Placed(forward, forward, ROOT, 0, NONE, 0, 0)
+    if forward == DISCONTINUOUS:
+        if begin > end_before and not is_covered(coverages, cover, end_before):
+            forward = MONOTONE
+        elif end < start_before and not is_covered(coverages, cover, start_before - 1):
+            forward = SWAP
+    orientation, group_begin, group_end, group_first = NONE, NONE, 0, 0
+    alone = stack == ROOT or stacks.parent_N[stacks.parent_N[stack]] == ROOT
+    first = OPEN
+    low, high = begin, end
+    while True:
+        start_top, end_top = NONE, 0
+        if stack != ROOT:
+            top = stacks.word_N[stacks.parent_N[stack]]
+            start_top, end_top = top >> SPAN_BITS, top & LOW
+        seen = adjacent(start_top, end_top, low, high)
+        if orientation == NONE:
+            orientation, group_begin, group_end = seen, start_top, end_top
+            group_first = stacks.word_N[stack] if stack != ROOT else 0
+        if stack == ROOT or seen == DISCONTINUOUS:
+            break
+        low, high = min(low, start_top), max(high, end_top)
+        first = stacks.word_N[stack]
+        stack = int(stacks.parent_N[stacks.parent_N[stack]])
+    if reordering == FIVE_WAY:
+        orientation = refine(orientation, begin >= group_end, alone)
+        described = coverages.covers[cover]
+        forward = refine(forward, begin >= end_before, described.gap == end_before and described.between == 0)
+    stack = child(stacks, stack, (low << SPAN_BITS) | high)
+    return Placed(orientation, forward, stack, first, group_begin, group_end, group_first)
+
+
+@inlined
+def refine(orientation: int, behind: bool, everything: bool) -> int:
+    """One of five orientations from one of three: which way a jump goes, and whether all the rest is one block."""
+    if orientation == DISCONTINUOUS:
+        return DISCONTINUOUS_LEFT if behind else DISCONTINUOUS_RIGHT
+    return MONOTONE_GLOBAL if orientation == MONOTONE and everything else orientation

@@ -9,13 +9,13 @@ history; the language model is asked when it does, and it goes back under its sc
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
-from xlate.kernels.lm import NgramArrays, fetch_ahead
+from xlate.kernels.lm import fetch_ahead
 from xlate.kernels.memory import Trie, room, whole
 from xlate.kernels.search.cube_heap import (
     STEPS,
@@ -35,11 +35,9 @@ from xlate.kernels.search.cube_heap import (
 )
 from xlate.kernels.search.hypotheses import NONE, Hypotheses, finished, survivors
 from xlate.kernels.search.phrase_coverage import Coverages, expand_cover
-from xlate.kernels.search.phrase_history import nodes_of_move
 from xlate.kernels.search.phrase_moves import (
     PLACE,
     PLACE_BITS,
-    PhraseNumbers,
     PhraseSentence,
     Work,
     add_option,
@@ -54,23 +52,23 @@ from xlate.kernels.search.phrase_moves import (
     last_of,
     local_score,
     new_work,
+    nodes_of_move,
     orient,
     reaches,
     rest_distortion,
     shift_of,
     spot_of,
     target_of,
-    with_edges,
     with_room_for,
 )
 
 
 @loop
-def search_phrases(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> tuple[AnyArray, AnyArray, int]:
+def search_phrases(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
-    work = new_work(lm, sentence, numbers)
+    work = new_work(sentence)
     for level in range(sentence.words):
-        for node in survivors(work.search, numbers.limits, level):
+        for node in survivors(work.search, sentence.limits, level):
             work = _with_moves(work, node)
     return finished(finish(work))
 
@@ -79,7 +77,8 @@ def search_phrases(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNum
 def _with_moves(work: Work, node: int) -> Work:
     """The same, perhaps in new arrays, with the moves of one hypothesis."""
     cover, options = cover_of(work.search.nodes[node]), len(work.sentence.static_O)
-    work = with_edges(work, cover)
+    coverages = expand_cover(work.coverages, cover)
+    work = Work(work.sentence, work.search, coverages, work.stacks)
     described, nodes = work.coverages.covers[cover], options * nodes_of_move(work.sentence.histories)
     # Arrays grow rarely, since it takes time to hand over so many.
     work = with_room_for(work, options, described.edges_end - described.edges_begin + nodes)
@@ -91,7 +90,7 @@ def _with_moves(work: Work, node: int) -> Work:
 def _extend(work: Work, node: int) -> None:
     """Adds the moves of one hypothesis that the beam may have a place for."""
     work = lent(work)
-    sentence, numbers, bars_L = work.sentence, work.numbers, work.search.bars_L
+    sentence, bars_L = work.sentence, work.search.bars_L
     before = work.search.nodes[node]
     before_score, last, described = before.score, last_of(work, node), work.coverages.covers[cover_of(before)]
     for e in range(described.edges_begin, described.edges_end):
@@ -106,47 +105,37 @@ def _extend(work: Work, node: int) -> None:
         for option in range(sentence.cell_offsets_C1[edge.cell], sentence.cell_offsets_C1[edge.cell + 1]):
             local = local_score(work, last, option, placed.backward, shift)
             local = history_score(sentence.histories, work, node, option, spot, local)
-            if rest + sentence.alone_O[option] + local < bars_L[target.level] + numbers.log_early_threshold:
+            if rest + sentence.alone_O[option] + local < bars_L[target.level] + sentence.log_early_threshold:
                 continue
             logprob, after = ask(work, node, option)
-            score = sentence.static_O[option] + local + (fixed + numbers.lm_weight * logprob)
+            score = sentence.static_O[option] + local + (fixed + sentence.lm_weight * logprob)
             if before_score + score + target.future >= bars_L[target.level]:
                 add_option(work, target, node, option, (after, score))
 
 
-class Expansion(NamedTuple):
-    """A search in arrays that grow, and the M moves of the hypothesis that was expanded last.
-
-    `target_M` numbers the hypotheses that they lead to; `level_M` and `future_M` are their levels and estimates.
-    """
-
-    search: Hypotheses
-    coverages: Coverages
-    stacks: Trie
-    target_M: Ints32
-    label_M: Ints32
-    score_M: Floats
-    level_M: Ints
-    future_M: Floats
+# A search in arrays that grow.
+Held = tuple[Hypotheses, Coverages, Trie]
 
 
 @loop
-def start_expanding(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> Expansion:
-    """The hypothesis that has translated nothing, number 0, as the target of a move."""
-    work, nothing = new_work(lm, sentence, numbers), np.zeros(1, dtype=np.int32)
-    future_M = work.search.nodes["estimate"][:1].copy()
-    levels_M = np.zeros(1, dtype=np.int64)
-    return Expansion(work.search, work.coverages, work.stacks, nothing, nothing, np.zeros(1), levels_M, future_M)
+def start_expanding(sentence: PhraseSentence) -> tuple[Held, float]:
+    """A search with the hypothesis that has translated nothing, number 0, and the estimate of that."""
+    work = new_work(sentence)
+    return (work.search, work.coverages, work.stacks), work.search.nodes[0].estimate
 
 
 @loop
 def expanded(
-    lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers, known: Expansion, node: int
-) -> Expansion:
-    """All moves of one hypothesis of a search without limits: what the readable search goes by."""
-    work = Work(lm, sentence, numbers, known.search, known.coverages, known.stacks)
-    n, first, cover = sentence.words, known.search.counts[1], cover_of(known.search.nodes[node])
-    complete = known.coverages.covers[cover].level == n
+    sentence: PhraseSentence, held: Held, node: int
+) -> tuple[Held, tuple[Ints32, Ints32, Floats, Ints, Floats]]:
+    """All moves of one hypothesis of a search without limits: what the readable search goes by.
+
+    For each move the number of the hypothesis that it leads to, its label and score, and level and estimate of that
+    hypothesis.
+    """
+    work = Work(sentence, held[0], held[1], held[2])
+    n, first, cover = sentence.words, work.search.counts[1], cover_of(work.search.nodes[node])
+    complete = work.coverages.covers[cover].level == n
     if complete:
         work = with_room_for(work, whole(1), whole(0))
         end_sentence(work, node)
@@ -159,29 +148,21 @@ def expanded(
         if not complete:
             target = search.nodes[arcs[m].target]
             behind = cover_of(target)
-            rest = rest_distortion(coverages, numbers, behind, end_of(target))
+            rest = rest_distortion(coverages, sentence, behind, end_of(target))
             level_M[m] = coverages.covers[behind].level
-            future_M[m] = coverages.covers[behind].future - numbers.distortion_weight * rest
-    return Expansion(
-        search,
-        coverages,
-        work.stacks,
-        arcs["target"].copy(),
-        arcs["label"].copy(),
-        arcs["score"].copy(),
-        level_M,
-        future_M,
-    )
+            future_M[m] = coverages.covers[behind].future - sentence.distortion_weight * rest
+    moves = arcs["target"].copy(), arcs["label"].copy(), arcs["score"].copy(), level_M, future_M
+    return (search, coverages, work.stacks), moves
 
 
 @loop
-def search_cubes(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> tuple[AnyArray, AnyArray, int]:
+def search_cubes(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns what `hypotheses.finished` does."""
     none, nodes = whole(0), nodes_of_move(sentence.histories)
-    work, cubes = new_work(lm, sentence, numbers), no_cubes(sentence.words)
+    work, cubes = new_work(sentence), no_cubes(sentence.words)
     for level in range(sentence.words):
         search, coverages = work.search, work.coverages
-        alive = survivors(search, numbers.limits, level)
+        alive = survivors(search, sentence.limits, level)
         # Those with the same coverage and end, wherever the last span begins.
         alive, offsets_G1 = groups_of(alive, search.nodes["first"][alive] & ~(PLACE << PLACE_BITS))
         for g in range(len(offsets_G1) - 1):
@@ -190,10 +171,10 @@ def search_cubes(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbe
             coverages = expand_cover(coverages, cover)
             described = coverages.covers[cover]
             cubes = cubes_with_room(cubes, len(group), described.edges_end - described.edges_begin, none)
-            _open_cubes(search, coverages, numbers.distortion_limit, cubes, group)
+            _open_cubes(search, coverages, sentence.distortion_limit, cubes, group)
         corners = count_cubes(cubes, level + 1)
         cubes = cubes_with_room(cubes, none, none, corners)
-        work = Work(lm, sentence, numbers, search, coverages, room(work.stacks, corners))
+        work = Work(sentence, search, coverages, room(work.stacks, corners))
         _fill_heap(work, cubes, level + 1)
         taken = whole(0)
         while taken >= 0:
@@ -250,7 +231,7 @@ def _push_row(work: Work, cubes: Cubes, cube: int, row: int, level: int) -> None
 def _fetch_next(work: Work, node: int, cell: Any) -> None:
     """Asks for the memory that the query behind a cell begins with."""
     if cell.option + 1 < len(work.sentence.static_O):
-        fetch_ahead(work.lm, work.sentence.phrases, cell.option + 1, history_of(work.search.nodes[node]))
+        fetch_ahead(work.sentence.lm, work.sentence.phrases, cell.option + 1, history_of(work.search.nodes[node]))
 
 
 @embedded
@@ -264,7 +245,7 @@ def _local(work: Work, cubes: Cubes, cell: Any) -> float:
 def _scored(work: Work, node: int, option: int) -> tuple[float, int]:
     """What an option scores after a hypothesis, and the history behind it."""
     logprob, after = ask(work, node, option)
-    return work.sentence.static_O[option] + work.numbers.lm_weight * logprob, after
+    return work.sentence.static_O[option] + work.sentence.lm_weight * logprob, after
 
 
 @loop
@@ -276,7 +257,7 @@ def _take_best(work: Work, cubes: Cubes, level: int, taken: int) -> int:
     work, cubes = lent(work), lent(cubes)
     cell_offsets_C1, bars_L = work.sentence.cell_offsets_C1, work.search.bars_L
     for _ in range(STEPS):
-        if taken == work.numbers.pop_limit or cubes.sizes[3] == 0 or cubes.estimates[0] < bars_L[level]:
+        if taken == work.sentence.pop_limit or cubes.sizes[3] == 0 or cubes.estimates[0] < bars_L[level]:
             return NONE
         top = cubes.cells[cubes.heap[0]]
         cube, row, option, node = whole(top.cube), whole(top.row), top.option, cubes.rows_R[top.row]

@@ -1,7 +1,8 @@
 """Moves of the phrase decoder, for stack search and cube pruning: what they score and where they lead.
 
-A stack of groups is a node of a trie; a group is two steps in it, its source span and the kind of its first target
-word, so that equal stacks, and only they, have equal numbers.
+A feature with history is called through its address, so one search compiled once serves any number of them; a search
+without any (None) is compiled for itself and has no trace of them. The states of all features behind a hypothesis are a
+node of a trie, so that equal states, and only they, have equal numbers.
 """
 
 from __future__ import annotations
@@ -10,18 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
-from xlate.compiled import embedded, inlined, loop
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
+from xlate.compiled import call_through, embedded, inlined, loop, pointer, types
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, phrase_logprob, remembered, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
-from xlate.kernels.pairs import (
-    DISCONTINUOUS,
-    DISCONTINUOUS_LEFT,
-    DISCONTINUOUS_RIGHT,
-    MONOTONE,
-    MONOTONE_GLOBAL,
-    SWAP,
-)
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -35,13 +28,105 @@ from xlate.kernels.search.hypotheses import (
     survivors,
     with_room,
 )
-from xlate.kernels.search.phrase_coverage import Coverages, Spans, expand_cover, is_covered, new_coverages
-from xlate.kernels.search.phrase_history import END_OPTION, Histories, Spot, last_word, move_score, number_after
+from xlate.kernels.search.phrase_coverage import (
+    HIERARCHICAL,
+    NO_REORDERING,
+    OPEN,
+    Coverages,
+    Placed,
+    Spans,
+    is_covered,
+    new_coverages,
+    place,
+)
 
-SPAN_BITS = 15
-LOW = (1 << SPAN_BITS) - 1
-# The kind of a first word that only the option knows.
-OPEN = -1
+# (state, option, place, data, after) -> value; so few numbers stay in registers.
+WHOLES, NUMBERS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]
+MOVE = types.float64(types.int64, types.int64, WHOLES, NUMBERS, WHOLES)
+call_move = call_through(MOVE)
+# A feature: its address, where its numbers begin in `data_N`, its weight, its state before and behind the last move.
+FEATURE = np.dtype(
+    [("address", np.int64), ("data", np.int64), ("weight", np.float64), ("before", np.int64), ("after", np.int64)]
+)
+# What `move` is told of where an option is put, and where it writes the state behind.
+BEGIN, END, END_BEFORE, COVERED, AFTER = range(5)
+# The option that ends the sentence.
+END_OPTION = -1
+
+
+class Histories(NamedTuple):
+    """K features with history of one sentence: their calls, their numbers, and the place of the option, (5,)."""
+
+    features_K: AnyArray
+    data_N: Floats
+    place: Ints
+
+
+class Spot(NamedTuple):
+    """Where an option is put: its span, where the option before ended, and how many words are translated."""
+
+    begin: int
+    end: int
+    end_before: int
+    covered: int
+
+
+@embedded
+def move_value(histories: Histories, k: int, option: int, spot: Spot) -> float:
+    """The value of one feature behind its state `before`, not weighted."""
+    feature, place = histories.features_K[k], histories.place
+    place[BEGIN], place[END], place[END_BEFORE], place[COVERED] = spot
+    data, after = pointer(histories.data_N, feature.data), pointer(place, AFTER)
+    value = call_move(feature.address, (feature.before, option, pointer(place, 0), data, after))
+    feature.after = place[AFTER]
+    return float(value)
+
+
+@loop
+def move_score(histories: Histories, stacks: Trie, number: int, option: int, spot: Spot) -> float:
+    """The weighted values of an option behind the states of a number; the states behind it stay known."""
+    features_K, score = histories.features_K, 0.0
+    for k in range(len(features_K) - 1, -1, -1):
+        # Before the first phrase all states are 0.
+        features_K[k].before = stacks.word_N[number] if number != ROOT else 0
+        number = stacks.parent_N[number] if number != ROOT else ROOT
+    for k in range(len(features_K)):
+        score += features_K[k].weight * move_value(histories, k, option, spot)
+    return score
+
+
+@embedded
+def number_after(histories: Histories | None, stacks: Trie, last: int) -> int:
+    """The number of the kind of the last word and the states behind the last move; needs room for K + 1 nodes.
+
+    Without features with history it is the kind of the last word.
+    """
+    if histories is None:
+        return last
+    number = child(stacks, ROOT, last)
+    for k in range(len(histories.features_K)):
+        number = child(stacks, number, histories.features_K[k].after)
+    return number
+
+
+@embedded
+def last_word(histories: Histories | None, stacks: Trie, number: int) -> int:
+    """The kind of the last word that a number stands for."""
+    if histories is None:
+        return number
+    if number == ROOT:
+        return 0
+    for _ in range(len(histories.features_K)):
+        number = stacks.parent_N[number]
+    return int(stacks.word_N[number])
+
+
+@embedded
+def nodes_of_move(histories: Histories | None) -> int:
+    """The most nodes that a move adds to the trie: one of the stack of groups, and those of `number_after`."""
+    if histories is None:
+        return 1
+    return len(histories.features_K) + 2
 
 
 class GroupScores(NamedTuple):
@@ -64,78 +149,6 @@ class GroupScores(NamedTuple):
     bigrams_RR: Floats
 
 
-class Placed(NamedTuple):
-    """A span placed after a hypothesis: orientations, the group before it, and the stack but for the first word.
-
-    `first` is the kind of the first word of the group that the span is now in, `OPEN` when the span begins one.
-    """
-
-    backward: int
-    forward: int
-    stack: int
-    first: int
-    group_begin: int
-    group_end: int
-    group_first: int
-
-
-@inlined
-def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
-    """How a span lies to the one before it."""
-    if begin == end_before:
-        return MONOTONE
-    return SWAP if end == start_before else DISCONTINUOUS
-
-
-@embedded
-def place(
-    coverages: Coverages, stacks: Trie, behind: tuple[int, int, int, int], span: tuple[int, int], five: bool
-) -> Placed:
-    """Places a span by the hierarchical model; there must be room for one more node in `stacks`.
-
-    It comes behind a coverage, the span before (begin and end) and a stack.
-    """
-    (cover, start_before, end_before, stack), (begin, end) = behind, span
-    forward = adjacent(start_before, end_before, begin, end)
-    if forward == DISCONTINUOUS:
-        if begin > end_before and not is_covered(coverages, cover, end_before):
-            forward = MONOTONE
-        elif end < start_before and not is_covered(coverages, cover, start_before - 1):
-            forward = SWAP
-    orientation, group_begin, group_end, group_first = NONE, NONE, 0, 0
-    alone = stack == ROOT or stacks.parent_N[stacks.parent_N[stack]] == ROOT
-    first = OPEN
-    low, high = begin, end
-    while True:
-        start_top, end_top = NONE, 0
-        if stack != ROOT:
-            top = stacks.word_N[stacks.parent_N[stack]]
-            start_top, end_top = top >> SPAN_BITS, top & LOW
-        seen = adjacent(start_top, end_top, low, high)
-        if orientation == NONE:
-            orientation, group_begin, group_end = seen, start_top, end_top
-            group_first = stacks.word_N[stack] if stack != ROOT else 0
-        if stack == ROOT or seen == DISCONTINUOUS:
-            break
-        low, high = min(low, start_top), max(high, end_top)
-        first = stacks.word_N[stack]
-        stack = int(stacks.parent_N[stacks.parent_N[stack]])
-    if five:
-        orientation = refine(orientation, begin >= group_end, alone)
-        described = coverages.covers[cover]
-        forward = refine(forward, begin >= end_before, described.gap == end_before and described.between == 0)
-    stack = child(stacks, stack, (low << SPAN_BITS) | high)
-    return Placed(orientation, forward, stack, first, group_begin, group_end, group_first)
-
-
-@inlined
-def refine(orientation: int, behind: bool, everything: bool) -> int:
-    """One of five orientations from one of three: which way a jump goes, and whether all the rest is one block."""
-    if orientation == DISCONTINUOUS:
-        return DISCONTINUOUS_LEFT if behind else DISCONTINUOUS_RIGHT
-    return MONOTONE_GLOBAL if orientation == MONOTONE and everything else orientation
-
-
 @embedded
 def group_score(scores: GroupScores, placed: Placed, last: int, begin: int, end: int) -> float:
     """What the group before a placed span scores; `last` is the kind of the word before."""
@@ -152,19 +165,21 @@ def group_score(scores: GroupScores, placed: Placed, last: int, begin: int, end:
     return float(total)
 
 
-NO_REORDERING, WORD_BASED, HIERARCHICAL, FIVE_WAY = 0, 1, 2, 3
 PLACE_BITS = 16
 PLACE = (1 << PLACE_BITS) - 1
 LONGEST_SENTENCE = (1 << (PLACE_BITS - 1)) - 2
 
 
 class PhraseSentence(NamedTuple):
-    """The options of a sentence of n words as in `xlate.models.phrase.options`, and the estimates of spans.
+    """The options of a sentence of n words as in `xlate.models.phrase.options`, estimates of spans, weights, settings.
 
-    `groups` is looked at only when `PhraseNumbers.groups` says so. `place_OR` is what options score where they are put,
-    from `reach` words before to `reach` words behind; of no columns when that does not matter.
+    `place_OR` is what options score where they are put, from `reach` words before to `reach` words behind; of no
+    columns when that does not matter. `reordering` is one of the four of `phrase_coverage`, `distortion_limit` -1 for
+    none; `has_groups` and `has_bigrams` say whether there are sparse features of the group before a phrase, without
+    which nobody looks at `groups`, and of the word before it.
     """
 
+    lm: NgramArrays
     words: int
     longest: int
     cell_offsets_C1: Ints
@@ -177,21 +192,12 @@ class PhraseSentence(NamedTuple):
     future_nn: Floats
     groups: GroupScores
     histories: Histories | None
-
-
-class PhraseNumbers(NamedTuple):
-    """Weights and search settings.
-
-    `reordering` is one of the four above, `distortion_limit` -1 for none; `groups` and `bigrams`
-    say whether there are sparse features of the group before a phrase, and of the word before it.
-    """
-
     lm_weight: float
     distortion_weight: float
     forward_FK: Floats
     reordering: int
-    groups: bool
-    bigrams: bool
+    has_groups: bool
+    has_bigrams: bool
     begin_state: int
     end_word: int
     limits: Limits
@@ -204,9 +210,7 @@ class PhraseNumbers(NamedTuple):
 class Work(NamedTuple):
     """What a search of one sentence reads and writes; whoever lends it to a loop holds the arrays."""
 
-    lm: NgramArrays
     sentence: PhraseSentence
-    numbers: PhraseNumbers
     search: Hypotheses
     coverages: Coverages
     stacks: Trie
@@ -253,36 +257,29 @@ def last_of(work: Work, node: int) -> int:
 
 
 @inlined
-def new_work(lm: NgramArrays, sentence: PhraseSentence, numbers: PhraseNumbers) -> Work:
+def new_work(sentence: PhraseSentence) -> Work:
     """A search that has the hypothesis that has translated nothing."""
     n = sentence.words
-    limit, offsets_C1 = numbers.distortion_limit, sentence.cell_offsets_C1
+    limit, offsets_C1 = sentence.distortion_limit, sentence.cell_offsets_C1
     coverages = new_coverages(Spans(n, sentence.longest, limit, offsets_C1, sentence.future_nn))
     search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, dtype=SAID))
-    future = coverages.covers[0].future - numbers.distortion_weight * rest_distortion(coverages, numbers, 0, 0)
-    nobody, key = whole(NONE), key_of(0, join(numbers.begin_state, 0), 0)
-    add_move(search, numbers.limits, nobody, key, whole(0), future, 0.0, nobody)
-    return Work(lm, sentence, numbers, search, coverages, new_trie(64))
+    future = coverages.covers[0].future - sentence.distortion_weight * rest_distortion(coverages, sentence, 0, 0)
+    nobody, key = whole(NONE), key_of(0, join(sentence.begin_state, 0), 0)
+    add_move(search, sentence.limits, nobody, key, whole(0), future, 0.0, nobody)
+    return Work(sentence, search, coverages, new_trie(64))
 
 
 @inlined
 def with_room_for(work: Work, moves: int, nodes: int) -> Work:
     """The same in arrays that can take more moves, and more nodes of the trie."""
     search, stacks = with_room(work.search, moves), room(work.stacks, nodes)
-    return Work(work.lm, work.sentence, work.numbers, search, work.coverages, stacks)
-
-
-@inlined
-def with_edges(work: Work, cover: int) -> Work:
-    """The same in arrays that hold the edges of a coverage."""
-    coverages = expand_cover(work.coverages, cover)
-    return Work(work.lm, work.sentence, work.numbers, work.search, coverages, work.stacks)
+    return Work(work.sentence, search, work.coverages, stacks)
 
 
 @loop
 def finish(work: Work) -> Hypotheses:
     """Ends the sentence after every surviving hypothesis that covers it; returns the search, perhaps in new arrays."""
-    alive = survivors(work.search, work.numbers.limits, work.sentence.words)
+    alive = survivors(work.search, work.sentence.limits, work.sentence.words)
     work = with_room_for(work, len(alive), whole(0))
     for node in alive:
         end_sentence(work, node)
@@ -292,25 +289,25 @@ def finish(work: Work) -> Hypotheses:
 @embedded
 def end_sentence(work: Work, node: int) -> None:
     """Ends the sentence after a hypothesis that covers it; there must be room."""
-    search, numbers, end = work.search, work.numbers, work.sentence.words + 1
-    score = numbers.lm_weight * step(work.lm, history_of(search.nodes[node]), numbers.end_word)[0]
+    search, sentence, end = work.search, work.sentence, work.sentence.words + 1
+    score = sentence.lm_weight * step(work.sentence.lm, history_of(search.nodes[node]), sentence.end_word)[0]
     spot = Spot(end, end, end, end)
     score = history_score(work.sentence.histories, work, node, END_OPTION, spot, score)
-    add_move(search, numbers.limits, node, key_of(join(NONE, end), 0, 0), end, 0.0, score, whole(NONE))
+    add_move(search, sentence.limits, node, key_of(join(NONE, end), 0, 0), end, 0.0, score, whole(NONE))
 
 
 @inlined
 def reaches(work: Work, node: int, begin: int) -> bool:
     """Whether a span is near enough to the one before it."""
-    limit = work.numbers.distortion_limit
+    limit = work.sentence.distortion_limit
     return limit < 0 or abs(begin - end_of(work.search.nodes[node])) <= limit
 
 
 @embedded
-def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, end: int) -> float:
+def rest_distortion(coverages: Coverages, sentence: PhraseSentence, cover: int, end: int) -> float:
     """The distortion of filling the gaps from left to right; 0 when it is not to be estimated."""
     described = coverages.covers[cover]
-    if not numbers.distortion_future:
+    if not sentence.distortion_future:
         return 0.0
     return float(abs(described.gap - end) + described.between)
 
@@ -318,25 +315,22 @@ def rest_distortion(coverages: Coverages, numbers: PhraseNumbers, cover: int, en
 @embedded
 def orient(work: Work, node: int, begin: int, end: int) -> Placed:
     """Orientations of a span after a hypothesis, and the stack behind it."""
-    before, reordering = work.search.nodes[node], work.numbers.reordering
+    before, reordering = work.search.nodes[node], work.sentence.reordering
     # Where the last span begins is -1 when that does not matter any more.
     start_before, end_before = int((before.first >> PLACE_BITS) & PLACE) - 1, end_of(before)
-    if reordering < HIERARCHICAL:
-        backward = adjacent(start_before, end_before, begin, end)
-        return Placed(backward, backward, ROOT, 0, NONE, 0, 0)
     behind = cover_of(before), start_before, end_before, high(before.third)
-    return place(work.coverages, work.stacks, behind, (begin, end), reordering == FIVE_WAY)
+    return place(work.coverages, work.stacks, behind, (begin, end), reordering)
 
 
 @embedded
 def target_of(work: Work, edge: Any, stack: int, first: int) -> Target:
     """What moves along an edge have in common."""
-    coverages, numbers, cover, begin = work.coverages, work.numbers, edge.cover, edge.begin
+    coverages, sentence, cover, begin = work.coverages, work.sentence, edge.cover, edge.begin
     described = coverages.covers[cover]
     if described.level == work.sentence.words:
         return Target(cover, work.sentence.words, NONE, work.sentence.words, ROOT, 0, True, 0.0)
-    future = described.future - numbers.distortion_weight * rest_distortion(coverages, numbers, cover, edge.end)
-    if numbers.reordering == NO_REORDERING or begin == 0 or is_covered(coverages, cover, begin - 1):
+    future = described.future - sentence.distortion_weight * rest_distortion(coverages, sentence, cover, edge.end)
+    if sentence.reordering == NO_REORDERING or begin == 0 or is_covered(coverages, cover, begin - 1):
         begin = NONE
     return Target(cover, described.level, begin, edge.end, stack, first, False, future)
 
@@ -344,10 +338,10 @@ def target_of(work: Work, edge: Any, stack: int, first: int) -> Target:
 @inlined
 def fixed_score(work: Work, node: int, edge: Any, placed: Placed, last: int) -> float:
     """What a move scores whatever the option: the jump, the orientation of the phrase before, the group before it."""
-    before, numbers = work.search.nodes[node], work.numbers
-    jump = numbers.distortion_weight * abs(edge.begin - end_of(before))
-    score = numbers.forward_FK[low(before.second), placed.forward] - jump
-    if numbers.groups:
+    before, sentence = work.search.nodes[node], work.sentence
+    jump = sentence.distortion_weight * abs(edge.begin - end_of(before))
+    score = sentence.forward_FK[low(before.second), placed.forward] - jump
+    if sentence.has_groups:
         score += group_score(work.sentence.groups, placed, last, edge.begin, edge.end)
     return float(score)
 
@@ -368,7 +362,7 @@ def local_score(work: Work, last: int, option: int, backward: int, shift: int) -
     score = sentence.backward_OK[option, backward]
     if sentence.place_OR.shape[1] > 0:
         score += sentence.place_OR[option, shift]
-    if work.numbers.bigrams:
+    if work.sentence.has_bigrams:
         score += sentence.groups.bigrams_RR[last, sentence.groups.first_O[option]]
     return float(score)
 
@@ -394,7 +388,7 @@ def ask(work: Work, node: int, option: int) -> tuple[float, int]:
     lm_state = history_of(work.search.nodes[node])
     said, known = remembered(work.search.memo, lm_state, option)
     if not known:
-        said.logprob, said.after = phrase_logprob(work.lm, work.sentence.phrases, option, lm_state)
+        said.logprob, said.after = phrase_logprob(work.sentence.lm, work.sentence.phrases, option, lm_state)
     return said.logprob, said.after
 
 
@@ -404,16 +398,16 @@ def add_option(work: Work, target: Target, parent: int, option: int, said: tuple
 
     The states of features with history are those behind the last `history_score`.
     """
-    sentence, numbers = work.sentence, work.numbers
+    sentence = work.sentence
     lm_state, score = said
     forward, last, stack = 0, 0, target.stack
     if not target.complete:
         forward = sentence.forward_O[option]
-        if numbers.groups or numbers.bigrams:
+        if sentence.has_groups or sentence.has_bigrams:
             last = sentence.groups.last_O[option]
-        if numbers.reordering >= HIERARCHICAL:
+        if sentence.reordering >= HIERARCHICAL:
             first = max(target.first, 0)
-            if numbers.groups and target.first == OPEN:
+            if sentence.has_groups and target.first == OPEN:
                 first = sentence.groups.first_O[option]
             stack = child(work.stacks, stack, first)
     # Coverage and last span; history and forward scores; the stack, and the kind of the last word (with features with
@@ -421,4 +415,4 @@ def add_option(work: Work, target: Target, parent: int, option: int, said: tuple
     span = ((target.start + 1) << PLACE_BITS) | target.end
     kept = number_after(sentence.histories, work.stacks, last)
     key = key_of(join(target.cover, span), join(lm_state, forward), join(stack, kept))
-    add_move(work.search, numbers.limits, parent, key, target.level, target.future, score, option)
+    add_move(work.search, sentence.limits, parent, key, target.level, target.future, score, option)

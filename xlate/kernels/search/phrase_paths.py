@@ -6,13 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
-from xlate.compiled import embedded, lent, loop
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
+from xlate.compiled import lent, loop
 from xlate.kernels.lm import NgramArrays, PhrasesAlone, phrase_logprob, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room
-from xlate.kernels.search.phrase_coverage import Coverages, Spans, covers_with_room, new_coverages, with_span
-from xlate.kernels.search.phrase_history import END_OPTION, Histories, Spot, move_value
-from xlate.kernels.search.phrase_moves import OPEN, Placed, adjacent, place
+from xlate.kernels.search.phrase_coverage import (
+    HIERARCHICAL,
+    OPEN,
+    Coverages,
+    Spans,
+    covers_with_room,
+    new_coverages,
+    place,
+    with_span,
+)
+from xlate.kernels.search.phrase_moves import END_OPTION, Histories, Spot, move_value
 
 NONE = -1
 
@@ -25,7 +33,10 @@ class Paths(NamedTuple):
 
 
 class PathOptions(NamedTuple):
-    """O options of a sentence of n words: spans, pairs (-1 copied), logs of 4 table scores and 2K orientations."""
+    """O options of a sentence of n words: spans, pairs (-1 copied), logs of 4 table scores and 2K orientations.
+
+    And where each float feature stands, what they are, and the number of `<s>`.
+    """
 
     words: int
     start_O: Ints32
@@ -36,25 +47,17 @@ class PathOptions(NamedTuple):
     first_O: Ints32
     last_O: Ints32
     phrases: PhrasesAlone
-
-
-class PathLayout(NamedTuple):
-    """Where each float feature stands, what they are, and the numbers of `<s>` and `</s>`."""
-
     size: int
     orientations: int
     backward: int
     forward: int
     distortion: int
-    lm: int
     word_penalty: int
     phrase_penalty: int
     table: int
     unknown: int
     unknown_penalty: float
-    hierarchical: bool
-    begin_state: int
-    end_word: int
+    reordering: int
     begin_word: int
 
 
@@ -73,94 +76,80 @@ class Oriented(NamedTuple):
 
 
 @loop
-def orient_paths(paths: Paths, options: PathOptions, layout: PathLayout) -> Oriented:
+def orient_paths(paths: Paths, options: PathOptions) -> Oriented:
     """The orientations of every step, and the group before it, by the definitions."""
     steps, n = len(paths.labels_L), options.words
     rows_6L = np.empty((6, steps), dtype=np.int32)
     oriented = Oriented(rows_6L[0], rows_6L[1], rows_6L[2], rows_6L[3], rows_6L[4], rows_6L[5])
     spans = Spans(n, 0, 0, np.zeros(0, dtype=np.int64), np.zeros((n + 1, n + 1)))
     coverages, stacks = new_coverages(spans), new_trie(64)
-    if layout.hierarchical:
+    if options.reordering >= HIERARCHICAL:
         coverages, stacks = covers_with_room(coverages, steps), room(stacks, 2 * steps)
-    _orient(paths, options, layout, oriented, coverages, stacks)
+    _orient(paths, options, oriented, coverages, stacks)
     return oriented
 
 
 @loop
-def _orient(
-    paths: Paths, options: PathOptions, layout: PathLayout, oriented: Oriented, coverages: Coverages, stacks: Trie
-) -> None:
+def _orient(paths: Paths, options: PathOptions, oriented: Oriented, coverages: Coverages, stacks: Trie) -> None:
     paths, options, oriented, coverages, stacks = lent((paths, options, oriented, coverages, stacks))
     for path in range(len(paths.offsets_N1) - 1):
-        behind, last = (0, NONE, 0, ROOT), layout.begin_word
+        behind, last = (0, NONE, 0, ROOT), options.begin_word
         for at in range(paths.offsets_N1[path], paths.offsets_N1[path + 1]):
-            option, (cover, start_before, end_before, stack) = paths.labels_L[at], behind
+            option, (cover, _, _, stack) = paths.labels_L[at], behind
             begin, end = int(options.start_O[option]), int(options.end_O[option])
-            if layout.hierarchical:
-                placed = place(coverages, stacks, behind, (begin, end), layout.orientations > 3)
+            placed = place(coverages, stacks, behind, (begin, end), options.reordering)
+            if options.reordering >= HIERARCHICAL:
                 first = options.first_O[option] if placed.first == OPEN else placed.first
                 cover, stack = with_span(coverages, cover, begin, end), child(stacks, placed.stack, first)
-            else:
-                side = adjacent(start_before, end_before, begin, end)
-                placed = Placed(side, side, ROOT, 0, NONE, 0, 0)
             oriented.backward_L[at], oriented.forward_L[at] = placed.backward, placed.forward
             oriented.group_begin_L[at], oriented.group_end_L[at] = placed.group_begin, placed.group_end
-            oriented.group_first_L[at] = layout.begin_word if placed.group_begin == NONE else placed.group_first
+            oriented.group_first_L[at] = options.begin_word if placed.group_begin == NONE else placed.group_first
             oriented.last_L[at] = last
             behind, last = (cover, begin, end, stack), options.last_O[option]
 
 
 @loop
-def path_features(
-    lm: NgramArrays, paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout
+def path_logprobs(
+    lm: NgramArrays, begin_state: int, end_word: int, offsets_N1: Ints, phrase_L: AnyInts, phrases: PhrasesAlone
 ) -> Floats:
-    """The float features of every path, natural logs, shape (N, D); sums of sparse features are left 0."""
-    lm, paths, options, oriented = lent((lm, paths, options, oriented))
-    features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
-    for path in range(len(features_ND)):
-        state, first, row_D = layout.begin_state, paths.offsets_N1[path], features_ND[path]
-        for at in range(first, paths.offsets_N1[path + 1]):
-            logprob, state = phrase_logprob(lm, options.phrases, paths.labels_L[at], state)
-            row_D[layout.lm] += logprob
-            _add_step((paths, options, oriented), layout, row_D, first, at)
-        row_D[layout.lm] += step(lm, state, layout.end_word)[0]
-    return features_ND
+    """The natural log probability of each path's phrases and of the end of the sentence, shape (N,)."""
+    total_N = np.zeros(len(offsets_N1) - 1)
+    for path in range(len(total_N)):
+        state = begin_state
+        for at in range(offsets_N1[path], offsets_N1[path + 1]):
+            logprob, state = phrase_logprob(lm, phrases, phrase_L[at], state)
+            total_N[path] += logprob
+        total_N[path] += step(lm, state, end_word)[0]
+    return total_N
 
 
 @loop
-def last_features(paths: Paths, options: PathOptions, oriented: Oriented, layout: PathLayout) -> Floats:
-    """The float features of the last step of every path but for the language model's, shape (N, D)."""
+def path_features(paths: Paths, options: PathOptions, oriented: Oriented, last: bool) -> Floats:
+    """The float features of every path but for the language model's, natural logs, shape (N, D); with `last` those of
+    its last step alone. Sums of sparse features are left 0.
+    """
     paths, options, oriented = lent((paths, options, oriented))
-    features_ND = np.zeros((len(paths.offsets_N1) - 1, layout.size))
+    offsets_O1, features_ND = options.phrases.offsets_O1, np.zeros((len(paths.offsets_N1) - 1, options.size))
     for path in range(len(features_ND)):
-        first, end = paths.offsets_N1[path], paths.offsets_N1[path + 1]
-        if first < end:
-            _add_step((paths, options, oriented), layout, features_ND[path], first, end - 1)
+        row_D, first, end = features_ND[path], paths.offsets_N1[path], paths.offsets_N1[path + 1]
+        for at in range(max(first, end - 1) if last else first, end):
+            option = paths.labels_L[at]
+            before = paths.labels_L[at - 1] if at > first else NONE
+            end_before = options.end_O[before] if at > first else 0
+            row_D[options.distortion] -= abs(options.start_O[option] - end_before)
+            row_D[options.word_penalty] -= offsets_O1[option + 1] - offsets_O1[option]
+            row_D[options.phrase_penalty] += 1.0
+            if options.pair_O[option] < 0:
+                row_D[options.unknown] += options.unknown_penalty
+            else:
+                for k in range(4):
+                    row_D[options.table + k] += options.table_O4[option, k]
+                o = oriented.backward_L[at]
+                row_D[options.backward + o] += options.logs_OK2[option, o]
+            if before != NONE and options.pair_O[before] >= 0:
+                o = oriented.forward_L[at]
+                row_D[options.forward + o] += options.logs_OK2[before, options.orientations + o]
     return features_ND
-
-
-@embedded
-def _add_step(
-    held: tuple[Paths, PathOptions, Oriented], layout: PathLayout, row_D: Floats, first: int, at: int
-) -> None:
-    """Adds what a step of the path that begins at step `first` has of all features but the language model's."""
-    paths, options, oriented = held
-    option, offsets_O1 = paths.labels_L[at], options.phrases.offsets_O1
-    before = paths.labels_L[at - 1] if at > first else NONE
-    end_before = options.end_O[before] if at > first else 0
-    row_D[layout.distortion] -= abs(options.start_O[option] - end_before)
-    row_D[layout.word_penalty] -= offsets_O1[option + 1] - offsets_O1[option]
-    row_D[layout.phrase_penalty] += 1.0
-    if options.pair_O[option] < 0:
-        row_D[layout.unknown] += layout.unknown_penalty
-    else:
-        for k in range(4):
-            row_D[layout.table + k] += options.table_O4[option, k]
-        o = oriented.backward_L[at]
-        row_D[layout.backward + o] += options.logs_OK2[option, o]
-    if before != NONE and options.pair_O[before] >= 0:
-        o = oriented.forward_L[at]
-        row_D[layout.forward + o] += options.logs_OK2[before, layout.orientations + o]
 
 
 @loop

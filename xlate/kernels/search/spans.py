@@ -1,9 +1,11 @@
-"""Source spans of a sentence: their phrases, the language model costs of their options, estimates of their scores.
+"""Source spans of a sentence: phrases and rules that match there, costs of their options, estimates of their scores.
 
 A span from `start` of `length` words (1 to `longest`) is cell start · longest + length - 1.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from xlate.compiled import loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.lm import NgramArrays, step
-from xlate.kernels.memory import find, pack
+from xlate.kernels.memory import ROOT, find, grown, pack, whole
 
 
 @loop
@@ -75,3 +77,109 @@ def span_futures(n: int, longest: int, cell_offsets_C1: Ints, alone_O: Floats, l
                 best = max(best, best_nn[start, middle] + best_nn[middle, end])
             best_nn[start, end] = best
     return best_nn
+
+
+NO_GAP = -1
+# Columns of a match while they are looked for: span, row of the source side, begin and end of its gaps.
+BEGIN, END, ROW, GAP_BEGIN, GAP_END, SECOND_BEGIN, SECOND_END = range(7)
+
+
+class Matches(NamedTuple):
+    """M matches of source sides in a sentence of n words, sorted by span.
+
+    Those of the span from i to j are numbers `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`, where c = i·(n+1) + j.
+    `spans_M2` is the span of each, `row_M` its source side, `gaps_M4` begin and end of its first and its second gap in
+    the source, `NO_GAP` where there is none.
+    """
+
+    cell_offsets_C1: Ints
+    spans_M2: Ints32
+    row_M: Ints32
+    gaps_M4: Ints32
+
+
+@loop
+def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, copy_row: int) -> Matches:
+    """The matches of source sides with spans of at most `longest` words, as far as their gaps can be filled.
+
+    A word that no rule translates by itself is matched by `copy_row` plus its place. Word number 0 stands for unknown
+    words and is in no source side.
+    """
+    found_M7, size = np.empty((256, 7), dtype=np.int32), whole(0)
+    n = len(ids_n)
+    for begin in range(n):
+        first = size
+        found_M7, size = _from(finder, ids_n, gap, longest, begin, found_M7, size)
+        here_M7 = found_M7[first:size]
+        if not ((here_M7[:, END] == begin + 1) & (here_M7[:, GAP_BEGIN] == NO_GAP)).any():
+            found_M7 = grown(found_M7, size, 1)
+            found_M7[size] = NO_GAP
+            found_M7[size, BEGIN], found_M7[size, END], found_M7[size, ROW] = begin, begin + 1, copy_row + begin
+            size += 1
+    kept_M7 = _fillable(found_M7[:size], n)
+    cell_M = kept_M7[:, BEGIN].astype(np.int64) * (n + 1) + kept_M7[:, END]
+    order = np.argsort(cell_M, kind="mergesort")
+    by_cell_M7 = kept_M7[order]
+    return Matches(
+        np.searchsorted(cell_M[order], np.arange((n + 1) * (n + 1) + 1)),
+        np.ascontiguousarray(by_cell_M7[:, BEGIN : END + 1]),
+        np.ascontiguousarray(by_cell_M7[:, ROW]),
+        np.ascontiguousarray(by_cell_M7[:, GAP_BEGIN:]),
+    )
+
+
+@loop
+def _from(
+    finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, begin: int, found_M7: Ints32, size: int
+) -> tuple[Ints32, int]:
+    """Appends the matches that begin at a place: walks the trie of source sides, gaps of every length tried."""
+    last = min(len(ids_n), begin + longest)
+    # What waits: node of the trie, place behind what it has matched, whether a gap was last, and the gaps.
+    waiting_W7 = np.empty((64, 7), dtype=np.int32)
+    waiting_W7[0] = np.array([ROOT, begin, 0, NO_GAP, NO_GAP, NO_GAP, NO_GAP], dtype=np.int32)
+    count = 1
+    while count > 0:
+        count -= 1
+        here_7 = waiting_W7[count].copy()
+        node, at = here_7[0], here_7[1]
+        row = finder.row_N[node]
+        if row >= 0 and at > begin:
+            found_M7 = grown(found_M7, size, 1)
+            found_M7[size] = here_7
+            found_M7[size, BEGIN], found_M7[size, END], found_M7[size, ROW] = begin, at, row
+            size += 1
+        if at >= last:
+            continue
+        waiting_W7 = grown(waiting_W7, count, 1 + longest)
+        behind = find(finder.table, pack(node, ids_n[at])) if ids_n[at] != 0 else -1
+        if behind >= 0:
+            waiting_W7[count] = here_7
+            waiting_W7[count, 0], waiting_W7[count, 1], waiting_W7[count, 2] = behind, at + 1, 0
+            count += 1
+        if here_7[2] == 1 or here_7[5] != NO_GAP:
+            continue
+        behind = find(finder.table, pack(node, gap))
+        if behind >= 0:
+            for end in range(at + 1, last + 1):
+                waiting_W7[count] = here_7
+                waiting_W7[count, 0], waiting_W7[count, 1], waiting_W7[count, 2] = behind, end, 1
+                place = 3 if here_7[3] == NO_GAP else 5
+                waiting_W7[count, place], waiting_W7[count, place + 1] = at, end
+                count += 1
+    return found_M7, size
+
+
+@loop
+def _fillable(found_M7: Ints32, n: int) -> Ints32:
+    """The matches whose gaps are spans that other ones can fill; sorted by the length of their span."""
+    order = np.argsort(found_M7[:, END] - found_M7[:, BEGIN], kind="mergesort")
+    filled_nn = np.zeros((n + 1, n + 1), dtype=np.bool_)
+    kept = np.zeros(len(found_M7), dtype=np.bool_)
+    for m in order:
+        kept[m] = True
+        for place in (GAP_BEGIN, SECOND_BEGIN):
+            begin, end = found_M7[m, place], found_M7[m, place + 1]
+            kept[m] = kept[m] and (begin == NO_GAP or filled_nn[begin, end])
+        if kept[m]:
+            filled_nn[found_M7[m, BEGIN], found_M7[m, END]] = True
+    return found_M7[kept]

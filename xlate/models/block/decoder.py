@@ -17,7 +17,6 @@ from xlate.kernels.memory import best_of_rows
 from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
-from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockLexicon, BlockModel
 from xlate.models.block.moves import (
@@ -36,7 +35,8 @@ from xlate.models.derivation import COPIED, END, Derivation
 from xlate.models.system import System
 from xlate.models.unit_model import numbered_words
 from xlate.scoring.weights import Weights
-from xlate.search.graph import END_LABEL, LatticeArcs, SearchGraph, chosen_arcs, linear_scores
+from xlate.search.beam import END_LABEL, SearchGraph
+from xlate.search.lattice import LatticeArcs, chosen_arcs, linear_scores
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
 
@@ -111,9 +111,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
 
     def compiled_search(self, space: Moves, *, every_arc: bool) -> SearchGraph:
-        beam, threshold, coverage_beam = self.limits()
-        limits = Limits(beam or 0, coverage_beam or 0, threshold, every_arc)
-        return SearchGraph.of_hypotheses(*space.KERNEL.search(space.task, limits))
+        return SearchGraph.of_hypotheses(*space.KERNEL.search(space.task, self.limits(every_arc=every_arc)))
 
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
         labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]

@@ -37,7 +37,7 @@ from xlate.models.tuned import TunedCosts
 from xlate.phrases.matching import Matches, TableRows, collect_events, match_blocks
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.graph import END_LABEL
+from xlate.search.beam import END_LABEL
 from xlate.search.settings import DecoderSettings
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory

@@ -19,8 +19,7 @@ from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.model import LM_FIRST, LM_REST, ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.derivation import COPIED, Derivation, Span, Step
 from xlate.models.unit_model import option_words
-from xlate.search.beam import Move, SearchSpace, phrases_in
-from xlate.search.graph import END_LABEL
+from xlate.search.beam import END_LABEL, Move, SearchSpace, phrases_in
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID
 
@@ -315,11 +314,8 @@ class BlockMoves(SpanMoves):
     @cached_property
     def task(self) -> block_decoder.Task:
         search, linked = self.search, linked_weights(self.model, self.search)
-        numbers = block_decoder.SearchNumbers(
-            lm_weights_32=np.array([w[[LM_FIRST, LM_REST]] for w in (linked, linked, np.asarray(self.model.neutral))]),
-            swaps=search.swaps,
-            local=self.local,
-            end_word=END_ID if search.end_of_sentence else -1,
-        )
         sentence = self.arrays(block_decoder.SentenceArrays)
-        return block_decoder.Task(self.model.arrays, sentence, numbers, block_decoder.workspace(sentence))
+        lm_weights_32 = np.array([w[[LM_FIRST, LM_REST]] for w in (linked, linked, np.asarray(self.model.neutral))])
+        end_word = END_ID if search.end_of_sentence else -1
+        numbers = lm_weights_32, search.swaps, self.local, end_word
+        return block_decoder.Task(self.model.arrays, sentence, *numbers, *block_decoder.workspace(sentence))

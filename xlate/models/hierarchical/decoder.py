@@ -13,12 +13,10 @@ from xlate.arrays.ragged import gathered, offsets_of
 from xlate.errors import InputError
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.hierarchical.facts import glued_steps, local_scores, path_facts, path_logprobs
-from xlate.kernels.search.hierarchical.matches import NO_GAP
-from xlate.kernels.search.hierarchical.moves import LONGEST_SENTENCE, RuleNumbers, RuleSentence
-from xlate.kernels.search.hierarchical.search import search_rule_cubes, search_rules
-from xlate.kernels.search.hypotheses import Limits
-from xlate.kernels.search.phrase_paths import Paths
+from xlate.kernels.search.phrase_paths import Paths, path_logprobs
+from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE, RuleSentence, search_rule_cubes, search_rules
+from xlate.kernels.search.rule_facts import glued_steps, local_scores, path_facts
+from xlate.kernels.search.spans import NO_GAP
 from xlate.models.derivation import Derivation
 from xlate.models.hierarchical.model import (
     BACKTRACK,
@@ -36,8 +34,7 @@ from xlate.models.system import SpanLimit
 from xlate.models.unit_model import numbered_words
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.beam import phrases_in
-from xlate.search.graph import END_LABEL, SearchGraph
+from xlate.search.beam import END_LABEL, SearchGraph, phrases_in
 from xlate.search.settings import CKY, RuleSearch
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID
@@ -233,9 +230,10 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     def compiled_search(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
         kernel = search_rule_cubes if self.search.algorithm == "cube" else search_rules
-        search, options, found = self.search, space.options, space.options.found
+        options, found = space.options, space.options.found
         future_nn, suffix_n = space.estimates
         sentence = RuleSentence(
+            lm=self.model.lm.arrays,
             words=len(options.words),
             matches=options.matches,
             begin_M=options.begin_M,
@@ -249,16 +247,14 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             future_nn=future_nn,
             suffix_n=suffix_n,
             structure=space.structure,
-        )
-        numbers = RuleNumbers(
             lm_weight=float(self.weights_D[LM]),
             glue=float(self.weights_D[GLUE]),
             begin_state=int(self.model.lm.begin_state),
             end_word=END_ID,
-            limits=Limits(search.stack, 0, search.log_threshold, every_arc),
-            pop_limit=search.pop_limit,
+            limits=self.limits(every_arc=every_arc),
+            pop_limit=self.search.pop_limit,
         )
-        return SearchGraph.of_hypotheses(*kernel(self.model.lm.arrays, sentence, numbers))
+        return SearchGraph.of_hypotheses(*kernel(sentence))
 
     def search_space(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
         """The graph of a space; bottom-up one of the best path, or of the `nbest` best ones, side by side."""

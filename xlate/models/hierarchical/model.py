@@ -17,8 +17,8 @@ from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
 from xlate.kernels.memory import build_table, distinct_rows
-from xlate.kernels.search.hierarchical.facts import NO_PAIR, RuleWords, Structure, own_words
-from xlate.kernels.search.hierarchical.matches import NO_GAP, Matches, match_rules
+from xlate.kernels.search.rule_facts import NO_PAIR, RuleWords, Structure, own_words
+from xlate.kernels.search.spans import NO_GAP, Matches, match_rules
 from xlate.models.derivation import COPIED, Span
 from xlate.models.unit_model import (
     UNKNOWN_PENALTY,

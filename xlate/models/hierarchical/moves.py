@@ -17,14 +17,13 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints32
 from xlate.formats.scfg import Gap, Side
-from xlate.kernels.search.hierarchical.facts import Structure, between_score
-from xlate.kernels.search.hierarchical.moves import estimate_spans
+from xlate.kernels.search.rule_decoder import estimate_spans
+from xlate.kernels.search.rule_facts import Structure, between_score
 from xlate.models.derivation import COPIED, Span, Step, own_spans, spans_moved
 from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
-from xlate.search.beam import Move, SearchSpace, Words
-from xlate.search.graph import END_LABEL, SearchGraph
+from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, Words
 from xlate.search.settings import RuleSearch
 from xlate.text.vocabulary import END_ID
 

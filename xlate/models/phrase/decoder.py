@@ -11,7 +11,6 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.hypotheses import Limits
 from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
 from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE, GroupScores
 from xlate.kernels.search.phrase_paths import Paths
@@ -28,7 +27,7 @@ from xlate.models.phrase.options import (
 )
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.graph import END_LABEL, SearchGraph
+from xlate.search.beam import END_LABEL, SearchGraph
 from xlate.search.settings import PhraseSearch
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
@@ -164,8 +163,6 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return (part for part in super().shown_features(derivation) if part[0] not in left_out)
 
     def compiled_search(self, space: PhraseMoves, *, every_arc: bool) -> SearchGraph:
-        search = self.search
-        limits = Limits(search.stack, 0, search.log_threshold, every_arc)
-        kernel = search_cubes if search.algorithm == "cube" else search_phrases
-        found = kernel(self.model.lm.arrays, space.sentence, space.numbers._replace(limits=limits))
-        return SearchGraph.of_hypotheses(*found)
+        kernel = search_cubes if self.search.algorithm == "cube" else search_phrases
+        sentence = space.sentence._replace(limits=self.limits(every_arc=every_arc))
+        return SearchGraph.of_hypotheses(*kernel(sentence))

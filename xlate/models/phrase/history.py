@@ -13,7 +13,7 @@ from xlate.array_types import Floats
 from xlate.arrays.ragged import offsets_of
 from xlate.compiled import cfunc
 from xlate.errors import InputError
-from xlate.kernels.search.phrase_history import AFTER, FEATURE, MOVE, Histories
+from xlate.kernels.search.phrase_moves import AFTER, FEATURE, MOVE, Histories
 
 if TYPE_CHECKING:
     from xlate.models.phrase.model import PhraseModel

@@ -14,14 +14,13 @@ from xlate.features.phrase_sparse import STEP, Steps
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.phrase_paths import (
     Oriented,
-    PathLayout,
     PathOptions,
     Paths,
     history_features,
-    last_features,
     number_parts,
     orient_paths,
     path_features,
+    path_logprobs,
 )
 from xlate.models.derivation import Derivation, Step
 from xlate.models.phrase.history import histories_of
@@ -35,6 +34,7 @@ from xlate.models.phrase.model import (
     PhraseModel,
     SentencePhrases,
 )
+from xlate.models.phrase.moves import reordering_of
 from xlate.models.phrase.options import PlacedPhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY, numbered_words
 from xlate.text.encoded import EncodedText
@@ -68,7 +68,9 @@ class PhraseList:
     @property
     def floats_ND(self) -> Floats:
         """Float features in the order of `PhraseModel.features`, sums of sparse ones left at 0; shape (N, D)."""
-        floats_ND = path_features(self.model.lm.arrays, self.paths, self._options, self.oriented, self._layout)
+        floats_ND, lm = self._path_features(last=False), self.model.lm
+        paths = self.paths.offsets_N1, self.paths.labels_L
+        floats_ND[:, LM] = path_logprobs(lm.arrays, int(lm.begin_state), END_ID, *paths, self.options.phrases)
         if len(self.paths.labels_L):
             floats_ND[:, self.model.step_slots] = self._summed(self.step_floats)
             if self.model.histories:
@@ -170,7 +172,7 @@ class PhraseList:
         return self.paths.labels_L
 
     def last_floats(self, ends_N: Bools) -> Floats:
-        floats_ND = np.asarray(last_features(self.paths, self._options, self.oriented, self._layout))
+        floats_ND = self._path_features(last=True)
         kept = np.flatnonzero(np.diff(self.paths.offsets_N1))
         floats_ND[kept, self.model.step_slots] = self.step_floats[self.paths.offsets_N1[kept + 1] - 1]
         floats_ND[ends_N] = 0.0
@@ -186,10 +188,13 @@ class PhraseList:
         places, offsets_K1 = gathered(offsets_P1, part_L[step_K])
         return offsets_K1, ids[places]
 
+    def _path_features(self, *, last: bool) -> Floats:
+        return np.asarray(path_features(self.paths, self._options, self.oriented, last))
+
     @cached_property
     def oriented(self) -> Oriented:
         """Orientations and groups of each of the L steps."""
-        return orient_paths(self.paths, self._options, self._layout)
+        return orient_paths(self.paths, self._options)
 
     @cached_property
     def _options(self) -> PathOptions:
@@ -205,26 +210,17 @@ class PhraseList:
             options.first_O,
             options.last_O,
             options.phrases,
-        )
-
-    @cached_property
-    def _layout(self) -> PathLayout:
-        model = self.model
-        return PathLayout(
             model.size,
             model.orientations,
             model.backward.start,
             model.forward.start,
             DISTORTION,
-            LM,
             WORD_PENALTY,
             PHRASE_PENALTY,
             TABLE.start,
             UNKNOWN,
             UNKNOWN_PENALTY,
-            model.hierarchical,
-            int(model.lm.begin_state),
-            END_ID,
+            reordering_of(model),
             BEGIN_ID,
         )
 

@@ -10,22 +10,14 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.kernels.search.hypotheses import Limits
-from xlate.kernels.search.phrase_decoder import Expansion, expanded, start_expanding
-from xlate.kernels.search.phrase_moves import (
-    FIVE_WAY,
-    HIERARCHICAL,
-    NO_REORDERING,
-    WORD_BASED,
-    GroupScores,
-    PhraseNumbers,
-    PhraseSentence,
-)
+from xlate.kernels.search.phrase_coverage import FIVE_WAY, HIERARCHICAL, NO_REORDERING, WORD_BASED
+from xlate.kernels.search.phrase_decoder import Held, expanded, start_expanding
+from xlate.kernels.search.phrase_moves import GroupScores, PhraseSentence
 from xlate.kernels.search.spans import span_futures
 from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions
-from xlate.search.beam import Move, SearchSpace
-from xlate.search.graph import END_LABEL
+from xlate.search.beam import END_LABEL, Move, SearchSpace
 from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import END_ID
 
@@ -56,10 +48,9 @@ class PhraseMoves(SearchSpace[int]):
         return self._known[1][state]
 
     def expand(self, state: int) -> Iterator[Move[int]]:
-        search, futures = self._known
-        search[0] = expanded(self.model.lm.arrays, self.sentence, self.numbers, search[0], state)
-        columns = (column.tolist() for column in search[0][3:])
-        for target, label, score, level, future in zip(*columns, strict=True):
+        held, futures = self._known
+        held[0], moves = expanded(self.sentence, held[0], state)
+        for target, label, score, level, future in zip(*(column.tolist() for column in moves), strict=True):
             futures[target] = future
             yield Move(target, level, score, label)
 
@@ -67,23 +58,19 @@ class PhraseMoves(SearchSpace[int]):
         return () if label == END_LABEL else self.options.step(self.model, label).target_words
 
     @cached_property
-    def _known(self) -> tuple[list[Expansion], dict[int, float]]:
-        """The last expansion of the readable search, and the estimates of its hypotheses by their numbers."""
-        made = start_expanding(self.model.lm.arrays, self.sentence, self.numbers)
-        return [made], {0: float(made.future_M[0])}
+    def _known(self) -> tuple[list[Held], dict[int, float]]:
+        """The search that the readable one asks, which grows, and the estimates of its hypotheses by their numbers."""
+        held, future = start_expanding(self.sentence)
+        return [held], {0: float(future)}
 
     @cached_property
     def sentence(self) -> PhraseSentence:
-        """The options as the compiled search takes them."""
-        model, options, n = self.model, self.options, len(self.options.words)
+        """Options, weights and settings as the compiled search takes them, without the limits of its stacks."""
+        model, search, options, sparse = self.model, self.search, self.options, self.model.sparse
         histories, weights_K = model.histories, self.weights_D[model.history_slots]
-        future_nn = np.zeros((n + 1, n + 1))
-        if self.search.future_cost:
-            alone_O, kinds = options.alone_O, zip(histories, weights_K, strict=True)
-            alone_O = alone_O + sum(w * kind.alone(model, options) for kind, w in kinds if kind.alone is not None)
-            future_nn = span_futures(n, options.longest, options.cell_offsets_C1, alone_O, False)
         return PhraseSentence(
-            words=n,
+            lm=model.lm.arrays,
+            words=len(options.words),
             longest=options.longest,
             cell_offsets_C1=options.cell_offsets_C1,
             static_O=options.static_O,
@@ -92,25 +79,15 @@ class PhraseMoves(SearchSpace[int]):
             forward_O=options.forward_O,
             phrases=options.phrases,
             place_OR=options.place_OR * self.weights_D[model.place_slots].sum(),
-            future_nn=future_nn,
+            future_nn=self._future_nn,
             groups=self.groups,
             histories=histories_of(histories, weights_K, model, options) if histories else None,
-        )
-
-    @cached_property
-    def numbers(self) -> PhraseNumbers:
-        """Weights and settings as the compiled search takes them, without the limits of its stacks."""
-        search, model = self.search, self.model
-        reordering = WORD_BASED if model.reordering is not None else NO_REORDERING
-        if model.hierarchical:
-            reordering = HIERARCHICAL if model.orientations == 3 else FIVE_WAY
-        return PhraseNumbers(
             lm_weight=float(self.weights_D[LM]),
             distortion_weight=float(self.weights_D[DISTORTION]),
-            forward_FK=self.options.forward_FK,
-            reordering=reordering,
-            groups=model.sparse is not None and model.sparse.has_groups,
-            bigrams=model.sparse is not None and model.sparse.has_bigrams,
+            forward_FK=options.forward_FK,
+            reordering=reordering_of(model),
+            has_groups=sparse is not None and sparse.has_groups,
+            has_bigrams=sparse is not None and sparse.has_bigrams,
             begin_state=int(model.lm.begin_state),
             end_word=END_ID,
             limits=Limits(0, 0, -np.inf, True),
@@ -119,3 +96,20 @@ class PhraseMoves(SearchSpace[int]):
             distortion_future=search.distortion_future,
             pop_limit=search.pop_limit,
         )
+
+    @property
+    def _future_nn(self) -> Floats:
+        model, options, n = self.model, self.options, len(self.options.words)
+        if not self.search.future_cost:
+            return np.zeros((n + 1, n + 1))
+        kinds = zip(model.histories, self.weights_D[model.history_slots], strict=True)
+        alone_O = options.alone_O + sum(w * kind.alone(model, options) for kind, w in kinds if kind.alone is not None)
+        found: Floats = span_futures(n, options.longest, options.cell_offsets_C1, alone_O, False)
+        return found
+
+
+def reordering_of(model: PhraseModel) -> int:
+    """What orients the phrases of a model, as compiled moves know it."""
+    if model.hierarchical:
+        return HIERARCHICAL if model.orientations == 3 else FIVE_WAY
+    return WORD_BASED if model.reordering is not None else NO_REORDERING

@@ -22,7 +22,6 @@ from xlate.kernels.features.structure import (
     StructureWeights,
     fact_score,
 )
-from xlate.kernels.lm import NgramArrays, PhrasesAlone, phrase_logprob, step
 from xlate.kernels.memory import grown
 
 NO_PAIR = -1
@@ -205,18 +204,3 @@ def glued_steps(offsets_N1: Ints, gaps_L: Ints32) -> Bools:
             glued_L[at] = waiting == 0
             waiting = max(waiting - 1, 0) + gaps_L[at]
     return glued_L
-
-
-@loop
-def path_logprobs(
-    lm: NgramArrays, begin_state: int, end_word: int, offsets_N1: Ints, phrase_L: Ints, phrases: PhrasesAlone
-) -> Floats:
-    """The natural log probability of each path's words and of the end of the sentence, shape (N,)."""
-    total_N = np.zeros(len(offsets_N1) - 1)
-    for i in range(len(total_N)):
-        state = begin_state
-        for at in range(offsets_N1[i], offsets_N1[i + 1]):
-            logprob, state = phrase_logprob(lm, phrases, phrase_L[at], state)
-            total_N[i] += logprob
-        total_N[i] += step(lm, state, end_word)[0]
-    return total_N

@@ -1,1 +1,0 @@
-"""Search of the hierarchical model from left to right in the target."""
