@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from xlate.errors import InputError
 from xlate.text.batches import Batches
@@ -59,7 +59,7 @@ def each_arriving(
         yield from held.each_arriving(batches)
 
 
-class HeldProcesses(contextlib.AbstractContextManager[Any], Generic[Decoder, Result]):
+class HeldProcesses(Generic[Decoder, Result]):
     """Forked processes that stay for one text after the other; a context manager that ends them.
 
     They are forked with the first text of more than one sentence, and again after an error.
@@ -147,6 +147,9 @@ class HeldProcesses(contextlib.AbstractContextManager[Any], Generic[Decoder, Res
         if workers is not None:
             workers.__exit__()
 
+    def __enter__(self) -> Self:
+        return self
+
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -156,7 +159,7 @@ def _chunks(start: int, sentences: Chunk, *, prepared: bool) -> deque[tuple[int,
     return deque((start + at, (prepared, sentences[at : at + CHUNK])) for at in range(0, len(sentences), CHUNK))
 
 
-class Workers(contextlib.AbstractContextManager[Any], Generic[Result]):
+class Workers(Generic[Result]):
     """So many processes, forked when the first chunk is given; a context manager that ends them.
 
     Args:
@@ -240,6 +243,9 @@ class Workers(contextlib.AbstractContextManager[Any], Generic[Result]):
                 seen=f"one of {self._processes}",
                 remedy="give it more memory, or let one process do it",
             ) from error
+
+    def __enter__(self) -> Workers[Result]:
+        return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
