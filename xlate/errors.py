@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -71,6 +72,12 @@ def check_choice(message: str, seen: str, choices: Iterable[str]) -> None:
     names = list(choices)
     if seen not in names:
         raise InputError(message, seen, "one of " + ", ".join(names))
+
+
+def nearest(word: str, known: Iterable[str], otherwise: str, before: str = "", cutoff: float = 0.6) -> str:
+    """The remedy for a misspelt word: the known one most like it, with `before` in front; `otherwise` if none is."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=cutoff)
+    return f"did you mean {before}{near[0]}?" if near else otherwise
 
 
 def _shortened(text: str, limit: int = 200) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import Field, field, fields, is_dataclass
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xlate.errors import InputError
+from xlate.errors import InputError, nearest
 
 # What stands where a value must be given, as Hydra writes it.
 MISSING: Any = "???"
@@ -150,8 +149,7 @@ def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | No
             expected, remedy = str(limit), _remedy(key, limit.nearest(value))
             raise InputError(f"{key} is out of range", f"{key}={value}", expected, remedy, file=file)
     elif value not in limit:
-        near = difflib.get_close_matches(str(value), limit, n=1, cutoff=0.4)
-        remedy = f"did you mean {key}={near[0]}?" if near else _remedy(key, None)
+        remedy = nearest(str(value), limit, _remedy(key, None), f"{key}=", cutoff=0.4)
         raise InputError(f"unknown value of {key}", f"{key}={value}", ", ".join(limit), remedy, file=file)
 
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xlate.cli.arguments import quoted, read_words
-from xlate.config.brackets import list_keys, with_brackets
-from xlate.config.load import load
-from xlate.config.schema import PrepareConfig, ScoreConfig, TrainConfig
+from xlate.config.load import load, with_brackets
+from xlate.config.schema import Command, PrepareConfig, ScoreConfig, TrainConfig
 from xlate.errors import InputError
 
 
@@ -89,10 +88,15 @@ def test_the_order_of_options_does_not_matter(order: list[str]) -> None:
 
 
 def test_lists_of_every_command_are_known() -> None:
-    assert "ref" in list_keys(ScoreConfig)
-    assert {"data.train_source", "data.dev_references"} <= list_keys(PrepareConfig)
-    assert {"model.binary", "loss.tune.references", "references"} <= list_keys(TrainConfig)
-    assert not {"seed", "model.unit", "data.factor_files"} & (list_keys(TrainConfig) | list_keys(PrepareConfig))
+    listed: list[tuple[type[Command], tuple[str, ...]]] = [
+        (ScoreConfig, ("ref",)),
+        (PrepareConfig, ("data.train_source", "data.dev_references")),
+        (TrainConfig, ("model.binary", "loss.tune.references", "references")),
+    ]
+    for command, keys in listed:
+        assert with_brackets([f"{key}=a" for key in keys], command) == [f"{key}=[a]" for key in keys]
+        for override in ("seed=1", "model.unit=a", "data.factor_files=a"):
+            assert with_brackets([override], command) == [override]
 
 
 @pytest.mark.parametrize(

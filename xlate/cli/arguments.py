@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from xlate.errors import InputError
+from xlate.errors import InputError, nearest
 
 Action = TypeVar("Action")
 # The key that all bare words are values of, or those that have a word each.
@@ -31,6 +30,7 @@ VALUES = {
     "--cfg": ("job", "hydra", "all"),
     "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
 }
+HELP = "see the command's --help"
 OPTIONS = {*OURS, *OURS.values(), *HYDRA, *HYDRA.values(), *ALONE, *VALUED}
 
 
@@ -73,7 +73,7 @@ class Words:
 
     def bracketed(self, schema: type[Any]) -> Words:
         """The same with brackets around single values of keys that are lists."""
-        from xlate.config.brackets import with_brackets
+        from xlate.config.load import with_brackets
 
         return replace(self, overrides=tuple(with_brackets(self.overrides, schema, self.multirun)))
 
@@ -140,16 +140,14 @@ def action_of(actions: Mapping[str, Action], asked: str) -> Action:
     """
     if asked in actions:
         return actions[asked]
-    near = difflib.get_close_matches(asked, actions, n=1)
-    remedy = f"did you mean {near[0]}?" if near else "see the command's --help"
+    remedy = nearest(asked, actions, HELP)
     raise InputError("unknown action", seen=asked, expected=", ".join(actions), remedy=remedy)
 
 
 def _unknown_option(word: str) -> InputError:
     # Without the dashes, in which all are alike.
     known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
-    near = difflib.get_close_matches(word.lstrip("-").partition("=")[0], known, n=1)
-    remedy = f"did you mean --{near[0]}?" if near else "see the command's --help"
+    remedy = nearest(word.lstrip("-").partition("=")[0], known, HELP, "--")
     expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
     return InputError("unknown option", seen=word, expected=expected, remedy=remedy)
 

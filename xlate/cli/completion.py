@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from xlate.cli.arguments import HYDRA, NAMED_FILES, OURS, is_bare, read_words
 from xlate.cli.commands import COMMANDS as BODIES
-from xlate.config.brackets import keys_within
-from xlate.config.choices import hints_of
+from xlate.config.choices import keys_within
 from xlate.config.experiments import conf_folder, rows_of_tables
 from xlate.config.page import GROUPS, choices_of, plainly
 from xlate.config.schema import COMMANDS
@@ -152,11 +151,11 @@ def words_of_key(schema: type[Any], key: str) -> list[str]:
         # A column of a list is no measure of a text.
         return [word for word in getattr(import_module(named[0]), named[1]) if word != "column"]
     found: list[str] = []
-    for held in keys_within(schema):
-        limit = limit_of(held.field) if held.key == key else None
+    for held, hint, field in keys_within(schema):
+        limit = limit_of(field) if held == key else None
         if isinstance(limit, tuple) and not isinstance(limit, Range):
             found += limit
-        elif held.key == key and hints_of(held.kind)[held.field.name] is bool:
+        elif held == key and hint is bool:
             found += ["false", "true"]
     return list(dict.fromkeys(found))
 
@@ -185,16 +184,12 @@ def with_words(last: str, words: Sequence[str]) -> list[str]:
 def with_paths(last: str) -> list[str]:
     """The `KEY=VALUE` that is being typed with its last path completed; names of files may hold `=` and `,`."""
     key, _, value = last.partition("=")
-    for begun in _begun(value, "[,=" if key in NAMED_FILES else "[,"):
-        if found := paths(begun):
-            return [last[: len(last) - len(begun)] + path for path in found]
+    between = "[,=" if key in NAMED_FILES else "[,"
+    # The last path may begin at the first character of the value, or behind each that stands between paths.
+    for start in [0, *(at for at, character in enumerate(value, 1) if character in between)]:
+        if found := paths(value[start:]):
+            return [f"{key}={value[:start]}{path}" for path in found]
     return []
-
-
-def _begun(value: str, between: str) -> Iterator[str]:
-    """Where the last path of a value may begin: at its first character, then behind each that stands between paths."""
-    yield value
-    yield from (value[at + 1 :] for at, character in enumerate(value) if character in between)
 
 
 def paths(start: str) -> list[str]:

@@ -56,24 +56,20 @@ class Job:
         """Checks the configuration and runs the command."""
         running = HydraConfig.get()
         if running.mode is RunMode.MULTIRUN:
+            import multiprocessing
+
+            from xlate.search.processes import end_with
+
             beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
             begin_talk(self.flags, running.job.override_dirname if beside else None)
-            if beside:
-                _end_with_launcher()
+            launcher = multiprocessing.parent_process() if beside else None
+            # A job of Slurm has no such parent.
+            if launcher is not None and launcher.pid is not None:
+                end_with(launcher.pid)
         made = typed(config, self.schema, spare=self.spare)
         if left_out := self.spare - flat(plain(made)).keys():
             log.info("not used by this job: %s", ", ".join(sorted(left_out)))
         self.body(made)
-
-
-def _end_with_launcher() -> None:
-    import multiprocessing
-
-    from xlate.search.processes import end_with
-
-    # A job of Slurm has no such parent.
-    if (launcher := multiprocessing.parent_process()) is not None and launcher.pid is not None:
-        end_with(launcher.pid)
 
 
 def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> int:
@@ -96,8 +92,14 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
             whole = composed(command, words.overrides, of_hydra=True)
             config: Any = typed(_without_hydra(whole), COMMANDS[command])
         check_files_apart(config)
-        with _known_to_hydra(whole):
+        # As in a job that Hydra runs, the command may ask for the words that it was given.
+        known = HydraConfig.instance()
+        before = known.cfg
+        known.set_config(whole)
+        try:
             body(config)
+        finally:
+            known.cfg = before
         return 0
     with _our_words(command, words):
         failures = _run_jobs(command, Job(body, COMMANDS[command], words.flags, words.spare), words)
@@ -130,28 +132,11 @@ def _is_slurm_missing(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and '"srun"' in str(error)
 
 
-def _is_refused(error: Exception) -> bool:
-    """Whether Hydra, or a launcher, refused the command line before a job began."""
-    return isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error)
-
-
 def _without_hydra(whole: DictConfig) -> DictConfig:
     config = copy.copy(whole)
     with open_dict(config):
         del config["hydra"]
     return config
-
-
-@contextmanager
-def _known_to_hydra(whole: DictConfig) -> Iterator[None]:
-    """Lets a command ask `HydraConfig` for the words it was given, as in a job that Hydra runs."""
-    hydra_config = HydraConfig.instance()
-    before = hydra_config.cfg
-    hydra_config.set_config(whole)
-    try:
-        yield
-    finally:
-        hydra_config.cfg = before
 
 
 def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
@@ -173,7 +158,8 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
         except Exception as error:
-            if _is_refused(error):
+            # Hydra, or a launcher, refused the command line before a job began.
+            if isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error):
                 forget_sweeps()
             raise
         finally:

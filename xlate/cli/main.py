@@ -11,7 +11,7 @@ from xlate import __version__
 from xlate.cli.arguments import OURS, action_of, read_words
 from xlate.cli.commands import COMMANDS
 from xlate.cli.streams import begin_talk, drop_errors, drop_output, in_words, open_streams, output_fails
-from xlate.errors import InputError, Interrupted
+from xlate.errors import InputError, Interrupted, nearest
 from xlate.train.signals import termination_raised
 
 # So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
@@ -19,6 +19,10 @@ from xlate.train.signals import termination_raised
 MANY_OBJECTS = 400_000
 # Options that change nothing of what xlate says of itself.
 LOUDNESS = ("--quiet", "--verbose")
+USAGE_END = """
+xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values;
+-q says less, -v more. xlate completion bash|zsh|fish prints a completion script. debug=true shows
+tracebacks."""
 
 
 def start() -> int:
@@ -87,7 +91,10 @@ def _dispatch(arguments: list[str]) -> int:
     if not bare or bare[0] in ("-h", "--help", "help"):
         if bare[1:] and bare[1] in COMMANDS:
             return _run(bare[1], ["--help"])
-        print(_usage())
+        print("usage: xlate SUBCOMMAND [key=value …] [options]\n")
+        for name, command in COMMANDS.items():
+            print(f"  {name:<10} {command.words}")
+        print(USAGE_END)
         return 0
     if bare[0] in ("-V", "--version"):
         print(f"xlate {__version__}")
@@ -103,15 +110,8 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run(command: str, arguments: list[str]) -> int:
     if command not in COMMANDS:
-        import difflib
-
-        near = difflib.get_close_matches(command, COMMANDS, n=1)
-        raise InputError(
-            "unknown subcommand",
-            seen=command,
-            expected=", ".join(COMMANDS),
-            remedy=f"did you mean {near[0]}?" if near else "xlate --help lists them",
-        )
+        remedy = nearest(command, COMMANDS, "xlate --help lists them")
+        raise InputError("unknown subcommand", seen=command, expected=", ".join(COMMANDS), remedy=remedy)
     with termination_raised():
         return _run_known(command, arguments)
 
@@ -155,18 +155,6 @@ def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
     with contextlib.suppress(OSError, ValueError):
         print(message, file=sys.stderr, flush=True)
     return status
-
-
-def _usage() -> str:
-    lines = ["usage: xlate SUBCOMMAND [key=value …] [options]", ""]
-    lines += [f"  {name:<10} {command.words}" for name, command in COMMANDS.items()]
-    lines += [
-        "",
-        "xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values;",
-        "-q says less, -v more. xlate completion bash|zsh|fish prints a completion script. debug=true shows",
-        "tracebacks.",
-    ]
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

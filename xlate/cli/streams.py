@@ -71,22 +71,18 @@ def write_answers(lines: Iterable[str], output: str | None, source: str | None) 
     """Writes the answers to the lines of `source` to a file, whole, or to standard output, each as soon as it is there
     when somebody may be waiting for it.
     """
+    from xlate.text.batches import is_at_hand
     from xlate.text.lines import write_lines
 
     if output not in STANDARD:
         assert output is not None
         write_lines(output, lines)
         return
-    awaited = sys.stdout.isatty() or _is_asked(source)
+    # Somebody may be waiting for the answer to a line before writing the next.
+    asked = source in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
+    awaited = asked or sys.stdout.isatty()
     for line in lines:
         print(line, flush=awaited)
-
-
-def _is_asked(source: str | None) -> bool:
-    """Whether somebody may be waiting for the answer to a line before writing the next."""
-    from xlate.text.batches import is_at_hand
-
-    return source in STANDARD and sys.stdin is not None and not is_at_hand(sys.stdin.buffer)
 
 
 def drop_output() -> None:

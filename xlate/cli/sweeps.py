@@ -113,6 +113,8 @@ def say_sweeps() -> None:
 
 
 def _say_sweep(folder: Path) -> None:
+    """Says which runs a sweep has, and writes the rows of papers' tables that are finished into their pages."""
+    from xlate.jobs.paper_page import write_pages
     from xlate.report.runs import collect_runs
 
     try:
@@ -121,13 +123,6 @@ def _say_sweep(folder: Path) -> None:
         return
     write_table(folder / TABLE, runs)
     log.info("%s", summary_of(runs, folder))
-    _write_pages(folder)
-
-
-def _write_pages(folder: Path) -> None:
-    """Writes the rows of papers' tables that are finished into their pages; a sweep without such rows writes none."""
-    from xlate.jobs.paper_page import write_pages
-
     try:
         for page in write_pages(folder):
             log.info("%s", page)

@@ -148,6 +148,8 @@ def _interruptible() -> Iterator[None]:
 
 
 def _answer(translator: Translator, line: str, explained: bool) -> None:
+    from xlate.models.derivation import COPIED
+
     asked = line.startswith(ASK)
     line = line.removeprefix(ASK).strip()
     if not line:
@@ -162,13 +164,7 @@ def _answer(translator: Translator, line: str, explained: bool) -> None:
     print(translation.text)
     if translation.explanation:
         print(translation.explanation)
-    elif unknown := _copied(translation):
-        print(f"  unknown, copied as they stand: {' '.join(unknown)}")
-
-
-def _copied(translation: Translation) -> list[str]:
-    """The source words that stand for themselves."""
-    from xlate.models.derivation import COPIED
-
+        return
     steps = translation.derivations[0].blocks
-    return [translation.source[step.source_span[0]] for step in steps if step.unit == COPIED]
+    if unknown := [translation.source[step.source_span[0]] for step in steps if step.unit == COPIED]:
+        print(f"  unknown, copied as they stand: {' '.join(unknown)}")

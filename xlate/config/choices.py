@@ -205,22 +205,14 @@ def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
     Raises:
         InputError: a model or tuner there is none of.
     """
-    groups = {field.name for field in fields(command)} & SCHEMAS.keys()
-    if command is schema.TrainConfig:
-        return _of_training(held)
     found: dict[str, type[Any]] = {}
-    if "data" in groups:
-        generated = _part(held, "data").get("generated") is not None
-        found["data"] = work_settings.DemoDataConfig if generated else work_settings.DataConfig
-    if "align" in groups:
-        given = _part(held, "align").get("method") == "given"
+    if command is schema.PrepareConfig:
+        generated, given = _part(held, "data").get("generated"), _part(held, "align").get("method") == "given"
+        found["data"] = work_settings.DataConfig if generated is None else work_settings.DemoDataConfig
         found["align"] = work_settings.GivenLinksConfig if given else work_settings.ComputedLinksConfig
-    return found
-
-
-def _of_training(held: Plain) -> dict[str, type[Any]]:
+    if command is not schema.TrainConfig:
+        return found
     model, loss = _part(held, "model"), _part(held, "loss")
-    found: dict[str, type[Any]] = {}
     if "kind" in model:
         found["model"] = _named(MODELS, model["kind"], "model.kind")
         found["decoder"] = DECODERS[model["kind"]]
@@ -260,25 +252,32 @@ def own_keys(command: type[Any]) -> list[Field[Any]]:
     return [held[name] for name in names if name in held and "words" in held[name].metadata]
 
 
+def keys_within(kind: type[Any], prefix: str = "") -> Iterator[tuple[str, Any, Field[Any]]]:
+    """The dotted keys of a schema and of all that it may hold, with their types and settings; one for each schema that
+    has it.
+    """
+    for field in keys_in(kind):
+        key, within = prefix + field.name, schema_within(kind, field)
+        yield key, hints_of(kind)[field.name], field
+        for held in dict.fromkeys([*SCHEMAS.get(key, ()), *([] if within is None else [within])]):
+            yield from keys_within(held, f"{key}.")
+
+
 @cache
-def _kinds() -> dict[str, list[type[Any]]]:
-    """The dataclasses that may stand at each dotted key."""
-    found = {place: list(kinds) for place, kinds in SCHEMAS.items()}
-    places = list(found)
-    for place in places:
-        for kind in found[place]:
-            for field in keys_in(kind):
-                within, key = schema_within(kind, field), f"{place}.{field.name}"
-                if within is not None and within not in found.setdefault(key, []):
-                    found[key].append(within)
-                    places += [key] if key not in places else []
+def _settings() -> dict[str, list[Field[Any]]]:
+    """The settings of every dotted key within a group."""
+    found: dict[str, list[Field[Any]]] = {}
+    for command in (schema.PrepareConfig, schema.TrainConfig):
+        for key, _, field in keys_within(command):
+            group, dot, _ = key.partition(".")
+            if dot and group in SCHEMAS:
+                found.setdefault(key, []).append(field)
     return found
 
 
 def settings_at(key: str) -> list[Field[Any]]:
-    """The settings of this dotted key, of all dataclasses that have it."""
-    place, _, name = key.rpartition(".")
-    return [field for kind in _kinds().get(place, ()) for field in keys_in(kind) if field.name == name]
+    """The settings of this dotted key within a group, of all dataclasses that have it."""
+    return _settings().get(key, [])
 
 
 def defaults_at(key: str) -> list[Any]:

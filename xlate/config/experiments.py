@@ -7,7 +7,6 @@ the choices of groups. A table stands for its rows in a sweep.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
@@ -18,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from xlate.errors import InputError
+from xlate.errors import InputError, nearest
 
 # What a row is merged from, later parts over earlier ones.
 Parts = tuple[dict[str, Any], ...]
@@ -120,9 +119,8 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
             )
         if elsewhere or name in ("", "null", *known):
             continue
-        near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.0)[0]
         expected = f"one of {', '.join(tables)}"
-        remedy = f"did you mean experiment={near}?"
+        remedy = nearest(name, sorted(known), "", "experiment=", cutoff=0.0)
         raise InputError("no such experiment", seen=f"experiment={name}", expected=expected, remedy=remedy)
 
 

@@ -1,11 +1,14 @@
-"""Composing a command's configuration from Python, and Hydra's errors in our words."""
+"""Composing a command's configuration, with brackets around lists and quotes around names that look like numbers.
+
+Hydra's errors are put in our words.
+"""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -14,12 +17,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.config.brackets import with_brackets
-from xlate.config.choices import PLACES, registered
+from xlate.config.choices import PLACES, keys_within, registered
 from xlate.config.experiments import conf_folder
 from xlate.config.page import choices_of
 from xlate.config.typed import in_our_words, typed, unknown_key
-from xlate.errors import InputError
+from xlate.errors import InputError, nearest
 from xlate.report.run_directory import flat
 
 T = TypeVar("T")
@@ -30,6 +32,48 @@ PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/laun
 SWEEP = 'pip install "xlate[sweep]"'
 SEVERAL = "-m sweeps over several values; quotes inside quotes keep them one value, KEY=\"'VALUE'\""
 QUOTES = "values that hold commas or brackets need quotes inside quotes, KEY=\"'VALUE'\""
+
+# What stands between commas that are in no brackets or quotes.
+PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
+# Texts that would become numbers and be written in another way, such as 1.50, 2024_11 and true.
+_NUMBER = re.compile(r"(?i)[+-]?[\d_.]*\d[\d_.]*(e[+-]?\d+)?|[+-]?(inf|nan)|true|false")
+# No single values: lists, functions such as range(…), what Hydra fills in.
+_AS_IT_IS = re.compile(r"\[|\$\{|\{|\w+\(|null$|\?\?\?$")
+
+
+def with_brackets(overrides: Iterable[str], command: type[Any], sweep: bool = False) -> list[str]:
+    """Overrides in which lists have their brackets, `key=[a,b]` for `key=a,b` and in a sweep `key=[a],[b]`, and texts
+    that look like numbers their quotes.
+    """
+    hints: dict[str, list[Any]] = {}
+    for key, hint, _ in keys_within(command):
+        hints.setdefault(key, []).append(hint)
+    made = []
+    for override in overrides:
+        key, _, value = override.partition("=")
+        kinds = hints.get(key.lstrip("+"), [None])
+        # A key is a list, or a text, if it is in every schema that has it.
+        if all(map(_is_list, kinds)):
+            override = _bracketed(override, sweep)
+        elif all(hint in (str, str | None) for hint in kinds) and _NUMBER.fullmatch(value) and not value.isdecimal():
+            override = f"{key}='{value}'"
+        made.append(override)
+    return made
+
+
+def _is_list(hint: Any) -> bool:
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return any(get_origin(kind) is list for kind in kinds)
+
+
+def _bracketed(override: str, sweep: bool) -> str:
+    key, sign, value = override.partition("=")
+    parts: Sequence[str] = PART.findall(value)
+    if not sign or not parts:
+        return override
+    if len(parts) > 1 and not sweep:
+        return override if any(map(_AS_IT_IS.match, parts)) else f"{key}=[{value}]"
+    return f"{key}={','.join(part if _AS_IT_IS.match(part) else f'[{part}]' for part in parts)}"
 
 
 def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
@@ -130,8 +174,7 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     if group == "hydra/sweeper":
         expected = "no sweeper: values between commas; docs/decisions/0021-no-sweepers.md says how Optuna is used"
         return InputError("a sweeper that is not there", seen=f"{group}={wanted}", expected=expected)
-    near = difflib.get_close_matches(wanted, there, n=1, cutoff=0.5)
-    remedy = f"did you mean {group}={near[0]}?" if near else f"xlate {command} --help lists the choices"
+    remedy = nearest(wanted, there, f"xlate {command} --help lists the choices", f"{group}=", cutoff=0.5)
     expected = ", ".join(there) or "a file in conf/"
     seen = f"{group}={wanted}" if group else wanted
     return InputError("no such configuration", seen=seen, expected=expected, remedy=remedy)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from xlate.config import loss_schema, model_schema
@@ -73,7 +72,8 @@ class Row(NamedTuple):
 def choices_of(group: str) -> dict[str, str]:
     """The choices of a group, each with the first sentence said of it."""
     choices = CHOICES.get(group, {}) | (CHOICES["loss/tune"] if group == "loss" else {})
-    found = {name: first_sentence(words_of(node)) for name, node in choices.items()}
+    said = {name: node.words if isinstance(node, Choice) else node.__doc__ or "" for name, node in choices.items()}
+    found = {name: first_sentence(words) for name, words in said.items()}
     for path in (conf_folder() / group).glob("*.yaml"):
         comments = [line[1:].strip() for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
         found[path.stem] = first_sentence(" ".join(line for line in comments if not line.startswith("@package")))
@@ -87,11 +87,6 @@ def first_sentence(text: str) -> str:
     return words if end is None else words[: end.start() + 1]
 
 
-def words_of(node: Any) -> str:
-    """What a choice is."""
-    return node.words if isinstance(node, Choice) else node.__doc__ or ""
-
-
 def rows(kind: type[Any], prefix: str, held: Mapping[str, Any], chosen: Mapping[str, type[Any]]) -> Iterator[Row]:
     """The keys of a schema with their values, `held` or else their defaults, and those of schemas within it."""
     for field in keys_in(kind):
@@ -103,15 +98,9 @@ def rows(kind: type[Any], prefix: str, held: Mapping[str, Any], chosen: Mapping[
         if within is not None and isinstance(value, Mapping) and (key != "loss.tune" or key in chosen):
             yield from rows(within, f"{key}.", value, chosen)
         else:
-            yield Row(key, plainly(value), range_words(field), str(field.metadata.get("words", "")))
-
-
-def range_words(setting: Field[Any]) -> str:
-    """What a key may be."""
-    limit = limit_of(setting)
-    if limit is None:
-        return ""
-    return str(limit) if isinstance(limit, Range) else ", ".join(limit)
+            limit = limit_of(field) or ()
+            ranged = str(limit) if isinstance(limit, Range) else ", ".join(limit)
+            yield Row(key, plainly(value), ranged, str(field.metadata.get("words", "")))
 
 
 def plainly(value: Any) -> str:
@@ -127,22 +116,23 @@ def plainly(value: Any) -> str:
 
 def page() -> str:
     """The page."""
-    return "\n".join([HEAD, *(line for group in GROUPS for line in _section(group)), *_commands()])
+    lines = [HEAD]
+    for group, of in GROUPS.items():
+        choices = (f"- `{group}={name}`: {words}" for name, words in choices_of(group).items())
+        lines += [f"## {group}\n", f"Of {of}.\n", *choices, "", *_table(PLACES.get(group, group))]
+    lines.append("## Keys of commands\n")
+    for _, kind in sorted(COMMANDS.items()):
+        lines.append(f"### {usage(kind)}\n")
+        for one in own_keys(kind):
+            value, words = plainly(default_of(one)), one.metadata["words"]
+            lines.append(f"- `{one.name}`: {'must be given' if value == MISSING else f'`{value}`'}. {words}")
+        lines.append("")
+    return "\n".join(lines)
 
 
-def _section(group: str) -> Iterator[str]:
-    yield f"## {group}\n"
-    yield f"Of {GROUPS[group]}.\n"
-    for name, words in choices_of(group).items():
-        yield f"- `{group}={name}`: {words}"
-    yield ""
-    place = PLACES.get(group, group)
-    yield from _table(place, SCHEMAS[place])
-
-
-def _table(place: str, kinds: Iterable[type[Any]]) -> Iterator[str]:
+def _table(place: str) -> Iterator[str]:
     """One row a key, with the schemas that have it; a key that differs between schemas has several rows."""
-    kinds = list(kinds)
+    kinds = SCHEMAS[place]
     having: dict[Row, list[str]] = {}
     for kind in kinds:
         for row in rows(kind, f"{place}.", {}, {}):
@@ -168,17 +158,6 @@ def _called(kind: type[Any]) -> str:
             if node is kind:
                 return name
     return kind.__name__
-
-
-def _commands() -> Iterator[str]:
-    """The keys of the commands themselves."""
-    yield "## Keys of commands\n"
-    for _, kind in sorted(COMMANDS.items()):
-        yield f"### {usage(kind)}\n"
-        for one in own_keys(kind):
-            value, words = plainly(default_of(one)), one.metadata["words"]
-            yield f"- `{one.name}`: {'must be given' if value == MISSING else f'`{value}`'}. {words}"
-        yield ""
 
 
 def usage(command: type[Any]) -> str:

@@ -115,7 +115,11 @@ class _Builder:
         for name, value in given.items():
             key = f"{at}{name}"
             if name not in known:
-                self._leave_out(key, value)
+                # It is left out if it has the default of another choice, which a file may have set for all of them, or
+                # if it is spare.
+                defaults = defaults_at(key)
+                if value not in defaults and not (defaults and key in self.spare):
+                    raise unknown_key(_set(key, value), self._known(key.partition(".")[0]))
                 continue
             within = self.chosen.get(key) or schema_within(kind, known[name])
             if within is not None and isinstance(value, Mapping):
@@ -130,16 +134,6 @@ class _Builder:
             if getattr(made, name) == MISSING:
                 raise _not_given(f"{at}{name}")
         return made
-
-    def _leave_out(self, key: str, value: Any) -> None:
-        """Leaves out a key that the choices do not have, or refuses it.
-
-        It may be left out if it has the default of another choice, which a file may have set for all of them, or if
-        it is spare.
-        """
-        defaults = defaults_at(key)
-        if value not in defaults and not (defaults and key in self.spare):
-            raise unknown_key(_set(key, value), self._known(key.partition(".")[0]))
 
     def _known(self, group: str) -> list[str]:
         """The dotted names of all keys there are that hold no others; for one in a group those of all groups."""
@@ -242,11 +236,9 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
     if isinstance(error, InterpolationToMissingValueError):
         return _not_given(str(error).rsplit("value: ", 1)[-1].split()[0])
     if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
-        message, remedy = (
-            "a value that stands for one that is not there",
-            "${…} stands for another key; name it otherwise",
-        )
-        return InputError(message, seen=f"{key}: {line}", expected="a value without ${", remedy=remedy)
+        remedy = "${…} stands for another key; name it otherwise"
+        message, expected = "a value that stands for one that is not there", "a value without ${"
+        return InputError(message, f"{key}: {line}", expected, remedy)
     expected, remedy = "a value of the type named", "see the command's --help"
     return InputError("a configuration value does not fit", f"{key}: {line}", expected, remedy)
 
