@@ -26,7 +26,7 @@ from rule_forms import rule_forms
 
 from xlate.align.lexical import lexical_table
 from xlate.align.links import Links, read_links
-from xlate.memory import peak_megabytes
+from xlate.machine import peak_megabytes
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import gaps_of, score_phrases

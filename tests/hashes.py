@@ -23,9 +23,9 @@ from pathlib import Path
 from safetensors.numpy import load_file
 
 from xlate.config.experiments import rows_of_tables
-from xlate.config.identity import identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
+from xlate.config.stored import identity_of_training
 from xlate.report.run_directory import identity_hash
 
 SEEDS = (1, 2, 3)

@@ -120,7 +120,7 @@ def test_what_cannot_be_is_refused(
     assert "model.predicts=distortion" in refused(*PHRASE, *use, second, "loss=mira")
     assert "model.target" in refused(*CONTEXT, "model.target=[pairs]")
     assert "loss.name" in refused(*CONTEXT, "loss.name=expected_corpus_bleu")
-    monkeypatch.setattr("xlate.memory.free_memory", lambda: 2_000_000)
+    monkeypatch.setattr("xlate.machine.free_memory", lambda: 2_000_000)
     distances = [*CONTEXT, "model.predicts=distortion", "model.target=[]", "model.reach=1000"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'far'}", *distances]) == 2
     assert "model.reach=1000, which needs" in capsys.readouterr().err

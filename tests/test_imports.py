@@ -13,7 +13,7 @@ ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
     "scoring", "losses", "updates", "tuners", "search", "report", "train", "work", "config", "models", "jobs", "cli",
 ]  # fmt: skip
-FOUNDATION = {"array_types", "compiled", "errors", "memory", "progress", "scratch", "settings"}
+FOUNDATION = {"array_types", "compiled", "errors", "machine", "progress", "settings"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

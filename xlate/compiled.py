@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from xlate.scratch import can_be_written, home, keep_in_scratch
+from xlate.machine import can_be_written, home, keep_in_scratch
 
 # Numba reads where to keep its files when it is imported, and raises an error when it can write nowhere: beside the
 # source, in the user's home, or else in a private folder.

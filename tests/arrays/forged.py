@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.arrays.stored import HEADER, ArrayStream, seal, write_header
-from xlate.text.json_files import write_json
+from xlate.text.folders import write_json
 
 
 def forged(folder: Path, name: str, array: np.ndarray) -> None:

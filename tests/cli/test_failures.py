@@ -26,7 +26,7 @@ from xlate.models.pack_format import read_pack
 from xlate.report.run_directory import Records, RunDirectory
 from xlate.scoring.weights import load_weights
 from xlate.text.lines import atomic_write
-from xlate.text.truecase import Truecaser
+from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.stages import file_hash, read_stage
 

@@ -54,12 +54,11 @@ from xlate.report.run_directory import Records, RunDirectory
 from xlate.scoring.feature_weights import load_feature_weights, rescored
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.search.settings import GrammarSearch, PhraseSearch
-from xlate.text.classes import read_classes
+from xlate.text.classes import open_tagger, read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
-from xlate.text.tagging import open_tagger
-from xlate.text.truecase import Truecaser
+from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing, TrainState

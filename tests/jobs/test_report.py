@@ -12,10 +12,9 @@ from tests.models.test_every_system import SYSTEMS
 from tests.report.examples import make_run
 from tests.report.pages import Page
 from xlate.cli.main import main
-from xlate.config.identity import identity_of_training
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import to_yaml
+from xlate.config.stored import identity_of_training, to_yaml
 from xlate.jobs import report
 from xlate.jobs.inspect.features import full_explanation
 from xlate.jobs.report import chosen_settings

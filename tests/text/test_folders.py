@@ -1,4 +1,4 @@
-"""Folders appear whole or not at all, and what is not ours stays."""
+"""Folders and JSON files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.folders import WholeFolder, claim_folder, remove_folder, without_mark, write_mark
+from xlate.text.folders import WholeFolder, claim_folder, read_json, remove_folder, without_mark, write_json, write_mark
 
 STRANGERS = without_mark("mark.json", "an example", r"mark\.json|text")
 
@@ -129,3 +129,35 @@ def test_a_claimed_folder_is_ours_from_then_on(tmp_path: Path) -> None:
         claim_folder(Path("-"), "a set of lattices", "mark", "name another")
     with pytest.raises(InputError, match="needs a folder"):
         claim_folder(tmp_path / "f" / "0.fst", "a set of lattices", "mark", "name another")
+
+
+FIELDS = {"name": str, "size": int, "more": (dict, type(None))}
+
+
+def test_what_was_written_comes_back(tmp_path: Path) -> None:
+    held = {"name": "wört", "size": 3, "more": None}
+    write_json(tmp_path / "a.json", held)
+    assert read_json(tmp_path / "a.json", "a thing", "make it again", FIELDS) == held
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"{", b"[]", b"7", b"null", b'"x"', b"\xff", b"\x00", b"[" * 100_000, b"{}", b'{"name": 1}',
+        b'{"name": "a", "size": "3", "more": null}', b'{"name": "a", "size": true, "more": null}',
+        b'{"name": "a", "size": 3, "more": []}', b'{"name": "a", "size": 3}', b'{"size": ' + b"9" * 5000 + b"}",
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused_by_name(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match="damaged") as caught:
+        read_json(path, "a thing", "make it again", FIELDS)
+    assert (caught.value.file, caught.value.remedy) == (str(path), "make it again")
+    assert caught.value.expected
+
+
+def test_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nothing", tmp_path / "nothing" / "at all"):
+        with pytest.raises(InputError, match="cannot be read"):
+            read_json(path, "a thing", "make it again")

@@ -1,4 +1,4 @@
-"""Word numbers: order, special words, files."""
+"""Vocabularies, and sentences as word numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from xlate.cli.main import main
 from xlate.errors import InputError
-from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
+from xlate.text.encoded import EncodedText, Numbering
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN, UNKNOWN_ID, Vocabulary
 
 SPECIAL = ["<unk>", "<s>", "</s>"]
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=6).filter(
@@ -94,3 +95,36 @@ def test_reserved_words_are_refused_with_their_line(
     told = capsys.readouterr().err
     assert f"{bad}:2: a reserved word in a text\n  seen:     {word}\n" in told
     assert not (tmp_path / "out").exists()
+
+
+SENTENCES = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), max_size=6)
+
+
+@settings(deadline=None)
+@given(SENTENCES)
+def test_sentences_come_back(sentences: list[list[str]]) -> None:
+    vocabulary = Vocabulary("abcde")
+    text = EncodedText.encode(sentences, vocabulary)
+    assert len(text) == len(sentences)
+    back = [[vocabulary.word(number) for number in text[s]] for s in range(len(text))]
+    assert back == [[w if w in "abcde" else "<unk>" for w in sentence] for sentence in sentences]
+    assert (text.ids_T.dtype, text.offsets_S1.dtype) == (np.int32, np.int64)
+
+
+words = st.lists(st.sampled_from(["the", "house", "Haus", "das", "Auto", UNKNOWN]), max_size=6)
+
+
+def test_copied_words_stand_behind_the_vocabulary() -> None:
+    numbering = Numbering(Vocabulary(["the", "house"]), ["das", "Haus", "das"])
+    assert numbering.ids(["the", "Haus", "das", "Auto", "Bus", UNKNOWN]).tolist() == [3, 6, 5, 8, 8, 0]
+
+
+@given(words, words, words)
+def test_numbers_are_equal_where_words_are(source: list[str], one: list[str], other: list[str]) -> None:
+    """What a translation may hold, words of the vocabulary or the source, has a number of its own, and reads back."""
+    numbering = Numbering(Vocabulary(["the", "house"]), source)
+    ours = [word for word in one if word in ("the", "house", *source)]
+    assert numbering.words(numbering.ids(ours)) == ours
+    for a, i in zip(ours, numbering.ids(ours).tolist(), strict=True):
+        for b, j in zip(other, numbering.ids(other).tolist(), strict=True):
+            assert (i == j) == (a == b)

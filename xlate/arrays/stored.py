@@ -26,7 +26,7 @@ import numpy as np
 from xlate.array_types import AnyArray
 from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
-from xlate.text.json_files import check_fields, read_json, write_json
+from xlate.text.folders import check_fields, read_json, write_json
 from xlate.text.lines import atomic_write, unreadable
 
 if TYPE_CHECKING:

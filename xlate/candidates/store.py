@@ -31,8 +31,7 @@ from xlate.arrays.stored import (
 )
 from xlate.candidates.batch import CandidateBatch, check_arrays
 from xlate.errors import InputError
-from xlate.text.folders import WholeFolder, remove_folder, without_mark
-from xlate.text.json_files import Fields, check_fields
+from xlate.text.folders import Fields, WholeFolder, check_fields, remove_folder, without_mark
 from xlate.text.lines import naming_file
 
 log = logging.getLogger(__name__)

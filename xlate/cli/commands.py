@@ -236,7 +236,7 @@ def run_aer(config: AerCommandConfig) -> None:
 
 def run_tag(config: TagConfig) -> None:
     """Tokenises and tags standard input (or `input=`) line by line, to standard output (or `output=`)."""
-    from xlate.text.tagging import open_tagger, tagged_line
+    from xlate.text.classes import open_tagger, tagged_line
     from xlate.text.tokens import Preprocessor
 
     preprocessor = Preprocessor(config.language, tokenize=config.tokenize)

@@ -110,7 +110,7 @@ def in_sweep(run: str, folder: str, settings: str) -> str:
 
 def _folder(config: TrainConfig, given: list[str]) -> Path:
     """The folder of the run: the one that was named, or one named after what it is trained on, and what was set."""
-    from xlate.config.identity import identity_of_training
+    from xlate.config.stored import identity_of_training
     from xlate.report.run_directory import MARK, RunDirectory, differing_keys, identity_hash, plain
 
     if config.run:

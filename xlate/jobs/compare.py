@@ -18,8 +18,7 @@ from xlate.jobs.score import read_output, references_for, work_of
 from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
 from xlate.metrics.score import digits_of, tokenizer
 from xlate.metrics.significance import PairedTests, paired_runs, sentence_statistics
-from xlate.report.html_page import bracketed, lines_html, marked, page, said, table_html
-from xlate.report.tables import Cell, Table
+from xlate.report.tables import Cell, Table, bracketed, lines_html, marked, page, said, table_html
 from xlate.text.lines import iterate_lines, read_lines
 from xlate.work.directory import WorkDirectory
 

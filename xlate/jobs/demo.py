@@ -28,7 +28,7 @@ from xlate.jobs.report import report
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired_runs
-from xlate.text.json_files import write_json
+from xlate.text.folders import write_json
 from xlate.text.lines import read_lines
 from xlate.work.corpus_stage import side_by_side
 from xlate.work.directory import WorkDirectory

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from xlate.config.identity import MODEL as MODEL_FOLDER
 from xlate.config.load import load
 from xlate.config.model_schema import GrammarModelConfig, ModelConfig, PhraseModelConfig
 from xlate.config.schema import ImportConfig, TrainConfig
+from xlate.config.stored import MODEL as MODEL_FOLDER
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
 from xlate.errors import InputError, check_choice
@@ -37,8 +37,7 @@ from xlate.settings import plain
 from xlate.text.folders import refused_while_written
 from xlate.text.lines import atomic_write, iterate_lines
 from xlate.text.opening import open_unpacked
-from xlate.text.tokens import DASH, ESCAPED
-from xlate.text.truecase import Truecaser
+from xlate.text.tokens import DASH, ESCAPED, Truecaser
 from xlate.work.corpus_files import CASES, SIDES
 from xlate.work.stages import file_hash
 

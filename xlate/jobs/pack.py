@@ -38,8 +38,7 @@ from xlate.models.pack_format import (
 from xlate.models.run_files import PLACES, WORDS, WORK, located_config, named_runs, settings_with_words
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WEIGHTS_FILE
-from xlate.text.folders import WholeFolder, refused_while_written, without_mark
-from xlate.text.json_files import read_json, write_json
+from xlate.text.folders import WholeFolder, read_json, refused_while_written, without_mark, write_json
 from xlate.text.lines import clear_left, done_aside, name_aside, read_lines
 from xlate.work.directory import WorkDirectory, keep_word_counts
 from xlate.work.stages import MARK as STAGE_MARK

@@ -12,9 +12,8 @@ from typing import Any
 
 from matplotlib import image
 
-from xlate.config.identity import defaults_of_training
 from xlate.config.schema import ReportConfig
-from xlate.config.stored import config_of_run
+from xlate.config.stored import config_of_run, defaults_of_training
 from xlate.errors import InputError
 from xlate.jobs.evaluate import most_reordered
 from xlate.jobs.inspect.features import Learned, full_explanation, learned_features
@@ -23,11 +22,21 @@ from xlate.jobs.score import read_output, references_for, work_of_run
 from xlate.jobs.translate import Translator
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
-from xlate.report.html_page import lines_html, marked, page, picture_html, said, table_html
 from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reordering_picture
 from xlate.report.run_directory import flat
 from xlate.report.runs import Run, Setting, collect_runs, of_common_seeds
-from xlate.report.tables import Column, SweepTable, Table, sweep_table
+from xlate.report.tables import (
+    Column,
+    SweepTable,
+    Table,
+    lines_html,
+    marked,
+    page,
+    picture_html,
+    said,
+    sweep_table,
+    table_html,
+)
 from xlate.settings import plain
 from xlate.text.lines import atomic_write
 

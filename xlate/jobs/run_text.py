@@ -14,9 +14,8 @@ from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.models.run_files import located_runs
-from xlate.text.json_files import Fields, read_json, write_json
-from xlate.text.tokens import DASH, Preprocessor, split_tokens
-from xlate.text.truecase import Truecaser
+from xlate.text.folders import Fields, read_json, write_json
+from xlate.text.tokens import DASH, Preprocessor, Truecaser, split_tokens
 from xlate.work.corpus_files import SIDES
 from xlate.work.corpus_text import PreparedSide
 from xlate.work.directory import WorkDirectory

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.json_files import check_fields
+from xlate.text.folders import check_fields
 from xlate.text.lines import atomic_write, naming_file
 from xlate.text.opening import plain_file
 

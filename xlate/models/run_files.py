@@ -22,7 +22,7 @@ from xlate.errors import InputError
 from xlate.models.pack_format import OUTSIDE, REMEDY, check_links, is_pack, leads_within
 from xlate.report.run_directory import CONFIG_FILE, differing_keys
 from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
-from xlate.text.json_files import read_json
+from xlate.text.folders import read_json
 from xlate.work.directory import STAGES
 from xlate.work.stages import MARK, read_stage
 

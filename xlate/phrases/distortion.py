@@ -22,7 +22,7 @@ from xlate.arrays.ragged import row_numbers
 from xlate.arrays.ranges import check_lengths, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
-from xlate.memory import check_memory
+from xlate.machine import check_memory
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID
 

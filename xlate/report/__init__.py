@@ -1,6 +1,6 @@
 """Run directories, TensorBoard, tables and pictures."""
 
-from xlate.scratch import home, keep_in_scratch
+from xlate.machine import home, keep_in_scratch
 
 # Before matplotlib is imported: it would warn, and make its list of all fonts anew each time.
 keep_in_scratch(

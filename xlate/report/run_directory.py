@@ -17,8 +17,7 @@ from typing import Any
 
 import xlate
 from xlate.errors import InputError
-from xlate.text.folders import check_is_folder, foreign_files
-from xlate.text.json_files import read_json, write_json
+from xlate.text.folders import check_is_folder, foreign_files, read_json, write_json
 from xlate.text.lines import atomic_write, naming_file, write_lines
 from xlate.text.opening import checked_name, plain_file
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from xlate.memory import peak_megabytes
+from xlate.machine import peak_megabytes
 from xlate.report.run_directory import RunDirectory, flat
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE

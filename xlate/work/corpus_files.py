@@ -12,12 +12,10 @@ from typing import Any
 
 from xlate.errors import InputError, check_choice
 from xlate.settings import plain
-from xlate.text.classes import read_classes, write_classes
+from xlate.text.classes import Tagger, hanta_version, open_tagger, read_classes, write_classes
 from xlate.text.factors import FactorNames
-from xlate.text.folders import WholeFolder, holds, without_mark
-from xlate.text.json_files import Fields
+from xlate.text.folders import Fields, WholeFolder, holds, without_mark
 from xlate.text.lines import atomic_write
-from xlate.text.tagging import Tagger, hanta_version, open_tagger
 from xlate.work.settings import DataConfig
 from xlate.work.stages import file_hash
 

@@ -20,13 +20,12 @@ from xlate.arrays.stored import save_arrays
 from xlate.errors import InputError
 from xlate.progress import speak_in_fork, track
 from xlate.search.processes import Workers
+from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
-from xlate.text.json_files import write_json
+from xlate.text.folders import write_json
 from xlate.text.lines import check_reference, check_sides, drop_unusable, read_lines, write_lines
-from xlate.text.tagging import POS, Tagger
-from xlate.text.tokens import Preprocessor, preprocess_lines, untokenized_lines
-from xlate.text.truecase import Truecaser
+from xlate.text.tokens import Preprocessor, Truecaser, preprocess_lines, untokenized_lines
 from xlate.text.vocabulary import Vocabulary, check_reserved
 from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
 from xlate.work.corpus_text import PreparedSide

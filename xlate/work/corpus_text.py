@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
+from xlate.text.classes import POS, Tagger
 from xlate.text.factors import FactorNames, with_factors
-from xlate.text.json_files import Fields, check_fields, read_json
-from xlate.text.tagging import POS, Tagger
-from xlate.text.tokens import Preprocessor
-from xlate.text.truecase import Truecaser
+from xlate.text.folders import Fields, check_fields, read_json
+from xlate.text.tokens import Preprocessor, Truecaser
 from xlate.work.corpus_files import TAGGER, kept_tagger
 
 

@@ -23,7 +23,7 @@ from xlate.lm.model import NgramModel
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
 from xlate.text.factors import with_factors
-from xlate.text.json_files import Fields, check_fields, read_json
+from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import split_tokens

@@ -17,9 +17,18 @@ from typing import Any
 
 from xlate.arrays.stored import HEADER, is_whole
 from xlate.errors import InputError
-from xlate.memory import peak_megabytes
-from xlate.text.folders import Strangers, WholeFolder, awaited, check_replaceable, holds
-from xlate.text.json_files import Fields, check_fields, read_json, write_json
+from xlate.machine import peak_megabytes
+from xlate.text.folders import (
+    Fields,
+    Strangers,
+    WholeFolder,
+    awaited,
+    check_fields,
+    check_replaceable,
+    holds,
+    read_json,
+    write_json,
+)
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
 

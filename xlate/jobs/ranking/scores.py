@@ -26,7 +26,7 @@ from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
 from xlate.models.run_files import weights_of
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.search.oracle import best_of_each, first_best, oracle
-from xlate.text.json_files import Fields, read_json
+from xlate.text.folders import Fields, read_json
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
 from xlate.jobs.train.recipe import WorkRecipe, measured_splits
 from xlate.kernels.learning.lists import PredictedParts, span_logs
-from xlate.memory import check_memory
+from xlate.machine import check_memory
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.context.classifiers import ALONE, context_model
 from xlate.models.context.model import NO_CHOICE, chosen_in

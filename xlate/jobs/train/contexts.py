@@ -24,7 +24,7 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.kernels.learning.scores import plain_scores
 from xlate.losses.loss import losses
-from xlate.memory import check_memory
+from xlate.machine import check_memory
 from xlate.models.context.classifiers import ContextParts, context_stores
 from xlate.models.context.inspection import Quality
 from xlate.models.context.model import log_probabilities

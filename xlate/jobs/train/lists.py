@@ -22,9 +22,9 @@ import numpy as np
 from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
-from xlate.config.identity import identity_of_training
 from xlate.config.loss_schema import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.config.schema import TrainConfig
+from xlate.config.stored import identity_of_training
 from xlate.errors import refuse_if
 from xlate.jobs.train.events import check_event_model
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled

@@ -20,10 +20,10 @@ import numpy as np
 from xlate.array_types import Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import spread_of_scores
-from xlate.config.identity import settings_of_source
 from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE, OnlineSourceConfig
+from xlate.config.stored import settings_of_source
 from xlate.errors import InputError, refuse_if
 from xlate.features.structure import StructureFeatures
 from xlate.jobs.run_text import text_of_base

@@ -30,7 +30,7 @@ from xlate.metrics.bleu import ORDER
 from xlate.models.run_files import made_with
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
-from xlate.text.json_files import write_json
+from xlate.text.folders import write_json
 from xlate.train.checkpoint import lists_identity
 from xlate.train.list_learner import ListLearner
 from xlate.train.reporter import Reporter

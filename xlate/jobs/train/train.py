@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from xlate.config.identity import identity_of_training, sums_of_run, varied_settings
 from xlate.config.schema import TrainConfig
 from xlate.config.source_schema import ONLINE
-from xlate.config.stored import read_config, to_yaml
+from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
 from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.context_lists import ContextListTraining

@@ -29,7 +29,7 @@ from xlate.features.context import (
 )
 from xlate.features.word_values import word_values
 from xlate.kernels.search.spans import span_rows
-from xlate.memory import check_memory
+from xlate.machine import check_memory
 from xlate.models.context.model import Classifier, ContextModel, DistanceModel, FactorsOf
 from xlate.models.context.predicted import OtherTable, PredictedPlaces, PredictedScores
 from xlate.models.context.runs import KIND, classifier_config, classifier_runs, fold_classifier, predicted
@@ -40,8 +40,8 @@ from xlate.phrases.matching import WholeRows, phrase_finder
 from xlate.phrases.occurrences import Occurrences, listed_pairs, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
+from xlate.text.classes import POS
 from xlate.text.factors import factor_values
-from xlate.text.tagging import POS
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import WHOLE, Folds
 from xlate.work.stages import identity_of, read_stage, run_stage

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from xlate.config.identity import identity_of_training
 from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextUseConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import config_of_run
+from xlate.config.stored import config_of_run, identity_of_training
 from xlate.errors import InputError, refuse_if
 from xlate.models.kind import Kind
 from xlate.models.run_files import weights_path

@@ -27,8 +27,8 @@ from xlate.arrays.stored import (
     seal_of,
     unusable,
 )
-from xlate.config.identity import MODEL
 from xlate.config.schema import TrainConfig
+from xlate.config.stored import MODEL
 from xlate.config.typed import with_settings
 from xlate.errors import InputError
 from xlate.formats.cdec import read_cdec_system, read_joshua_system
