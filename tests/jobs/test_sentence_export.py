@@ -20,7 +20,7 @@ from xlate.jobs.moses_export import ExportedTables
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.model import PhraseModel, Reordering, SentencePhrases
 from xlate.search.settings import PhraseSearch
-from xlate.text.folders import write_mark
+from xlate.text.folders import write_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 
 TEXT = [list("abcab"), [], ["d", "zz", "a", "zz"], list("aabbaa")]
@@ -45,7 +45,7 @@ def test_read_back_they_translate_as_the_model_does(tmp_path: Path, seed: int, i
     )
     tables = ExportedTables(decoder, TEXT, False, inside)
     assert tables.write(tmp_path) > 0
-    write_mark(tmp_path / MARK, {"tables": True, "escaped": False})
+    write_json(tmp_path / MARK, {"tables": True, "escaped": False})
     if inside:
         # What the reader is given must come from the files.
         model = replace(model, reordering=Reordering("hier", np.full((len(model.table), 6), 0.5)))

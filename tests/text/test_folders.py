@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.folders import WholeFolder, claim_folder, read_json, remove_folder, without_mark, write_json, write_mark
+from xlate.text.folders import WholeFolder, claim_folder, read_json, remove_folder, without_mark, write_json
 
 STRANGERS = without_mark("mark.json", "an example", r"mark\.json|text")
 
@@ -18,7 +18,7 @@ def write(folder: Path, text: str = "text") -> None:
     with WholeFolder(folder, "an example", STRANGERS, "name another") as aside:
         (aside / "text").write_text(text)
         assert folder.name not in aside.name.split("/")
-        write_mark(aside / "mark.json", {"holds": "an example"})
+        write_json(aside / "mark.json", {"holds": "an example"})
 
 
 def test_a_folder_of_ours_or_an_empty_one_is_replaced(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from xlate.array_types import AnyArray
 from xlate.errors import InputError
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import check_fields, read_json, write_json
-from xlate.text.lines import atomic_write, unreadable
+from xlate.text.lines import atomic_write, unreadable, write_file
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -137,8 +137,7 @@ def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check:
     with contextlib.suppress(OSError, ValueError):
         recent = any(os.stat(folder / name).st_mtime_ns > limit for name in files)
         if not recent and _stamp(folder, files, seal) == stamp:
-            with atomic_write(record) as stream:
-                stream.write((stamp + depth).encode("utf-8"))
+            write_file(record, stamp + depth)
 
 
 def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:

@@ -81,13 +81,12 @@ def run_serve(config: ServeConfig) -> None:
 def run_score(config: ScoreConfig) -> None:
     """Prints the figures as JSON on standard output and a short table on standard error; `out=` writes the JSON."""
     from xlate.jobs.score import score
-    from xlate.text.lines import atomic_write
+    from xlate.text.lines import write_file
 
     figures, words = score(config)
     text = as_json(figures)
     if config.out not in (None, "-"):
-        with atomic_write(config.out) as stream:
-            stream.write(text.encode("utf-8") + b"\n")
+        write_file(config.out, text + "\n")
     # Nothing is lost when nobody reads the table.
     print(text, flush=True)
     print(words, file=sys.stderr)
@@ -96,16 +95,14 @@ def run_score(config: ScoreConfig) -> None:
 def run_compare(config: CompareConfig) -> None:
     """Prints the comparison; with `out=` also writes it as `compare.txt` and `compare.html` into a folder."""
     from xlate.jobs.compare import compare
-    from xlate.text.lines import atomic_write
+    from xlate.text.lines import write_file
 
     text, page = compare(config)
-    written = []
+    out = config.out
+    written = [] if out is None else [Path(out) / "compare.txt", Path(out) / "compare.html"]
     # Files come first: whoever reads what is printed may stop at any line.
-    if config.out is not None:
-        for name, shown in (("compare.txt", text), ("compare.html", page)):
-            with atomic_write(Path(config.out) / name) as stream:
-                stream.write(shown.encode("utf-8"))
-            written.append(Path(config.out) / name)
+    for path, shown in zip(written, (text, page), strict=False):
+        write_file(path, shown)
     print(text, end="")
     for path in written:
         print(path)

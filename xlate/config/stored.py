@@ -166,7 +166,7 @@ def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
 
     Keys that must be given have none.
     """
-    return {key: default for key, default in _defaults(config, type(config)()) if default != MISSING}
+    return dict(_defaults(config, type(config)()))
 
 
 def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -175,7 +175,7 @@ def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, 
         if is_dataclass(value) and not isinstance(value, type):
             # A choice has the defaults of its own schema, not those of what it was chosen in place of.
             yield from _defaults(value, own if type(own) is type(value) else type(value)(), f"{prefix}{field.name}.")
-        else:
+        elif own != MISSING:
             yield f"{prefix}{field.name}", own
 
 

@@ -17,7 +17,7 @@ languages hard for a phrase-based translator:
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -51,17 +51,13 @@ PRONOUN_FORMS = frozenset(
 )
 
 
-def word_classes(tokens: Sequence[Token]) -> list[str]:
-    """The part of speech of each token of a sentence, the first not yet capitalised.
+def word_class(token: Token) -> str:
+    """The part of speech of a token of a sentence, the first of which is not yet capitalised.
 
     Example:
-        >>> word_classes([Token("the"), Token("tower", "0.subject"), Token("falls", "0.verb"), Token(".", "mark")])
-        ['DET', 'NOUN', 'VERB', 'PUNCT']
+        >>> word_class(Token("tower", "0.subject")), word_class(Token("falls", "0.verb"))
+        ('NOUN', 'VERB')
     """
-    return list(map(_word_class, tokens))
-
-
-def _word_class(token: Token) -> str:
     if token.text in MARKS:
         return "PUNCT"
     role = token.part.rpartition(".")[2]
@@ -208,8 +204,8 @@ def _sentence(source: list[Token], first: list[Token], second: list[Token]) -> D
         _capitalised(source),
         (_capitalised(first), _capitalised(second)),
         links,
-        word_classes(source),
-        (word_classes(first), word_classes(second)),
+        list(map(word_class, source)),
+        (list(map(word_class, first)), list(map(word_class, second))),
     )
 
 

@@ -165,8 +165,7 @@ def parse_words(text: str) -> list[Word]:
     return [Word(*_forms(entry)) for entry in text.split()]
 
 
-def parse_nouns(text: str, kind: str) -> list[Noun]:
-    """The nouns of a class, those behind the tilde with a small weight."""
+def _nouns(text: str, kind: str) -> list[Noun]:
     common, _, rare = (part.split() for part in text.partition("~"))
     nouns = []
     for rank, entry in enumerate(common + rare):
@@ -195,7 +194,7 @@ def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in text.split())
 
 
-NOUNS = {kind: parse_nouns(text, kind) for kind, text in _NOUNS.items()}
+NOUNS = {kind: _nouns(text, kind) for kind, text in _NOUNS.items()}
 BY_TARGET = {noun.target[0]: noun for nouns in NOUNS.values() for noun in nouns}
 TRANSITIVE = parse_selecting(_TRANSITIVE)
 COPULA = Word(("as",), ("be",))
@@ -249,34 +248,13 @@ def agree(stem: str, noun: str, plural: bool) -> str:
     return stem + noun[-1] + ("n" if plural else "")
 
 
-def source_verb(stem: str, tense: str, plural: bool) -> str:
-    """A source verb; in the present a stem in -i has the same form for one subject and for many."""
-    present = "s" if stem.endswith("i") else "ne" if plural else "t"
-    return stem + {"past": "m", "future": "r", "present": present}[tense]
-
-
-def plural_of(noun: str) -> str:
-    """The plural of an English noun.
-
-    Example:
-        >>> plural_of("box"), plural_of("diary"), plural_of("child")
-        ('boxes', 'diaries', 'children')
-    """
-    return IRREGULAR_PLURALS.get(noun) or with_s(noun)
-
-
 def with_s(word: str) -> str:
     """The regular plural of an English noun, and a verb of the present behind one subject: `carries`."""
-    if _ends_in_y(word):
+    if ends_in_y(word):
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
 
 
-def past_of(verb: str) -> str:
-    """An English verb in the past: `carried`, `wrote`."""
-    regular = verb[:-1] + "ied" if _ends_in_y(verb) else verb.removesuffix("e") + "ed"
-    return IRREGULAR_PASTS.get(verb, regular)
-
-
-def _ends_in_y(word: str) -> bool:
+def ends_in_y(word: str) -> bool:
+    """Whether an English word ends in a consonant and y."""
     return word.endswith("y") and word[-2] not in VOWELS

@@ -28,14 +28,14 @@ from xlate.demo.meaning import (
 )
 from xlate.demo.words import (
     COPULA,
+    IRREGULAR_PASTS,
+    IRREGULAR_PLURALS,
     PLAIN_POSTPOSITIONS,
     VOWELS,
     Token,
     Word,
     agree,
-    past_of,
-    plural_of,
-    source_verb,
+    ends_in_y,
     with_s,
 )
 
@@ -113,7 +113,10 @@ class SourceWriter(Writer):
             rest = [Token(agree(clause.predicate.source[0], ending, clause.subject.plural), role + "predicate")]
         if clause.object is not None and self._draw.chance(OBJECT_FIRST):
             subject, rest = rest, subject
-        form = source_verb(self._draw.form(clause.verb.source), clause.tense, clause.subject.plural)
+        stem, many = self._draw.form(clause.verb.source), clause.subject.plural
+        # In the present a stem in -i has the same form for one subject and for many.
+        present = "s" if stem.endswith("i") else "ne" if many else "t"
+        form = stem + {"past": "m", "future": "r", "present": present}[clause.tense]
         will = [Token("sol", role + "will")] * (clause.tense == "future")
         return [*subject, *rest, Token(form, role + "verb"), *will, *[Token("nu", role + "not")] * clause.negated]
 
@@ -217,17 +220,18 @@ class TargetWriter(Writer):
         if phrase.modifier is not None:
             tokens.append(Token(self._draw.form(phrase.modifier.target), role))
         noun = self._draw.form(phrase.noun.target)
-        tokens.append(Token(plural_of(noun) if phrase.plural else noun, role))
+        tokens.append(Token((IRREGULAR_PLURALS.get(noun) or with_s(noun)) if phrase.plural else noun, role))
         if phrase.possessor is not None:
             tokens += [Token("of", role + ".of"), *self._noun_phrase(phrase.possessor, role + ".owner")]
         return tokens
 
 
 def _finite(verb: str, tense: str, plural: bool) -> str:
-    if tense == "past":
-        return past_of(verb) if verb != "be" else "were" if plural else "was"
     if verb == "be":
-        return "are" if plural else "is"
+        return {"past": ("was", "were"), "present": ("is", "are")}[tense][plural]
+    if tense == "past":
+        regular = verb[:-1] + "ied" if ends_in_y(verb) else verb.removesuffix("e") + "ed"
+        return IRREGULAR_PASTS.get(verb, regular)
     return verb if plural else with_s(verb)
 
 

@@ -35,7 +35,7 @@ from xlate.models.registry import open_system
 from xlate.models.run_files import located_config, weights_of
 from xlate.models.sparse_models import folded
 from xlate.progress import track
-from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_mark
+from xlate.text.folders import WholeFolder, check_replaceable, refused_while_written, without_mark, write_json
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.work.directory import WorkDirectory
 
@@ -288,7 +288,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
             lines = caser.moses_lines(vocabularies[side].words)
             write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
         more = {} if tables is None else {"tables": True, "escaped": escape}
-        write_mark(aside / MARK, {"format": FORMAT, "run": str(run), **more})
+        write_json(aside / MARK, {"format": FORMAT, "run": str(run), **more}, indent=1)
     if tables is not None:
         return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}

@@ -16,7 +16,7 @@ from xlate.metrics.statistics import Stats
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.report.runs import Run, Setting, by_seed, collect_runs, of_common_seeds, settings_besides_seed
 from xlate.report.tables import Column, Table
-from xlate.text.lines import atomic_write, read_lines
+from xlate.text.lines import read_lines, write_file
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
 
@@ -164,5 +164,4 @@ def _put(page: Path, table: str, work: str, text: str) -> None:
     old = page.read_text(encoding="utf-8") if page.exists() else f"# {page.stem}\n"
     new, found = re.subn(f"(?s){re.escape(begin)}.*?{re.escape(end)}", lambda _: part, old)
     new = new if found else f"{old.rstrip()}\n\n{part}\n"
-    with atomic_write(page) as stream:
-        stream.write(new.encode("utf-8"))
+    write_file(page, new)

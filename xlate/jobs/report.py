@@ -38,7 +38,7 @@ from xlate.report.tables import (
     table_html,
 )
 from xlate.settings import plain
-from xlate.text.lines import atomic_write
+from xlate.text.lines import write_file
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +82,7 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
         written += plot_runs(found.settings, folder)
     if config.html:
         written.append(folder / "report.html")
-        with atomic_write(written[-1]) as stream:
-            stream.write(_page(found, config).encode("utf-8"))
+        write_file(written[-1], _page(found, config))
     return written
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from xlate.errors import InputError
 from xlate.text.folders import check_fields
-from xlate.text.lines import atomic_write, naming_file
+from xlate.text.lines import atomic_write, naming_file, write_file
 from xlate.text.opening import plain_file
 
 MARK, FORMAT = "pack.json", "xlate-pack-1"
@@ -143,8 +143,7 @@ def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
     """Completes the folder of a packed run, whose files are there, and returns what was written."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     pack = Pack(xlate, sentences, {name: _described(folder / name) for name in names})
-    with atomic_write(folder / MARK) as stream:
-        stream.write(pack.to_bytes())
+    write_file(folder / MARK, pack.to_bytes())
     return pack
 
 

@@ -24,7 +24,7 @@ from xlate.errors import InputError
 from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
 from xlate.report.runs import Setting, Spread, settings_besides_seed
 from xlate.report.tables import LABEL, shown_setting
-from xlate.text.lines import atomic_write
+from xlate.text.lines import write_file
 
 # Fonts are tried in this order for every letter; those that are not installed are skipped.
 FONTS = (
@@ -251,8 +251,7 @@ def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
         for plot in drawn(settings):
             for ending in METADATA:
                 written.append(Path(folder) / f"{plot.stem}.{ending}")
-                with atomic_write(written[-1]) as stream:
-                    stream.write(encoded(plot.figure, ending))
+                write_file(written[-1], encoded(plot.figure, ending))
     return written
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import xlate
 from xlate.errors import InputError
 from xlate.text.folders import check_is_folder, foreign_files, read_json, write_json
-from xlate.text.lines import atomic_write, naming_file, write_lines
+from xlate.text.lines import naming_file, write_file, write_lines
 from xlate.text.opening import checked_name, plain_file
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,18 @@ class Records:
         if not self.path.exists():
             return []
         *lines, _ = plain_file(self.path).read_bytes().split(b"\n")
-        return [self._parsed(number, line) for number, line in enumerate(lines, start=1)]
+        records, remedy = [], None
+        for number, line in enumerate(lines, start=1):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                record, remedy = line[:100], "remove the line"
+            whole = isinstance(record, dict)
+            if not whole or ("tag" in record and not _is_scalar(record)):
+                expected = "a tag, a step, and a number or null" if whole else "one JSON object"
+                raise InputError("a damaged record", record, expected, remedy, file=self.path, line=number)
+            records.append(record)
+        return records
 
     def repair(self) -> None:
         """Removes a last line that has no end."""
@@ -126,17 +137,6 @@ class Records:
                 value = record["value"]
                 held.setdefault(record["tag"], {})[record["step"]] = math.nan if value is None else float(value)
         return {tag: sorted(points.items()) for tag, points in held.items()}
-
-    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
-        remedy = None
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record, remedy = line[:100], "remove the line"
-        if isinstance(record, dict) and ("tag" not in record or _is_scalar(record)):
-            return record
-        expected = "a tag, a step, and a number or null" if isinstance(record, dict) else "one JSON object"
-        raise InputError("a damaged record", file=self.path, line=number, seen=record, expected=expected, remedy=remedy)
 
 
 def _is_scalar(record: Mapping[str, Any]) -> bool:
@@ -245,8 +245,7 @@ class RunDirectory:
             # The identity is written first: a run that is killed from here on is recognised and goes on.
             write_json(path / MARK, {"identity": kept, "hash": identity_hash(kept)})
         if not (path / CONFIG_FILE).exists():
-            with atomic_write(path / CONFIG_FILE) as stream:
-                stream.write(config_text.encode("utf-8"))
+            write_file(path / CONFIG_FILE, config_text)
         if not (path / "versions.json").exists():
             write_json(path / "versions.json", versions())
         run.records.repair()

@@ -27,7 +27,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from xlate.report.runs import Run, Setting, by_setting, common_name, settings_besides_seed
-from xlate.text.lines import atomic_write
+from xlate.text.lines import write_file
 
 Cell = str | int | float | None
 NOTHING = "–"
@@ -144,8 +144,7 @@ class Table:
         written = []
         for ending, text in (("md", self.markdown()), ("tsv", self.tsv())):
             written.append(folder / f"report.{ending}")
-            with atomic_write(written[-1]) as stream:
-                stream.write(text.encode("utf-8"))
+            write_file(written[-1], text)
         return written
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.text.lines import atomic_write, clear_left, done_aside, name_aside, unreadable
+from xlate.text.lines import clear_left, done_aside, name_aside, unreadable, write_file
 from xlate.text.opening import checked_name, plain_file
 
 # The fields that an object must have, with the types of their values.
@@ -71,8 +71,8 @@ def check_fields(held: Mapping[str, Any], fields: Fields, file: str | Path, reme
 
 def write_json(path: str | Path, value: Mapping[str, Any], indent: int | None = 2) -> None:
     """Writes a JSON object, whole or not at all."""
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(value, indent=indent, ensure_ascii=False, default=str).encode("utf-8") + b"\n")
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str) + "\n"
+    write_file(path, text.encode("utf-8", "surrogateescape"))
 
 
 # So many bytes of the file that marks a folder are read.
@@ -199,13 +199,7 @@ def claim_folder(folder: Path, kind: str, mark: str, remedy: str) -> None:
             return
         if names:
             raise foreign_files(folder, kind, names, remedy)
-    write_mark(folder / mark, {"holds": kind})
-
-
-def write_mark(path: Path, described: dict[str, Any]) -> None:
-    """Writes the JSON file that says what a folder of ours holds."""
-    with atomic_write(path) as stream:
-        stream.write((json.dumps(described, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape"))
+    write_json(folder / mark, {"holds": kind}, indent=1)
 
 
 def without_mark(mark: str, text: str, known: str = ".*") -> Strangers:

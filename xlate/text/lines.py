@@ -193,6 +193,12 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
             stream.write(line.encode("utf-8") + b"\n")
 
 
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Writes a file whole or not at all; text as UTF-8."""
+    with atomic_write(path) as stream:
+        stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
 @contextlib.contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a binary stream to a file that gets its name `path` only when it is complete.

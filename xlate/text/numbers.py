@@ -31,15 +31,15 @@ def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
         >>> parse_float("-1.5e3")
         -1500.0
     """
-    if len(text) <= MOST_CHARACTERS and not text.encode().translate(None, WRITTEN_WITH):
-        try:
-            value = float(text)
-        except ValueError:
-            pass
-        else:
-            if -largest <= value <= largest:
-                return value
-    raise _no_float(text, largest)
+    try:
+        value = float(text if len(text) <= MOST_CHARACTERS else "")
+    except ValueError:
+        raise ValueError(f"not a number: {shown(text)}") from None
+    if -largest <= value <= largest and not text.encode().translate(None, WRITTEN_WITH):
+        return value
+    if abs(value) > largest and isfinite(value):
+        raise ValueError(f"a number out of range: {shown(text)} is beyond {largest:.3g}")
+    raise ValueError(f"not a finite number: {shown(text)}")
 
 
 def parse_floats(texts: Sequence[str], largest: float = LARGEST_FLOAT) -> list[float] | None:
@@ -93,13 +93,3 @@ def parse_int(text: str, most: int = LARGEST_INT) -> int:
 def shown(text: str, most: int = 40) -> str:
     """A text for a message, cut short when it is long."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
-
-
-def _no_float(text: str, largest: float) -> ValueError:
-    try:
-        value = float(text if len(text) <= MOST_CHARACTERS else "")
-    except ValueError:
-        return ValueError(f"not a number: {shown(text)}")
-    if abs(value) > largest and isfinite(value):
-        return ValueError(f"a number out of range: {shown(text)} is beyond {largest:.3g}")
-    return ValueError(f"not a finite number: {shown(text)}")

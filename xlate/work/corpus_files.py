@@ -15,7 +15,7 @@ from xlate.settings import plain
 from xlate.text.classes import Tagger, hanta_version, open_tagger, read_classes, write_classes
 from xlate.text.factors import FactorNames
 from xlate.text.folders import Fields, WholeFolder, holds, without_mark
-from xlate.text.lines import atomic_write
+from xlate.text.lines import write_file
 from xlate.work.settings import DataConfig
 from xlate.work.stages import file_hash
 
@@ -166,8 +166,7 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     with WholeFolder(folder, "the built-in corpus", without_mark(MADE, '"seed"'), remedy) as aside:
         corpus = DemoCorpus(size.seed)
         corpus.write(aside, train=size.train, dev=size.dev, test=size.test, factored=size.factored)
-        with atomic_write(aside / MADE) as stream:
-            stream.write(wanted.encode("utf-8"))
+        write_file(aside / MADE, wanted)
 
 
 CASES = ("true", "lower", "keep")
