@@ -42,11 +42,11 @@ class InputError(ValueError):
     def __str__(self) -> str:
         where = ""
         if self.file is not None:
-            file = _shortened(self.file, 1000)
+            file = shown(self.file, 1000)
             where = f"{file}:{self.line}: " if self.line is not None else f"{file}: "
-        parts = [where + _shortened(self.message, 500)]
+        parts = [where + shown(self.message, 500)]
         if self.seen is not None:
-            parts.append(f"  seen:     {_shortened(str(self.seen))}")
+            parts.append(f"  seen:     {shown(str(self.seen), 200)}")
         if self.expected is not None:
             parts.append(f"  expected: {self.expected}")
         if self.remedy is not None:
@@ -80,8 +80,9 @@ def nearest(word: str, known: Iterable[str], otherwise: str, before: str = "", c
     return f"did you mean {before}{near[0]}?" if near else otherwise
 
 
-def _shortened(text: str, limit: int = 200) -> str:
-    return text if len(text) <= limit else text[:limit] + f"… ({len(text)} characters)"
+def shown(text: str, most: int = 40) -> str:
+    """A text for a message, cut short when it is long."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 class Interrupted(Exception):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self, overload
+from typing import Self, overload
 
 from xlate.config.load import load
 from xlate.config.schema import TranslateConfig
@@ -203,7 +203,7 @@ class Translator:
             if not isinstance(line, str):
                 raise InputError("not a sentence", seen=f"{type(line).__name__} at {number}", expected="a string")
         tokens = [translate.line_tokens(self._opened.text, line, number) for number, line in enumerate(lines)]
-        found = self._held.each([_Asked(words, n, distinct) for words in tokens])
+        found = self._held.each([(words, n, distinct) for words in tokens])
         return list(zip(tokens, found, strict=True))
 
     def _text(self, derivation: AnyDerivation) -> str:
@@ -225,12 +225,8 @@ class Translator:
         return Hypothesis(self._text(derivation), tuple(derivation.words), derivation.score, features, units)
 
 
-class _Asked(NamedTuple):
-    """A sentence, and how many translations of it are wanted."""
-
-    words: list[str]
-    nbest: int
-    distinct: bool
+# The words of a sentence, how many translations of it are wanted, and whether their words must differ.
+_Asked = tuple[list[str], int, bool]
 
 
 class _Searches:
@@ -242,12 +238,13 @@ class _Searches:
 
     def prepare(self, sentences: Sequence[_Asked]) -> None:
         """Prepares the systems that are asked for."""
-        for key in {(asked.nbest, asked.distinct) for asked in sentences}:
-            self._system(*key).prepare([asked.words for asked in sentences if (asked.nbest, asked.distinct) == key])
+        for key in {(nbest, distinct) for _, nbest, distinct in sentences}:
+            self._system(*key).prepare([words for words, *of in sentences if tuple(of) == key])
 
     def translate(self, asked: _Asked) -> list[AnyDerivation]:
         """The derivations of a sentence, best first."""
-        return self._system(asked.nbest, asked.distinct).translate(asked.words)
+        words, nbest, distinct = asked
+        return self._system(nbest, distinct).translate(words)
 
     def _system(self, nbest: int, distinct: bool) -> AnySystem:
         if (nbest, distinct) not in self._systems:

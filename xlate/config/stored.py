@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from omegaconf import MISSING, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 
 from xlate.arrays.stored import values_sha256
@@ -22,7 +22,7 @@ from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.report.run_directory import ABSENT, CONFIG_FILE, MARK, VOLATILE, flat
 from xlate.scoring.weights import WEIGHTS_FILE
-from xlate.settings import keys_in, plain
+from xlate.settings import MISSING, keys_in, plain
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
 

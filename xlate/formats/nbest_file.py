@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from xlate.errors import InputError
+from xlate.errors import InputError, shown
 from xlate.formats.nbest_list import (
     BAR,
     LARGEST,
@@ -31,7 +31,7 @@ from xlate.formats.nbest_list import (
     one_source,
 )
 from xlate.text.lines import iterate_lines
-from xlate.text.numbers import parse_float, parse_floats, parse_int, shown
+from xlate.text.numbers import parse_float, parse_floats, parse_int
 from xlate.text.opening import plain_file
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"

@@ -17,10 +17,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xlate.errors import InputError
+from xlate.errors import InputError, shown
 from xlate.progress import track
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
-from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int, shown
+from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int
 from xlate.text.tokens import same_letters
 
 # A mark of segmentation behind a phrase, as in `the house |0-1|`.

@@ -11,11 +11,13 @@ from math import hypot, isfinite
 
 import numpy as np
 
+from xlate.errors import shown
+from xlate.settings import LARGEST_INT
+
 # The bytes that a number may be written with; `float` accepts more.
 WRITTEN_WITH = b"0123456789+-.eE"
 # A number written out with %f has 309 digits before the point.
 MOST_CHARACTERS = 400
-LARGEST_INT = 2**31 - 1
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 # The largest number that is kept in 32 bits: it rounds to the largest one there.
 LARGEST_FLOAT32 = 3.4028235e38
@@ -88,8 +90,3 @@ def parse_int(text: str, most: int = LARGEST_INT) -> int:
             return value
         raise ValueError(f"a number out of range: {shown(text)} is beyond {most}")
     raise ValueError(f"not a whole number: {shown(text)}")
-
-
-def shown(text: str, most: int = 40) -> str:
-    """A text for a message, cut short when it is long."""
-    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from html import unescape
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -185,14 +186,9 @@ def _place(words: Sequence[str]) -> int:
             for at in range(len(words), 0, -1):
                 word = words[at - 1]
                 if word[-1:] in marks and (not whole or set(word) <= marks):
-                    return _behind_closing(words, at)
+                    closing = takewhile(CLOSING.__contains__, words[at:])
+                    return at + len(list(closing))
     return len(words)
-
-
-def _behind_closing(words: Sequence[str], at: int) -> int:
-    while at < len(words) and words[at] in CLOSING:
-        at += 1
-    return at
 
 
 SENTENCE_ENDS = frozenset(".:?!")
