@@ -13,28 +13,6 @@ from xlate.text.tokens import between_blanks
 BAR = "&#124;"
 
 
-def split_factors(token: str, count: int, separator: str = "|") -> tuple[str, ...]:
-    """The factors of one token; a separator that belongs to a word is written `&#124;`.
-
-    Raises:
-        InputError: the token has more or fewer than `count` factors, or an empty one.
-    """
-    parts = token.split(separator)
-    if len(parts) != count or "" in parts:
-        raise InputError(
-            "wrong number of factors",
-            token,
-            f"{count} factors joined with {separator!r}",
-            f"write a {separator!r} inside a word as {BAR}",
-        )
-    return tuple(part.replace(BAR, separator) for part in parts)
-
-
-def join_factors(factors: Sequence[str], separator: str = "|") -> str:
-    """One token of factors, the inverse of `split_factors`."""
-    return separator.join(factor.replace(separator, BAR) for factor in factors)
-
-
 class FactoredWord(str):
     """A word that brings its factors along, through whatever takes words; as a word it equals those with others.
 
@@ -113,15 +91,25 @@ class FactorNames:
         return self.split_all(tokens)
 
     def split_all(self, tokens: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-        """As `split`, of tokens that all must have factors."""
-        rows = [split_factors(token, 1 + len(self.names), self.separator) for token in tokens]
+        """As `split`, of tokens that all must have factors; a separator that belongs to a word is written `&#124;`."""
+        rows, count = [], 1 + len(self.names)
+        for token in tokens:
+            parts = token.split(self.separator)
+            if len(parts) != count or "" in parts:
+                raise InputError(
+                    "wrong number of factors",
+                    token,
+                    f"{count} factors joined with {self.separator!r}",
+                    f"write a {self.separator!r} inside a word as {BAR}",
+                )
+            rows.append([part.replace(BAR, self.separator) for part in parts])
         factors = {name: [row[place] for row in rows] for place, name in enumerate(self.names, 1)}
         return [row[0] for row in rows], factors
 
     def join(self, words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> str:
         """The factored line of words and their factors."""
         rows = zip(words, *(factors[name] for name in self.names), strict=True)
-        return " ".join(join_factors(row, self.separator) for row in rows)
+        return " ".join(self.separator.join(part.replace(self.separator, BAR) for part in row) for row in rows)
 
 
 @dataclass(frozen=True)
