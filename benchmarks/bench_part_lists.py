@@ -25,7 +25,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
-from xlate.train.list_learner import DeviceListLearner, ListSettings
+from xlate.train.list_learner import DeviceListLearner, loss_of_lists, rule_of_lists
+from xlate.train.settings import ListsConfig
 
 ROUNDS = 5
 WEIGHTS, LIST, PARTS, IDS, SHARED = 3_000_000, 100, 9, 30, 150
@@ -68,8 +69,8 @@ def timed(run: Callable[[], Any]) -> float:
 
 def kernel(batch: CandidateBatch, *, adagrad: bool = False) -> float:
     """Seconds of an epoch of the compiled steps."""
-    lists, settings = batch.arrays(parts=True), ListSettings(adagrad=adagrad)
-    loss, rule = settings.module, settings.rule
+    lists, settings = batch.arrays(parts=True), ListsConfig(gamma=1.0, rate=0.1, adagrad=adagrad)
+    loss, rule = loss_of_lists(settings), rule_of_lists(settings)
     weights = rule.learned(np.zeros(0), np.zeros(WEIGHTS, np.float32))
     steps = ListSteps(loss.numbers_array, rule.compiled(np.zeros(0), settings.rate), 1)
     room = list_room(lists, 1)
@@ -102,7 +103,7 @@ def on_device(lists: int = 16_000, batch: int = 512) -> None:
         print("no GPU: the device is not measured")
         return
     made = made_up(lists)
-    settings = ListSettings(adagrad=True, batch=batch, epochs=4, tolerance=0.0)
+    settings = ListsConfig(gamma=1.0, rate=0.1, batch=batch, epochs=4, tolerance=0.0)
     given = made.arrays(parts=True), np.ones((made.candidates, 10), np.float32)
     learner = DeviceListLearner(*given, np.arange(lists) < batch, WEIGHTS, settings, None, torch.device("cuda"))
     ends = []

@@ -19,8 +19,9 @@ from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
 from xlate.search.lattice import LatticeArcs
 from xlate.search.oracle import oracle_example
 from xlate.text.vocabulary import Vocabulary
-from xlate.train.global_model import GlobalSettings, GlobalTraining
-from xlate.train.tuning import Tuning, TuningSettings
+from xlate.train.global_model import GlobalTraining
+from xlate.train.settings import GlobalConfig, GlobalLossConfig
+from xlate.train.tuning import Tuning
 from xlate.tuners.settings import MiraConfig
 
 # Of each source word its translations, with a cost and whether they are of two words.
@@ -148,9 +149,7 @@ def test_it_is_tuned(tmp_path: Path) -> None:
     tuned = TunedCosts(toy())
     lists = NbestLists(tuned, text, 16, lambda: False)
     settings = MiraConfig(epochs=20, length_band=9.0, C=0.1)
-    loop = Tuning(
-        lists.decode, optimiser(settings, tuned.trained_D), TuningSettings(rounds=3, length_band=9.0), tmp_path
-    )
+    loop = Tuning(lists.decode, optimiser(settings, tuned.trained_D), replace(settings, rounds=3), tmp_path)
     found = loop.run(tuned.trained)
     assert found is not None
     weights, rounds = found
@@ -165,7 +164,7 @@ def test_its_global_model_is_trained() -> None:
         for source, target in TEXT.items():
             yield oracle_example(system.with_weights(weights).lattice(source.split()), [target.split()])
 
-    settings = GlobalSettings(rounds=2, epochs=20, rule="sgd", eta=0.1)
+    settings = GlobalLossConfig(eta=0.1, globally=GlobalConfig(rounds=2, epochs=20, rule="sgd"))
     after, figures = GlobalTraining(decode, None, settings).run(system.weights)
     assert figures[-1]["loss"] < figures[1]["loss"]
     assert words_of(system.with_weights(after)) == list(TEXT.values())

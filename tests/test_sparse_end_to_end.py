@@ -39,7 +39,8 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.scoring.weights import load_weights
-from xlate.train.list_learner import ListLearner, ListSettings
+from xlate.train.list_learner import ListLearner
+from xlate.train.settings import ListsConfig
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]
@@ -280,7 +281,9 @@ def test_the_best_candidates_are_found() -> None:
         base_C=np.array([0.25, 1.5, 1.0, 2.0, 0.0], np.float32),
     ).validate()
     gain_C = np.array([1, 0.5, 0, 0, 1], np.float32)
-    learner = ListLearner(parts.arrays(gain_C, parts=True), np.ones((5, 10)), np.arange(2) == 1, 40, ListSettings())
+    learner = ListLearner(
+        parts.arrays(gain_C, parts=True), np.ones((5, 10)), np.arange(2) == 1, 40, ListsConfig(gamma=1.0)
+    )
     assert learner.best(np.arange(2))[1].tolist() == [1, 3]
     learner.weights.sparse_F[[7, 3, 5, 9]] = [1.0, -2.0, 0.5, 2.0]
     assert learner.best(np.arange(2))[1].tolist() == [0, 4]
@@ -355,7 +358,7 @@ def test_expected_bleu_over_the_search_graph_by_drawn_derivations(own_work: Path
     assert model.sparse is not None
     batch = under_templates(some[0], model.sparse, np.zeros(some[0].dense_CD.shape[1]), 20.0)
     gain_C = sentence_bleu(batch.gain_CG, "gao") / 100
-    settings, every = ListSettings(loss="expected_bleu", gamma=20.0), np.arange(len(batch))
+    settings, every = ListsConfig(), np.arange(len(batch))
     lists = batch.arrays(gain_C, parts=True, dense=False)
     total, _ = ListLearner(lists, batch.gain_CG, every == 0, len(model.sparse), settings).best(every)
     assert -total == pytest.approx(np.sum(gain_C * some[0].draws_C) / 15, rel=1e-5)

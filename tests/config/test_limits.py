@@ -8,11 +8,12 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from xlate.config import loss_schema, model_schema, schema, source_schema
+from xlate.config import model_schema, schema
 from xlate.config.load import load
 from xlate.errors import InputError
 from xlate.search import settings as search_settings
 from xlate.settings import ORDER, PHRASE_LENGTH, WINDOW, Limit, Range, limit_of
+from xlate.train import settings as train_settings
 from xlate.tuners import settings as tune_settings
 from xlate.work import settings as work_settings
 
@@ -23,8 +24,7 @@ SCHEMAS = [
         search_settings,
         work_settings,
         model_schema,
-        loss_schema,
-        source_schema,
+        train_settings,
         tune_settings,
     )
     for kind in vars(module).values()

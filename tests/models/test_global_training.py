@@ -15,7 +15,8 @@ from xlate.models.system import AnySystem
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
 from xlate.search.oracle import oracle_example
-from xlate.train.global_model import GlobalSettings, GlobalTraining
+from xlate.train.global_model import GlobalTraining
+from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 
 TRAINED = [name for name in SYSTEMS if name not in ("block partition", "block swap")]
 WORDS = ["b", "zz", "a"]
@@ -76,7 +77,9 @@ def test_a_round_makes_references_more_probable(name: str) -> None:
             if example is not None:
                 yield example
 
-    settings = GlobalSettings(rounds=2, epochs=4, rule="sgd", eta=0.005, eta_sparse=0.05)
+    settings = GlobalLossConfig(
+        eta=0.005, binary=BinaryConfig(0.05), globally=GlobalConfig(rounds=2, epochs=4, rule="sgd")
+    )
     after, figures = GlobalTraining(decode, None, settings).run(system.weights)
     assert figures[-1]["loss"] < figures[1]["loss"]
     assert (after.dense_D != system.weights.dense_D).any()

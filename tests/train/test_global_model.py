@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,16 @@ from xlate.scoring.weights import Weights
 from xlate.search.lattice import Lattice, chosen_arcs
 from xlate.search.oracle import oracle_example
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.global_model import GlobalSettings, GlobalTraining
+from xlate.train.global_model import GlobalTraining
+from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 
 SEARCH = BlockSearch(beam=30, threshold=0.0)
+
+
+def steps(rounds: int, epochs: int, eta: float, eta_sparse: float, rule: str = "sgd", **given: Any) -> GlobalLossConfig:
+    """How the global model is trained; what is given more is about its rounds."""
+    binary, rounds_of = BinaryConfig(eta_sparse), GlobalConfig(rounds=rounds, epochs=epochs, rule=rule, **given)
+    return GlobalLossConfig(eta=eta, binary=binary, globally=rounds_of)
 
 
 @dataclass
@@ -74,7 +82,7 @@ def test_one_step_is_the_difference_of_expectations():
     scores = np.array([path.score for path in paths])
     good = np.array([path.words in wanted for path in paths])
     share, share_good = (np.exp(s - np.logaddexp.reduce(s)) for s in (scores, np.where(good, scores, -np.inf)))
-    settings = GlobalSettings(rounds=1, epochs=1, rule="sgd", eta=1.0, eta_sparse=1.0)
+    settings = steps(1, 1, 1.0, 1.0)
     after, figures = GlobalTraining(lambda _: [example], None, settings).run(start)
     moved = np.concatenate([after.dense_D - start.dense_D, after.sparse_F - start.sparse_F])
     np.testing.assert_allclose(moved, (share_good - share) @ np.array(features), atol=1e-4)
@@ -85,7 +93,7 @@ def test_one_step_is_the_difference_of_expectations():
 def test_the_round_ends_with_the_lowest_heldout_loss():
     """Steps far too long: nothing is better than the start, which therefore stays."""
     train, heldout, start = task(4)
-    settings = GlobalSettings(rounds=1, epochs=3, rule="sgd", eta=30.0, eta_sparse=30.0)
+    settings = steps(1, 3, 30.0, 30.0)
     after, figures = GlobalTraining(train.decode, heldout.decode, settings).run(start)
     assert min(f["valid_loss"] for f in figures) == figures[0]["valid_loss"]
     np.testing.assert_array_equal(after.dense_D, start.dense_D)
@@ -96,11 +104,11 @@ def test_each_round_has_an_order_of_its_own():
     """Every sentence is a training of one step, in the order drawn for the round."""
     train, _, start = task(5)
     examples = list(train.decode(start))
-    settings = GlobalSettings(rounds=2, epochs=1, rule="sgd", eta=0.05, eta_sparse=0.05)
+    settings = steps(2, 1, 0.05, 0.05)
     found, _ = GlobalTraining(lambda _: examples, None, settings).run(start)
     orders = [epoch_order(len(examples), 1, 1, name=f"global.{number}").tolist() for number in range(2)]
     assert orders[0] != orders[1]
-    expected, single = start, replace(settings, rounds=1)
+    expected, single = start, steps(1, 1, 0.05, 0.05)
     for example in (examples[i] for order in orders for i in order):
         expected, _ = GlobalTraining(lambda _, one=example: [one], None, single).run(expected)
     np.testing.assert_array_equal(found.dense_D, expected.dense_D)
@@ -111,7 +119,7 @@ def test_the_pull_holds_weights_near_their_start():
     train, _, start = task(6)
     away = []
     for pull in (0.0, 1.0, 100.0):
-        settings = GlobalSettings(rounds=1, epochs=5, rule="sgd", eta=0.005, eta_sparse=0.005, pull=pull)
+        settings = steps(1, 5, 0.005, 0.005, pull=pull)
         after, _ = GlobalTraining(train.decode, None, settings).run(start)
         away.append(np.linalg.norm(after.dense_D - start.dense_D) + np.linalg.norm(after.sparse_F - start.sparse_F))
     assert away[0] > away[1] > 2 * away[2] > 0
@@ -120,7 +128,7 @@ def test_the_pull_holds_weights_near_their_start():
 def test_projection_and_steps_of_zero():
     train, _, start = task(4)
     start = replace(start, dense_D=np.full(10, -0.001))
-    settings = GlobalSettings(rounds=1, rule="sgd", eta=0.1, eta_sparse=0.0, project=True)
+    settings = replace(steps(1, 3, 0.1, 0.0), project_sign=True)
     after, _ = GlobalTraining(train.decode, None, settings).run(start)
     assert (after.dense_D <= 0).all()
     assert (after.dense_D == 0).any()
@@ -130,14 +138,14 @@ def test_projection_and_steps_of_zero():
 def test_weights_that_explode_are_refused():
     train, _, start = task(2)
     with pytest.raises(InputError, match="no longer finite"):
-        GlobalTraining(train.decode, None, GlobalSettings(rule="sgd", eta=1e308)).run(start)
+        GlobalTraining(train.decode, None, steps(3, 3, 1e308, 0.1)).run(start)
 
 
 @pytest.mark.parametrize(("rule", "held"), [("sgd", False), ("adagrad", True)])
 def test_stopped_anywhere_it_ends_with_the_same_bits(tmp_path, rule, held):
     """Stopped at every look at the signal in turn: while decoding, between epochs, between rounds."""
     train, heldout, start = task(4)
-    settings = GlobalSettings(rounds=2, epochs=2, rule=rule, eta=0.05, eta_sparse=0.05)
+    settings = steps(2, 2, 0.05, 0.05, rule)
     decode = heldout.decode if held else None
     whole, expected = GlobalTraining(train.decode, decode, settings).run(start)
     stops, found = 0, None
@@ -161,6 +169,6 @@ def test_stopped_anywhere_it_ends_with_the_same_bits(tmp_path, rule, held):
 
 def test_no_sentences_change_nothing():
     _, _, start = task(1)
-    after, figures = GlobalTraining(lambda _: [], lambda _: [], GlobalSettings(rounds=1, epochs=1)).run(start)
+    after, figures = GlobalTraining(lambda _: [], lambda _: [], steps(1, 1, 0.01, 0.1)).run(start)
     np.testing.assert_array_equal(after.dense_D, start.dense_D)
     assert figures[1]["loss"] == 0.0

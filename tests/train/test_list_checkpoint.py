@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.train.test_list_learner import F, random_lists
+from tests.train.test_list_learner import F, plain_settings, random_lists
 from tests.train.test_predicted_list_learner import learner as predicted_learner
-from xlate.train.checkpoint import Checkpoint, lists_identity
-from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, ListSettings
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity
 
-SETTINGS = ListSettings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
+SETTINGS = plain_settings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
 
 
 def learner(kind: str = "compiled") -> ListLearner:
@@ -50,7 +50,7 @@ def test_a_checkpoint_of_other_lists_or_settings_is_not_taken_up(tmp_path: Path)
     one, path = learner(), tmp_path / "lists.safetensors"
     list(one.epochs(checkpoint=Checkpoint(path, lists_identity(one.lists, SETTINGS, F), 0.0, refuses=False)))
     assert path.exists()
-    other = Checkpoint(path, lists_identity(one.lists, ListSettings(), F), refuses=False)
+    other = Checkpoint(path, lists_identity(one.lists, plain_settings(), F), refuses=False)
     assert other.load() is None
     assert Checkpoint(path, lists_identity(one.lists, SETTINGS, F), refuses=False).load() is not None
     other.remove()

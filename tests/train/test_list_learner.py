@@ -14,9 +14,16 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
 from xlate.losses.loss import Needs, losses
-from xlate.train.list_learner import DeviceListLearner, ListLearner, ListSettings
+from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists, rule_of_lists
+from xlate.train.settings import ListsConfig
 
 F = 40
+
+
+def plain_settings(**given):
+    """Steps of one length, on scores as they are."""
+    plain = {"gamma": 1.0, "margin": 1.0, "rate": 0.1, "dense_rate": 0.001, "adagrad": False, "epochs": 50}
+    return ListsConfig(**{**plain, **given})
 
 
 def random_lists(seed, lists=12, empty=True):
@@ -52,17 +59,17 @@ LOSSES = sorted(name for name, loss in losses().items() if loss.needs is Needs.G
 
 def learned(settings, weights, dense=()):
     """Weights with what the rule of some settings remembers."""
-    return settings.rule.learned(np.array(dense, dtype=np.float64), weights.astype(np.float32))
+    return rule_of_lists(settings).learned(np.array(dense, dtype=np.float64), weights.astype(np.float32))
 
 
 def steps_of(settings, dense=0):
-    rule = settings.rule.compiled(np.full(dense, settings.dense_rate), settings.rate)
-    return ListSteps(settings.module.numbers_array, rule, settings.batch)
+    rule = rule_of_lists(settings).compiled(np.full(dense, settings.dense_rate), settings.rate)
+    return ListSteps(loss_of_lists(settings).numbers_array, rule, settings.batch)
 
 
 def stepped(order, lists, state, settings):
     """One pass; the mean loss met."""
-    room, slope = list_room(lists, settings.batch), settings.module.slope.pointer
+    room, slope = list_room(lists, settings.batch), loss_of_lists(settings).slope.pointer
     room.state[0] = 1
     return list_pass(order, lists, state, steps_of(settings, lists.dense_CD.shape[1]), room, slope)
 
@@ -73,7 +80,7 @@ def kernel_gradient(lists, weights, settings):
     whole = replace(settings, batch=count, rate=long)
     state, room = learned(whole, weights), list_room(lists, count)
     room.state[0] = settings.seed
-    given = lists, state, steps_of(whole), room, settings.module.slope.pointer
+    given = lists, state, steps_of(whole), room, loss_of_lists(settings).slope.pointer
     total = list_pass(np.arange(count), *given)
     return total, (weights - state.sparse_F) * (count / long)
 
@@ -83,12 +90,12 @@ def kernel_gradient(lists, weights, settings):
 def test_slopes_are_those_of_the_module(name, gamma):
     rng, batch, gain_C = random_lists(3)
     weights = rng.normal(size=F).astype(np.float32).astype(np.float64)
-    settings = ListSettings(loss=name, gamma=gamma, margin=8.0, pairs=4)
+    settings = plain_settings(objective=name, gamma=gamma, margin=8.0, pairs=4)
     loss, gradient = kernel_gradient(batch.arrays(gain_C, parts=True), weights, settings)
     tensor = torch.tensor(weights, requires_grad=True)
     offsets = torch.as_tensor(batch.candidate_offsets_I1)
     gains = torch.as_tensor(gain_C, dtype=torch.float64)
-    value = settings.module(flat_scores(batch, tensor), gains, offsets)
+    value = loss_of_lists(settings)(flat_scores(batch, tensor), gains, offsets)
     value.backward()
     assert loss == pytest.approx(float(value.detach()), abs=1e-5)
     assert gradient == pytest.approx(tensor.grad.numpy(), abs=1e-6)
@@ -97,7 +104,7 @@ def test_slopes_are_those_of_the_module(name, gamma):
 
 def test_the_last_batch_is_the_mean_of_the_lists_that_are_left():
     _, batch, gain_C = random_lists(8, empty=False)
-    lists, settings = batch.arrays(gain_C, parts=True), ListSettings(batch=5, rate=0.5)
+    lists, settings = batch.arrays(gain_C, parts=True), plain_settings(batch=5, rate=0.5)
     whole, parts = learned(settings, np.zeros(F)), learned(settings, np.zeros(F))
     stepped(np.arange(12), lists, whole, settings)
     for first, last in ((0, 5), (5, 10), (10, 12)):
@@ -107,7 +114,7 @@ def test_the_last_batch_is_the_mean_of_the_lists_that_are_left():
 
 def test_every_epoch_draws_other_pairs_and_the_same_ones_again():
     _, batch, gain_C = random_lists(6, lists=2, empty=False)
-    settings = ListSettings(loss="pro", pairs=1, least_difference=0.01)
+    settings = plain_settings(objective="pro", pairs=1, least_difference=0.01)
     given = batch.arrays(gain_C, parts=True), np.ones((batch.candidates, 10)), np.array([True, False]), F, settings
     learner = ListLearner(*given)
     before, met = learner.copy(), []
@@ -125,7 +132,7 @@ def test_training_stops_when_nothing_changes():
         np.ones((batch.candidates, 10)),
         np.arange(30) < 5,
         F,
-        ListSettings(tolerance=0.5),
+        plain_settings(tolerance=0.5),
     )
     assert len(list(learner.epochs())) == 2
 
@@ -134,7 +141,7 @@ def test_lists_are_needed():
     _, batch, gain_C = random_lists(1)
     with pytest.raises(InputError, match="lists"):
         ListLearner(
-            batch.arrays(gain_C, parts=True), np.ones((batch.candidates, 10)), np.zeros(12, bool), F, ListSettings()
+            batch.arrays(gain_C, parts=True), np.ones((batch.candidates, 10)), np.zeros(12, bool), F, plain_settings()
         )
 
 
@@ -147,7 +154,7 @@ def test_a_step_over_all_lists_on_a_device_is_the_compiled_one(loss, device):
     rng, batch, gain_C = random_lists(2, lists=40)
     batch = replace(batch, dense_CD=rng.normal(size=(batch.candidates, 2)).astype(np.float32))
     lists, held = batch.arrays(gain_C, parts=True), np.arange(40) % 4 == 0
-    settings = ListSettings(loss=loss, gamma=3.0, margin=2.0, batch=30, epochs=1, tolerance=0.0, dense_rate=0.05)
+    settings = plain_settings(objective=loss, gamma=3.0, margin=2.0, batch=30, epochs=1, tolerance=0.0, dense_rate=0.05)
     statistics = rng.integers(1, 9, size=(batch.candidates, 10))
     start = rng.normal(size=2)
     ours = DeviceListLearner(lists, statistics, held, F, settings, start, torch.device(device))

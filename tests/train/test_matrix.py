@@ -22,6 +22,7 @@ from tests.models.phrase.small_phrase_models import random_case
 from tests.models.small_models import TARGET, jumping, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
+from tests.train.test_list_learner import plain_settings
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
@@ -46,11 +47,12 @@ from xlate.search.oracle import oracle_example
 from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.global_model import GlobalSettings, GlobalTraining
+from xlate.train.global_model import GlobalTraining
 from xlate.train.learner import DeviceLearner, InstanceLearner
-from xlate.train.list_learner import DeviceListLearner, ListLearner, ListSettings
-from xlate.train.online import Online, OnlineSettings
-from xlate.train.online_learner import OnlineLearner, StepSettings
+from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists
+from xlate.train.online import Online
+from xlate.train.online_learner import OnlineLearner
+from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig, ListsConfig, OnlineSourceConfig
 from xlate.tuners.gradient import descend, sampled_pairs
 from xlate.tuners.settings import TUNERS as CONFIGS
 from xlate.tuners.settings import PenaltyConfig, ProConfig
@@ -150,7 +152,7 @@ def test_every_row_and_column_has_a_training_and_every_gap_a_reason() -> None:
 )
 def test_steps_over_lists_refuse_what_they_do_not_have(name: str) -> None:
     with pytest.raises(InputError):
-        ListSettings(loss=name)
+        loss_of_lists(ListsConfig(objective=name))
 
 
 def on_events(name: str, folder: Path, *, device: bool) -> tuple[bool, float, float]:
@@ -174,7 +176,9 @@ def on_lattices(system: str) -> tuple[bool, float, float]:
             if example is not None:
                 yield example
 
-    given = GlobalSettings(rounds=1, epochs=4, rule="sgd", eta=0.005, eta_sparse=0.05)
+    given = GlobalLossConfig(
+        eta=0.005, binary=BinaryConfig(0.05), globally=GlobalConfig(rounds=1, epochs=4, rule="sgd")
+    )
     after, figures = GlobalTraining(decode, None, given).run(model.weights)
     return bool((after.dense_D != model.weights.dense_D).any()), figures[1]["loss"], figures[-1]["loss"]
 
@@ -185,7 +189,9 @@ def in_steps(name: str, lists: CandidateBatch, *, device: bool) -> tuple[bool, f
     twice = CandidateBatch.joined([lists, lists])
     gain_C = sentence_bleu(twice.gain_CG) / 100.0
     arrays = twice.arrays(gain_C, parts=True)._replace(dense_CD=(twice.dense_CD / spread_D).astype(np.float32))
-    chosen = ListSettings(loss=name, rate=0.01, dense_rate=0.01, epochs=3, tolerance=0.0, batch=2 if device else 1)
+    chosen = plain_settings(
+        objective=name, rate=0.01, dense_rate=0.01, epochs=3, tolerance=0.0, batch=2 if device else 1
+    )
     heldout_I = np.arange(len(twice)) >= len(lists)
     given = arrays, twice.gain_CG, heldout_I, sparse_size(lists), chosen, start_of(lists).dense_D * spread_D
     learner = DeviceListLearner(*given, torch.device("cpu")) if device else ListLearner(*given)
@@ -214,8 +220,7 @@ def on_the_way(name: str, lists: CandidateBatch, folder: Path) -> tuple[bool, fl
         return sum(still.learn(i, decode(weights, np.array([i]), NBEST)).loss for i in range(len(lists)))
 
     learner = online_learner(name, begin, len(lists), 0.01 if name == "averaged_perceptron" else 0.1)
-    settings = OnlineSettings(iterations=8, size=NBEST)
-    found = Online(learner, decode, settings, Checkpoint(folder / "latest.safetensors", "")).run()
+    found = Online(learner, decode, Checkpoint(folder / "latest.safetensors", "")).run()
     assert found is not None
     changed = bool((found[0].dense_D != begin.dense_D).any() and found[0].sparse_F.any())
     return changed, loss(begin), loss(found[0])
@@ -225,7 +230,7 @@ def online_learner(name: str, weights: Weights, sentences: int, rate: float) -> 
     """One that learns with a step size, or with 0 only says what it would learn from."""
     update = PAIRS[name] if name in PAIRS else LossSteps(loss_of(name), 0.1)
     document = OracleDocument(np.zeros((sentences, 10)), by_sentence=True)
-    steps = StepSettings(NBEST, 1, rate=rate, dense_rate=rate)
+    steps = OnlineSourceConfig(iterations=8, nbest=NBEST, k=NBEST, m=1, rate=rate, dense_rate=rate)
     return OnlineLearner(weights, np.ones(len(weights.dense_D), np.bool_), update, steps, document)
 
 

@@ -19,8 +19,9 @@ from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import Checkpoint
-from xlate.train.online import Online, OnlineSettings
-from xlate.train.online_learner import OnlineLearner, StepSettings
+from xlate.train.online import Online
+from xlate.train.online_learner import OnlineLearner
+from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import LossSteps, Mira, OnlineUpdate, TillmannZhang
 
 SENTENCES, HYPOTHESES, FLOATS, SPARSE = 9, 25, 3, 6
@@ -133,16 +134,16 @@ UPDATES: dict[str, Callable[[], OnlineUpdate]] = {
 def online(
     folder: Path, update: OnlineUpdate, toy: Toy | None = None, sparse: int = SPARSE, seconds: float = 0.0, **given: Any
 ) -> Online:
-    steps = StepSettings(given.pop("k", 4), given.pop("m", 3), given.pop("hope", 0.0), rate=0.5, dense_rate=0.8)
+    told = {"k": 4, "m": 3, "rate": 0.5, "dense_rate": 0.8, "iterations": 3, "nbest": 8, "seed": 5}
+    settings = OnlineSourceConfig(**{**told, **given})
     folder.mkdir(exist_ok=True)
     document = OracleDocument(np.zeros((SENTENCES, 10)))
     growing = toy.index if isinstance(toy, GrowingToy) else None
     learner = OnlineLearner(
-        start(0 if growing else sparse), np.array([True, True, False]), update, steps, document, growing
+        start(0 if growing else sparse), np.array([True, True, False]), update, settings, document, growing
     )
-    settings = OnlineSettings(**{"iterations": 3, "size": 8, "seed": 5, **given})
     checkpoint = Checkpoint(folder / "latest.safetensors", "this one", seconds)
-    return Online(learner, (toy or Toy()).decode, settings, checkpoint)
+    return Online(learner, (toy or Toy()).decode, checkpoint)
 
 
 def copied(weights: Weights) -> Weights:

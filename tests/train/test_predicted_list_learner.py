@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from tests.scoring.predicted_scorer import PredictedScorer
-from tests.train.test_list_learner import LOSSES, steps_of
+from tests.train.test_list_learner import LOSSES, plain_settings, steps_of
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import PredictedParts, predicted_pass, predicted_room, span_logs
-from xlate.train.list_learner import ListSettings, PredictedListLearner
+from xlate.train.list_learner import PredictedListLearner, loss_of_lists, rule_of_lists
+from xlate.train.settings import ListsConfig
 
 SIZE = 1 << 7
 WEIGHT = 0.7
@@ -64,26 +65,28 @@ def lists_of(seed: int, lists: int = 12, alone: bool = False) -> tuple[Candidate
     return batch, spans, PredictedParts(spans.arrays(), first_I1, choice_P, start_P, WEIGHT, alone)
 
 
-def one_step(batch: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListSettings) -> tuple[float, Any]:
+def one_step(batch: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListsConfig) -> tuple[float, Any]:
     """The summed loss, and the weights after one step over all lists."""
-    count, rule = len(batch), settings.rule
+    count, rule = len(batch), rule_of_lists(settings)
     state = rule.learned(np.zeros(0), weights.astype(np.float32))
     lists, whole = batch.arrays(parts=True), replace(settings, batch=count)
     room = predicted_room(lists, parts, SIZE)
     room.lists.state[0] = settings.seed
-    total = predicted_pass(np.arange(count), lists, parts, state, steps_of(whole), room, settings.module.slope.pointer)
+    total = predicted_pass(
+        np.arange(count), lists, parts, state, steps_of(whole), room, loss_of_lists(settings).slope.pointer
+    )
     assert not room.gradient_F.any()
     return total, state.sparse_F
 
 
 def by_autograd(
-    batch: CandidateBatch, spans: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListSettings
+    batch: CandidateBatch, spans: CandidateBatch, parts: PredictedParts, weights: Any, settings: ListsConfig
 ) -> tuple[float, Any]:
     scorer = PredictedScorer(spans, parts, SIZE)
     with torch.no_grad():
         scorer.linear.bag.weight[:, 0] = torch.as_tensor(weights)
     gains, offsets = torch.as_tensor(batch.gain_CG[:, 0]).double(), torch.as_tensor(batch.candidate_offsets_I1)
-    value = settings.module(scorer(batch), gains, offsets)
+    value = loss_of_lists(settings)(scorer(batch), gains, offsets)
     value.backward()
     assert scorer.linear.bag.weight.grad is not None
     return float(value.detach()), scorer.linear.bag.weight.grad[:, 0].numpy()
@@ -94,7 +97,7 @@ def by_autograd(
 def test_slopes_are_those_of_the_module(name: str, alone: bool) -> None:
     batch, spans, parts = lists_of(3, alone=alone)
     weights = np.random.default_rng(4).normal(size=SIZE).astype(np.float32).astype(np.float64)
-    settings = ListSettings(loss=name, gamma=2.0, margin=8.0, pairs=4, rate=1e3)
+    settings = plain_settings(objective=name, gamma=2.0, margin=8.0, pairs=4, rate=1e3)
     expected, gradient = by_autograd(batch, spans, parts, weights, settings)
     loss, after = one_step(batch, parts, weights, settings)
     assert loss == pytest.approx(expected)
@@ -111,7 +114,7 @@ def test_scores_are_as_they_were_as_long_as_nothing_is_learned() -> None:
 def test_a_step_by_adagrad_is_made_of_the_whole_gradient() -> None:
     """The first step of every weight is the rate, whatever its gradient; sums of a weight's places decide its sign."""
     batch, spans, parts = lists_of(8)
-    settings = ListSettings(adagrad=True, rate=0.25)
+    settings = plain_settings(adagrad=True, rate=0.25)
     _, gradient = by_autograd(batch, spans, parts, np.zeros(SIZE), settings)
     _, after = one_step(batch, parts, np.zeros(SIZE), settings)
     sure = np.abs(gradient) > 1e-4
@@ -129,11 +132,11 @@ def test_a_span_of_which_every_hypothesis_has_the_same_moves_nothing() -> None:
         candidate_part_offsets_C1=np.arange(batch.candidates + 1),
         candidate_parts_K=np.zeros(batch.candidates, np.int32),
     )
-    _, after = one_step(same, parts, np.zeros(SIZE), ListSettings(adagrad=True))
+    _, after = one_step(same, parts, np.zeros(SIZE), plain_settings(adagrad=True))
     assert not after.any()
 
 
-def learner(settings: ListSettings) -> PredictedListLearner:
+def learner(settings: ListsConfig) -> PredictedListLearner:
     batch, _, parts = lists_of(10, lists=40)
     statistics = np.random.default_rng(1).integers(0, 9, (batch.candidates, 10))
     return PredictedListLearner(batch.arrays(parts=True), parts, statistics, np.arange(40) % 4 == 3, SIZE, settings)
@@ -141,7 +144,7 @@ def learner(settings: ListSettings) -> PredictedListLearner:
 
 @pytest.mark.parametrize("given", [{}, {"batch": 4, "adagrad": True, "rate": 0.03}])
 def test_it_learns_and_keeps_the_best_epoch(given: dict[str, Any]) -> None:
-    made = learner(ListSettings(epochs=12, tolerance=0.0, **{"rate": 0.3, **given}))
+    made = learner(plain_settings(epochs=12, tolerance=0.0, **{"rate": 0.3, **given}))
     figures = list(made.epochs())
     assert figures[-1].train_loss < figures[1].train_loss
     assert made.measure()[0] == min(one.heldout_loss for one in figures)

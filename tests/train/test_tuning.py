@@ -13,7 +13,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights
-from xlate.train.tuning import Tuning, TuningSettings, fingerprint, round_path
+from xlate.train.tuning import Tuning, fingerprint, round_path
+from xlate.tuners.settings import TuneConfig
 
 SENTENCES, HYPOTHESES, SIZE, FLOATS = 12, 30, 4, 3
 
@@ -55,7 +56,7 @@ START = Weights(np.array([-1.0, 1.0, 0.5]), np.zeros(0), ("good", "b", "c"))
 
 
 def test_tuning_finds_what_is_good(tmp_path: Path) -> None:
-    found = Tuning(Toy().decode, regression, TuningSettings(rounds=6), tmp_path).run(START)
+    found = Tuning(Toy().decode, regression, TuneConfig(rounds=6), tmp_path).run(START)
     assert found is not None
     weights, rounds = found
     assert [figures.round for figures in rounds] == list(range(len(rounds)))
@@ -68,7 +69,7 @@ def test_tuning_finds_what_is_good(tmp_path: Path) -> None:
 def test_the_first_decoding_is_no_round(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     toy = Toy()
-    Tuning(toy.decode, regression, TuningSettings(rounds=2, tolerance=0.0), tmp_path).run(START)
+    Tuning(toy.decode, regression, TuneConfig(rounds=2, tolerance=0.0), tmp_path).run(START)
     told = [message.partition(": BLEU")[0] for message in caplog.messages]
     assert told == ["round 0/2, the first decoding", "round 1/2", "round 2/2"]
     assert toy.decoded == 3
@@ -76,7 +77,7 @@ def test_the_first_decoding_is_no_round(tmp_path: Path, caplog: pytest.LogCaptur
 
 @pytest.mark.parametrize("killed_after", [1, 3])
 def test_a_stopped_tuning_goes_on_to_the_same_weights(tmp_path: Path, killed_after: int) -> None:
-    settings = TuningSettings(rounds=4, tolerance=0.0)
+    settings = TuneConfig(rounds=4, tolerance=0.0)
     whole_toy = Toy()
     whole = Tuning(whole_toy.decode, regression, settings, tmp_path / "whole").run(START)
     toy = Toy()
@@ -92,7 +93,7 @@ def test_a_stopped_tuning_goes_on_to_the_same_weights(tmp_path: Path, killed_aft
 
 
 def test_rounds_of_other_weights_are_decoded_again(tmp_path: Path) -> None:
-    settings = TuningSettings(rounds=2)
+    settings = TuneConfig(rounds=2)
     Tuning(Toy().decode, regression, settings, tmp_path).run(START)
     toy = Toy()
     other = Weights(START.dense_D * np.array([1.0, -1.0, 1.0]), START.sparse_F, START.dense_names)
@@ -106,8 +107,8 @@ def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
         return Weights(-np.abs(weights.dense_D) - 1.0, weights.sparse_F, weights.dense_names)
 
     good = Weights(np.array([1.0, 0.0, 0.0]), np.zeros(0), ("good", "b", "c"))
-    best = Tuning(Toy().decode, worse, TuningSettings(rounds=2, length_band=9.0), tmp_path / "best").run(good)
-    last = Tuning(Toy().decode, worse, TuningSettings(rounds=2, select="last"), tmp_path / "last").run(good)
+    best = Tuning(Toy().decode, worse, TuneConfig(rounds=2, length_band=9.0), tmp_path / "best").run(good)
+    last = Tuning(Toy().decode, worse, TuneConfig(rounds=2, select="last"), tmp_path / "last").run(good)
     assert best is not None
     assert last is not None
     assert np.array_equal(best[0].dense_D, good.dense_D)
@@ -125,7 +126,7 @@ def test_best_prefers_translations_of_the_right_length(tmp_path: Path, band: flo
         return CandidateBatch(np.array([0, 1]), np.ones((1, 1), np.float32), gain, *none)
 
     first, second = (Weights(np.array([value]), np.zeros(0), ("a",)) for value in (1.0, 2.0))
-    settings = TuningSettings(rounds=1, length_band=band)
+    settings = TuneConfig(rounds=1, length_band=band)
     found = Tuning(decode, lambda *_: second, settings, tmp_path).run(first)
     assert found is not None
     assert found[0].dense_D.tolist() == [chosen]
@@ -138,14 +139,14 @@ def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
         seen.append(len(lists))
         return regression(lists, weights, seed)
 
-    found = Tuning(Toy().decode, count, TuningSettings(rounds=2, heldout_every=4), tmp_path).run(START)
+    found = Tuning(Toy().decode, count, TuneConfig(rounds=2, heldout_every=4), tmp_path).run(START)
     assert found is not None
     assert seen == [9, 9]
     assert all(figures.heldout_bleu is not None for figures in found[1])
 
 
 def test_a_damaged_round_is_named_and_decoded_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    settings = TuningSettings(rounds=2, tolerance=0.0)
+    settings = TuneConfig(rounds=2, tolerance=0.0)
     whole = Tuning(Toy().decode, regression, settings, tmp_path).run(START)
     damaged = round_path(tmp_path, 1) / "dense_CD.npy"
     data = bytearray(damaged.read_bytes())
@@ -164,5 +165,5 @@ def test_what_is_no_round_is_left_alone(tmp_path: Path) -> None:
     round_path(tmp_path, 0).mkdir()
     (round_path(tmp_path, 0) / "diary").write_text("mine")
     with pytest.raises(InputError):
-        Tuning(Toy().decode, regression, TuningSettings(rounds=1), tmp_path).run(START)
+        Tuning(Toy().decode, regression, TuneConfig(rounds=1), tmp_path).run(START)
     assert (round_path(tmp_path, 0) / "diary").read_text() == "mine"

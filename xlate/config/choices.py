@@ -14,15 +14,15 @@ from functools import cache
 from inspect import get_annotations
 from typing import Any, NamedTuple, get_args, get_type_hints
 
-from xlate.config import loss_schema, model_schema, schema, source_schema
+from xlate.config import model_schema, schema
 from xlate.config.experiments import conf_folder, read_yaml, rows_in_store
-from xlate.config.loss_schema import LOSSES
 from xlate.config.model_schema import MODELS
-from xlate.config.source_schema import SOURCES
 from xlate.errors import InputError
 from xlate.search import settings as search_settings
 from xlate.search.settings import DECODERS
 from xlate.settings import keys_in, plain
+from xlate.train import settings as train_settings
+from xlate.train.settings import LOSSES, SOURCES
 from xlate.tuners.settings import TUNERS
 from xlate.work import settings as work_settings
 
@@ -65,15 +65,15 @@ CHOICES: dict[str, dict[str, Any]] = {
         "lcs": search_settings.LcsSearch,
         "none": search_settings.DecoderSettings,
     },
-    "loss": {**LOSSES, **{name: loss_schema.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
+    "loss": {**LOSSES, **{name: train_settings.TunedLossConfig(name, tuner()) for name, tuner in TUNERS.items()}},
     "loss/keys": {
-        "local": loss_schema.LocalLossConfig,
-        "lists": loss_schema.ListLossConfig,
-        "context": loss_schema.ContextLossConfig,
+        "local": train_settings.LocalLossConfig,
+        "lists": train_settings.ListLossConfig,
+        "context": train_settings.ContextLossConfig,
     },
     "loss/tune": TUNERS,
     "source": SOURCES,
-    "source/keys": {"online": source_schema.OnlineSourceConfig},
+    "source/keys": {"online": train_settings.OnlineSourceConfig},
     "data": {"files": work_settings.DataConfig},
     "data/keys": {"demo": work_settings.DemoDataConfig},
     "align": {
@@ -101,12 +101,12 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "decoder": tuple(DECODERS.values()),
     "loss": (
         *LOSSES.values(),
-        loss_schema.LocalLossConfig,
-        loss_schema.ContextLossConfig,
-        loss_schema.TunedLossConfig,
-        loss_schema.ListLossConfig,
-        loss_schema.RankingLossConfig,
-        loss_schema.ContextListLossConfig,
+        train_settings.LocalLossConfig,
+        train_settings.ContextLossConfig,
+        train_settings.TunedLossConfig,
+        train_settings.ListLossConfig,
+        train_settings.RankingLossConfig,
+        train_settings.ContextListLossConfig,
     ),
     "loss.tune": tuple(TUNERS.values()),
     "source": tuple(SOURCES.values()),
@@ -118,9 +118,9 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
 
 # The losses of models that have their own, without lists and with them.
 LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
-    ("context", False): loss_schema.ContextLossConfig,
-    ("context", True): loss_schema.ContextListLossConfig,
-    ("rerank", True): loss_schema.RankingLossConfig,
+    ("context", False): train_settings.ContextLossConfig,
+    ("context", True): train_settings.ContextListLossConfig,
+    ("rerank", True): train_settings.RankingLossConfig,
 }
 
 # The groups that each command chooses from, and what it chooses where nothing else is asked for. A model may choose its
@@ -224,12 +224,12 @@ def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
     tune, listed = loss.get("tune"), loss.get("lists") is not None
     kind = LOSSES_OF_MODELS.get((model.get("kind"), listed))
     if kind is None and listed:
-        kind = loss_schema.ListLossConfig
+        kind = train_settings.ListLossConfig
     elif kind is None and tune is not None:
-        kind = loss_schema.TunedLossConfig
-    found["loss"] = kind = kind or LOSSES.get(str(loss["name"]), loss_schema.LocalLossConfig)
-    if isinstance(tune, Mapping) and kind in (loss_schema.ListLossConfig, loss_schema.TunedLossConfig):
-        alone = kind is loss_schema.TunedLossConfig
+        kind = train_settings.TunedLossConfig
+    found["loss"] = kind = kind or LOSSES.get(str(loss["name"]), train_settings.LocalLossConfig)
+    if isinstance(tune, Mapping) and kind in (train_settings.ListLossConfig, train_settings.TunedLossConfig):
+        alone = kind is train_settings.TunedLossConfig
         found["loss.tune"] = _named(TUNERS, loss["name"] if alone else tune.get("name"), "loss.name")
     return found
 

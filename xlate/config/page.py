@@ -10,12 +10,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from xlate.config import loss_schema, model_schema
+from xlate.config import model_schema
 from xlate.config.choices import CHOICES, PLACES, SCHEMAS, Choice, default_of, own_keys, schema_within
 from xlate.config.experiments import conf_folder
 from xlate.config.schema import COMMANDS
 from xlate.search.settings import GrammarSearch
 from xlate.settings import MISSING, Range, keys_in, limit_of, plain
+from xlate.train import settings as train_settings
 
 HEAD = """# Configuration
 
@@ -34,11 +35,11 @@ This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` 
 WITHOUT_NAME: dict[type[Any], str] = {
     model_schema.GrammarModelConfig: "imported grammars",
     GrammarSearch: "imported grammars",
-    loss_schema.LocalLossConfig: "perceptron, hinge",
-    loss_schema.TunedLossConfig: "tuners",
-    loss_schema.ListLossConfig: "xbleu",
-    loss_schema.RankingLossConfig: "xbleu of model=rerank",
-    loss_schema.ContextListLossConfig: "xbleu of model=context",
+    train_settings.LocalLossConfig: "perceptron, hinge",
+    train_settings.TunedLossConfig: "tuners",
+    train_settings.ListLossConfig: "xbleu",
+    train_settings.RankingLossConfig: "xbleu of model=rerank",
+    train_settings.ContextListLossConfig: "xbleu of model=context",
 }
 BAR = "\\|"
 # The groups of each command: what is chosen there, and the command that has it.

@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from xlate.config.loss_schema import LossConfig
 from xlate.config.model_schema import ModelConfig
-from xlate.config.source_schema import StoredSourceConfig
 from xlate.search.settings import DecoderSettings
 from xlate.settings import (
     COUNT,
@@ -26,6 +24,7 @@ from xlate.settings import (
     Range,
     key,
 )
+from xlate.train.settings import LossConfig, StoredSourceConfig
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
 WORK = "The work directory, when it lies neither where the run was trained on it nor in the same place beside the run."

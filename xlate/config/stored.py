@@ -17,7 +17,7 @@ from omegaconf._utils import get_yaml_loader
 from xlate.arrays.stored import values_sha256
 from xlate.config.choices import defaults_at
 from xlate.config.schema import GivenListsConfig, TrainConfig
-from xlate.config.source_schema import SourceConfig
+from xlate.train.settings import SourceConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.report.run_directory import ABSENT, CONFIG_FILE, MARK, VOLATILE, flat

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from xlate.array_types import AnyArray
 from xlate.errors import InputError
-from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.scoring.weights import Weights, WeightsFile, load_weights, save_weights
 
 Arrays = Mapping[str, AnyArray]
@@ -73,11 +71,3 @@ class Checkpoint:
     def remove(self) -> None:
         """When what was learned is written elsewhere."""
         self.path.unlink(missing_ok=True)
-
-
-def lists_identity(lists: CandidateArrays, settings: Any, size: int, device: str = "cpu") -> str:
-    """The SHA-256 of what learning from lists depends on; ids of features count by their number."""
-    digest = hashlib.sha256(repr((asdict(settings), size, device, len(lists.part_ids_N))).encode())
-    for array in (lists.candidate_offsets_I1, lists.base_C, lists.gain_C, lists.dense_CD):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

@@ -29,6 +29,7 @@ from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing
 from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.settings import GlobalLossConfig
 
 NAME = "global"
 # The weights a round began with, in a checkpoint.
@@ -36,31 +37,6 @@ BEGIN = "begin"
 RULES: dict[str, type[torch.optim.Optimizer]] = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}
 Decode = Callable[[Weights], Iterable[LatticeExample]]
 Stop = Callable[[], bool]
-
-
-@dataclass(frozen=True)
-class GlobalSettings:
-    """How the global model is trained.
-
-    Attributes:
-        rounds: how often the sentences are decoded.
-        epochs: how often the lattices of a round are gone through, one step per sentence.
-        rule: `sgd` or `adagrad`.
-        eta, eta_sparse: step sizes of the float and of the sparse weights; 0 keeps them.
-        pull: λ of `λ/2 · |w - w0|²` in the objective of each sentence, over the features of its lattice; w0 are the
-            weights at the start.
-        project: floats are costs, so keep their weights at or below 0.
-        seed: of the random order.
-    """
-
-    rounds: int = 3
-    epochs: int = 3
-    rule: str = "adagrad"
-    eta: float = 0.01
-    eta_sparse: float = 0.1
-    pull: float = 0.0
-    project: bool = False
-    seed: int = 1
 
 
 @dataclass
@@ -72,12 +48,15 @@ class GlobalTraining:
             are held in memory.
         heldout: the same for other sentences, or None. A round then ends with the weights of the epoch whose held-out
             loss is lowest, epoch 0 among them: on the lattices it began with it never becomes worse.
+        settings: step sizes of 0 keep weights; floats whose sign is projected are costs. `globally.pull` is λ of
+            `λ/2 · |w - w0|²` in the objective of each sentence, over the features of its lattice; w0 are the weights at
+            the start.
         checkpoint: where every epoch is kept, from which a training that ended early goes on to the same bits.
     """
 
     decode: Decode
     heldout: Decode | None
-    settings: GlobalSettings = field(default_factory=GlobalSettings)
+    settings: GlobalLossConfig = field(default_factory=GlobalLossConfig)
     reporter: Reporter = field(default_factory=NullReporter)
     checkpoint: Checkpoint | None = None
 
@@ -98,7 +77,7 @@ class GlobalTraining:
             held = Standing({BEGIN: model.weights()}, {BEGIN: model.weights()})
         else:
             model.restore(held.memory)
-        while held.state.phase < self.settings.rounds:
+        while held.state.phase < self.settings.globally.rounds:
             if stop() or not self._round(model, held, stop):
                 return None
             self._save(held)
@@ -106,7 +85,7 @@ class GlobalTraining:
 
     def _round(self, model: _Model, held: Standing, stop: Stop) -> bool:
         """A round from where it stands to its end, false when stopped. Its lattices are those of its first weights."""
-        number, begin = held.state.phase, held.weights[BEGIN]
+        number, begin, settings = held.state.phase, held.weights[BEGIN], self.settings.globally
         examples, heldout = (
             [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
             for decode in (self.decode, self.heldout)
@@ -115,8 +94,8 @@ class GlobalTraining:
             return False
         if held.state.epoch == 0:
             _end_epoch(model, held, float("nan"), heldout)
-        for epoch in track(range(held.state.epoch, self.settings.epochs + 1), f"{NAME} round {number + 1}"):
-            order = epoch_order(len(examples), self.settings.seed, epoch, name=f"{NAME}.{number}")
+        for epoch in track(range(held.state.epoch, settings.epochs + 1), f"{NAME} round {number + 1}"):
+            order = epoch_order(len(examples), settings.seed, epoch, name=f"{NAME}.{number}")
             loss = sum(model.step(examples[i]) for i in order.tolist()) / max(1, len(examples))
             _end_epoch(model, held, loss, heldout)
             self._report(held.state.history[-1], model.weights())
@@ -137,7 +116,7 @@ class GlobalTraining:
         if not (weights.finite and np.isfinite(entry["loss"])):
             raise InputError(
                 "weights of the global model are no longer finite",
-                seen=f"loss {entry['loss']} with eta {self.settings.eta:g} and {self.settings.eta_sparse:g}",
+                seen=f"loss {entry['loss']} with eta {self.settings.eta:g} and {self.settings.binary.eta:g}",
                 expected="finite weights",
                 remedy="lower eta and eta_sparse, or raise pull",
             )
@@ -148,7 +127,7 @@ class GlobalTraining:
             "train/active_features": weights.active,
         }
         for name, value in figures.items():
-            step = entry["round"] * self.settings.epochs + entry["epoch"]
+            step = entry["round"] * self.settings.globally.epochs + entry["epoch"]
             self.reporter.scalar(f"{name}/{NAME}", value, step)
 
 
@@ -165,7 +144,7 @@ def _end_epoch(model: _Model, held: Standing, loss: float, heldout: Sequence[Lat
 class _Model:
     """The scorer, its loss, and the rule that changes its weights."""
 
-    def __init__(self, initial: Weights, settings: GlobalSettings) -> None:
+    def __init__(self, initial: Weights, settings: GlobalLossConfig) -> None:
         self.names = initial.dense_names
         self.settings = settings
         self.sparse = len(initial.sparse_F)
@@ -175,9 +154,9 @@ class _Model:
         self.loss = LatticeSoftmax()
         groups = [
             {"params": [self.scorer.dense], "lr": settings.eta},
-            {"params": [self.scorer.bag.weight], "lr": settings.eta_sparse},
+            {"params": [self.scorer.bag.weight], "lr": settings.binary.eta},
         ]
-        self.rule = RULES[settings.rule](groups)  # type: ignore[call-arg]
+        self.rule = RULES[settings.globally.rule](groups)  # type: ignore[call-arg]
 
     def load(self, weights: Weights) -> None:
         with torch.no_grad():
@@ -215,7 +194,7 @@ class _Model:
         # Adagrad builds sparse tensors, of which PyTorch warns unless told whether to check them.
         with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
             self.rule.step()
-        if self.settings.project:
+        if self.settings.project_sign:
             with torch.no_grad():
                 self.scorer.dense.clamp_(max=0.0)
         return float(loss.detach())
@@ -231,9 +210,9 @@ class _Model:
         return loss
 
     def _pull(self, example: LatticeExample) -> Tensor:
-        if self.settings.pull == 0.0:
+        if self.settings.globally.pull == 0.0:
             return self.scorer.dense.new_zeros(())
         ids = torch.as_tensor(np.unique(example.arcs.part_ids_N)).to(torch.int64)
         moved_K1 = torch.nn.functional.embedding(ids, self.scorer.bag.weight, sparse=True) - self.start_F1[ids]
         away = (self.scorer.dense - self.start_D).square().sum() + moved_K1.square().sum()
-        return 0.5 * self.settings.pull * away
+        return 0.5 * self.settings.globally.pull * away

@@ -6,8 +6,9 @@ paper's Figure 2 goes downhill.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -34,58 +35,40 @@ from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.linear import Resident
 from xlate.train.checkpoint import STATE, Arrays, Checkpoint
+from xlate.train.settings import ListsConfig
 from xlate.updates.rule import TensorSteps, UpdateRule
 
 # The arrays of the learner as it is, and as it was after its best epoch, in a checkpoint.
 NOW, KEPT = "now.", "kept."
 
 
-@dataclass(frozen=True)
-class ListSettings:
-    """How weights are learned.
+def loss_of_lists(settings: ListsConfig) -> Loss:
+    """The loss by which lists with gains are learned from.
 
-    Attributes:
-        loss: the name of one that needs gains.
-        gamma: scale of the scores.
-        margin: what a unit of gain (sentence BLEU from 0 to 1) is worth in softmax-margin, hinge and ramp.
-        rate: the step of sparse weights; dense_rate: of dense ones, when they are learned too.
-        adagrad, l1, l2: see `UpdateRule`; penalties are on the weights of a step.
-        batch: lists per step; their gradients are averaged.
-        epochs: the most passes.
-        tolerance: stops when the held-out loss changes by a smaller share.
-        pairs, least_difference: PRO's pairs of a list, and the least difference of gains.
-        seed: of the order of lists and of pairs.
+    Raises:
+        InputError: there is no such loss, or it needs something else.
     """
+    names = ("gamma", "margin", "pairs", "seed", "least_difference")
+    loss = loss_of(settings.objective, **{name: getattr(settings, name) for name in names})
+    if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.judges_each:
+        seen, expected = settings.objective, "expected_bleu, cll, hinge …"
+        raise InputError("not a loss over lists with gains", seen=seen, expected=expected)
+    return loss
 
-    loss: str = "expected_bleu"
-    gamma: float = 1.0
-    margin: float = 1.0
-    rate: float = 0.1
-    dense_rate: float = 0.001
-    adagrad: bool = False
-    l1: float = 0.0
-    l2: float = 0.0
-    batch: int = 1
-    epochs: int = 50
-    tolerance: float = 0.0003
-    pairs: int = 20
-    least_difference: float = 0.05
-    seed: int = 1
 
-    def __post_init__(self) -> None:
-        if self.module.needs not in (Needs.GAINS, Needs.TRUTH) or self.module.judges_each:
-            raise InputError("not a loss over lists with gains", seen=self.loss, expected="expected_bleu, cll, hinge …")
+def rule_of_lists(settings: ListsConfig) -> UpdateRule:
+    """How steps are made of slopes; penalties are on the weights of a step."""
+    return UpdateRule(settings.adagrad, settings.l1, settings.l2, every=False)
 
-    @property
-    def module(self) -> Loss:
-        """The loss with its settings."""
-        given = {"gamma": self.gamma, "margin": self.margin, "pairs": self.pairs, "seed": self.seed}
-        return loss_of(self.loss, **given, least_difference=self.least_difference)
 
-    @property
-    def rule(self) -> UpdateRule:
-        """How steps are made of slopes."""
-        return UpdateRule(self.adagrad, self.l1, self.l2, every=False)
+def lists_identity(lists: CandidateArrays, settings: ListsConfig, size: int, device: str = "cpu") -> str:
+    """The SHA-256 of what learning from lists depends on; ids of features count by their number."""
+    # Not how the lists were made.
+    told = {one.name: getattr(settings, one.name) for one in fields(ListsConfig)}
+    digest = hashlib.sha256(repr((told, size, device, len(lists.part_ids_N))).encode())
+    for array in (lists.candidate_offsets_I1, lists.base_C, lists.gain_C, lists.dense_CD):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -107,7 +90,7 @@ class ListLearner:
         statistics_CK: BLEU statistics of every candidate, for the BLEU of the held-out lists.
         heldout_I: which lists are held out.
         size: the number of sparse weights F.
-        settings: see `ListSettings`.
+        settings: how weights are learned.
         dense_D: where the dense weights start, when `lists` has features for them.
 
     Raises:
@@ -120,10 +103,10 @@ class ListLearner:
         statistics_CK: AnyFloats,
         heldout_I: Bools,
         size: int,
-        settings: ListSettings,
+        settings: ListsConfig,
         dense_D: Floats | None = None,
     ) -> None:
-        self.loss, self.settings, self.statistics_CK = settings.module, settings, statistics_CK
+        self.loss, self.settings, self.statistics_CK = loss_of_lists(settings), settings, statistics_CK
         if self.loss.needs is Needs.TRUTH:
             # A loss over true candidates takes the best of each list for the true one.
             truth_C = best_as_truth(lists.gain_C, lists.candidate_offsets_I1)
@@ -133,15 +116,16 @@ class ListLearner:
         if not len(self.train) or not len(self.heldout):
             raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
         start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
-        self.weights: Learned = settings.rule.learned(start_D, np.zeros(size, np.float32))
-        compiled = settings.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
+        self.rule = rule_of_lists(settings)
+        self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))
+        compiled = self.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
         self.steps = ListSteps(self.loss.numbers_array, compiled, settings.batch)
         self._room: ListRoom = list_room(lists, settings.batch)
 
     @property
     def _slope(self) -> Any:
         if self.loss.slope is None:
-            raise InputError("a loss without a compiled slope", seen=self.settings.loss, expected="one that has one")
+            raise InputError("a loss without a compiled slope", seen=self.loss.name, expected="one that has one")
         return self.loss.slope.pointer
 
     def epochs(
@@ -245,7 +229,7 @@ class PredictedListLearner(ListLearner):
         statistics_CK: AnyFloats,
         heldout_I: Bools,
         size: int,
-        settings: ListSettings,
+        settings: ListsConfig,
     ) -> None:
         super().__init__(lists, statistics_CK, heldout_I, size, settings)
         self.parts = parts
@@ -281,12 +265,12 @@ class DeviceListLearner(ListLearner):
         statistics_CK: AnyFloats,
         heldout_I: Bools,
         size: int,
-        settings: ListSettings,
+        settings: ListsConfig,
         dense_D: Floats | None,
         device: torch.device,
     ) -> None:
         super().__init__(lists, statistics_CK, heldout_I, size, settings, dense_D)
-        self._tensors = TensorSteps(settings.rule, self.weights, device)
+        self._tensors = TensorSteps(self.rule, self.weights, device)
         # As they are rounded there.
         self._tensors.store(self.weights)
         self._eta_D = torch.full_like(self._tensors.dense_D, settings.dense_rate)

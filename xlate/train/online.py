@@ -35,33 +35,6 @@ Figures = dict[str, Any]
 BEST = "best"
 
 
-@dataclass(frozen=True)
-class OnlineSettings:
-    """How long training goes on, and which of its weights it returns.
-
-    Attributes:
-        iterations: passes over the sentences.
-        size: translations of a list, among which oracles are looked for.
-        batch: sentences that are decoded with the same weights.
-        select: `average` returns the mean of the weights after all steps, `last` the last ones, `best` the average
-            after the iteration whose average translates best.
-        heldout_every: every so many sentences one is not learned from, and `best` means best there; 0: none, and it
-            means best of all sentences.
-        shards: parts of the sentences that are learned from apart in each iteration, whose weights are then mixed.
-        processes: in which shards are learned from.
-        seed: of the orders.
-    """
-
-    iterations: int = 50
-    size: int = 100
-    batch: int = 1
-    shards: int = 1
-    processes: int = 1
-    select: str = "average"
-    heldout_every: int = 0
-    seed: int = 1
-
-
 # What the figures of steps add up to.
 SUMS = ("loss", "pairs", "violated", "alpha")
 
@@ -103,16 +76,14 @@ class Online:
     """The loop.
 
     Args:
-        learner: with the weights and the oracles.
+        learner: with the weights, the oracles and the settings.
         decode: the lists of some sentences.
-        settings: see `OnlineSettings`.
         checkpoint: where it goes on from.
         reporter: takes the figures of every iteration.
     """
 
     learner: OnlineLearner
     decode: DecodeRows
-    settings: OnlineSettings
     checkpoint: Checkpoint
     reporter: Reporter = field(default_factory=NullReporter)
     _state: OnlineState = field(default_factory=OnlineState, init=False)
@@ -133,18 +104,18 @@ class Online:
             self._state = OnlineState(**{**held, "first": np.array(held["first"])}, best=file.sets.get(BEST))
             self.learner.restore(file.extra)
         state = self._state
-        while state.iteration < self.settings.iterations:
+        while state.iteration < self.learner.settings.iterations:
             if not self._iteration(stop):
                 return None
-        if self.settings.select == "last":
+        if self.learner.settings.select == "last":
             return self.learner.weights, state.figures
         return self.learner.average if state.best is None else state.best, state.figures
 
     def _divided(self) -> tuple[Ints, Ints]:
         """The sentences to learn from, and those that are measured."""
-        rows, every = np.arange(len(self.learner.oracles)), self.settings.heldout_every
+        rows, every = np.arange(len(self.learner.oracles)), self.learner.settings.heldout_every
         if not every:
-            return rows, rows if self.settings.select == "best" else rows[:0]
+            return rows, rows if self.learner.settings.select == "best" else rows[:0]
         held_I = rows % every == every - 1
         if held_I.all() or not held_I.any():
             raise InputError("too few sentences", seen=len(rows), expected="some to learn from and some held out")
@@ -152,7 +123,7 @@ class Online:
 
     def _iteration(self, stop: Callable[[], bool]) -> bool:
         """Goes through the sentences from where the state is; false when it was stopped."""
-        state, settings = self._state, self.settings
+        state, settings = self._state, self.learner.settings
         rows, measured = self._divided()
         order = np.random.default_rng([settings.seed, state.iteration]).permutation(rows)
         start, begun = time.perf_counter(), state.position
@@ -181,7 +152,7 @@ class Online:
 
     def _sentences(self, order: Ints, stop: Callable[[], bool]) -> bool:
         """Learns from sentences in an order, beginning where the state is."""
-        state, batch = self._state, self.settings.batch
+        state, batch = self._state, self.learner.settings.batch
         starts = range(state.position, len(order), batch)
         for place in track(starts, f"iteration {state.iteration + 1}"):
             if stop():
@@ -195,7 +166,7 @@ class Online:
 
     def _learn(self, some: Ints, figures: Figures, first_K: Floats) -> None:
         """Decodes some sentences with the weights as they are, and learns from one after the other."""
-        lists = self.decode(self.learner.weights, some, self.settings.size)
+        lists = self.decode(self.learner.weights, some, self.learner.settings.nbest)
         for at, sentence in enumerate(some.tolist()):
             one = lists if len(some) == 1 else lists.select([at])
             first_K += one.gain_CG[:1].sum(axis=0)
@@ -203,20 +174,20 @@ class Online:
 
     def _shards(self, order: Ints) -> None:
         """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
-        shards = [order[shard :: self.settings.shards] for shard in range(self.settings.shards)]
+        shards = [order[shard :: self.learner.settings.shards] for shard in range(self.learner.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
         known = 0 if self.learner.met is None else len(self.learner.met)
 
         def work(start: int, chunk: Sequence[Ints]) -> list[ShardResult]:
             return [self._shard(shard, rows, clock) for shard, rows in enumerate(chunk, start)]
 
-        if self.settings.processes == 1:
+        if self.learner.settings.processes == 1:
             results = work(0, shards)
         else:
             # Learned from here for nothing, so that what is compiled when it is needed is compiled before the fork.
             self._shard(0, shards[0][:1], clock)
             results = []
-            with Workers(work, min(self.settings.processes, len(shards))) as workers:
+            with Workers(work, min(self.learner.settings.processes, len(shards))) as workers:
                 for shard, rows in enumerate(shards):
                     if workers.full:
                         results += workers.take()
@@ -234,8 +205,8 @@ class Online:
         figures, first_K = self._nothing_met()
 
         def work() -> dict[int, CandidateBatch]:
-            for place in range(0, len(rows), self.settings.batch):
-                self._learn(rows[place : place + self.settings.batch], figures, first_K)
+            for place in range(0, len(rows), self.learner.settings.batch):
+                self._learn(rows[place : place + self.learner.settings.batch], figures, first_K)
             self.learner.stand_still(clock)
             found = ((sentence, self.learner.oracles[sentence]) for sentence in rows.tolist())
             return {sentence: one for sentence, one in found if one is not None}
@@ -255,7 +226,7 @@ class Online:
             lists = self.decode(average, measured, 1)
             bleu = float(objective.corpus(lists.gain_CG.sum(axis=0, dtype=np.float64)[None])[0])
             figures["average_bleu"] = bleu
-            if self.settings.select == "best" and bleu > state.best_bleu:
+            if self.learner.settings.select == "best" and bleu > state.best_bleu:
                 state.best, state.best_bleu = average, bleu
         state.figures.append(figures)
         state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, np.zeros(0)

@@ -8,7 +8,7 @@ Algorithm 1, lines 4 and 5).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from xlate.kernels.learning.slopes import Learned, settle_all
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
 from xlate.train.checkpoint import Arrays
+from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule
 
@@ -33,27 +34,6 @@ MEMORY, FEATURES = "memory", "features"
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class StepSettings:
-    """What a list gives, and how far it moves the weights.
-
-    Attributes:
-        hypotheses: translations of a list that make pairs, k.
-        oracles: kept of each sentence, m.
-        hope: what a unit of score is worth in gain where oracles are chosen: at 0 they are those that gain most, above
-            those that the system can hope for (Chiang, Marton & Resnik 2008).
-        rate, dense_rate: step sizes of sparse and of dense weights.
-        adagrad: steps by AdaGrad, for losses.
-    """
-
-    hypotheses: int = 10
-    oracles: int = 10
-    hope: float = 0.0
-    rate: float = 1.0
-    dense_rate: float = 1.0
-    adagrad: bool = False
-
-
 class OnlineLearner:
     """Weights that move by one list at a time.
 
@@ -61,7 +41,7 @@ class OnlineLearner:
         start: where they begin; sparse features that are met later begin at 0.
         trained_D: the dense weights that move.
         update: how a list moves them.
-        settings: see `StepSettings`.
+        settings: how far a list moves them, and how long training goes on; see `Online`.
         document: of the oracles, empty.
         growing: numbers the sparse features when they are met in a step, where lists have units in place of ids.
     """
@@ -71,7 +51,7 @@ class OnlineLearner:
         start: Weights,
         trained_D: Bools,
         update: OnlineUpdate,
-        settings: StepSettings,
+        settings: OnlineSourceConfig,
         document: OracleDocument,
         growing: StructureFeatures | None = None,
     ) -> None:
@@ -108,10 +88,10 @@ class OnlineLearner:
         pooled = found if known is None else pool([found, known], by_words=True)
         gain_C = self.document.gains(sentence, pooled.gain_CG)
         worth_C = gain_C if not self.settings.hope else gain_C + self.settings.hope * self._scores(pooled)
-        best_M = np.argsort(-worth_C, kind="stable")[: self.settings.oracles]
+        best_M = np.argsort(-worth_C, kind="stable")[: self.settings.m]
         self.oracles[sentence] = chosen(pooled, best_M)
         self.document.replace(sentence, pooled.gain_CG[best_M[0]].astype(np.float64))
-        first_K = np.arange(min(self.settings.hypotheses, found.candidates))
+        first_K = np.arange(min(self.settings.k, found.candidates))
         rows_C = np.union1d(first_K, best_M)
         oracle_M, hypothesis_K = np.searchsorted(rows_C, best_M), np.searchsorted(rows_C, first_K)
         return self._step(chosen(pooled, rows_C), gain_C[rows_C], oracle_M, hypothesis_K)

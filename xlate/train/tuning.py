@@ -18,34 +18,12 @@ from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights
 from xlate.train.reporter import NullReporter, Reporter
+from xlate.tuners.settings import TuneConfig
 
 log = logging.getLogger(__name__)
 
 Decode = Callable[[Weights], CandidateBatch]
 Optimise = Callable[[CandidateBatch, Weights, int], Weights]
-
-
-@dataclass(frozen=True)
-class TuningSettings:
-    """How long tuning goes on, and which of its weights it returns.
-
-    Attributes:
-        rounds: how often weights are optimised; the text is decoded once more than that.
-        seed: of round r is seed + r.
-        select: `best` returns the weights with the highest BLEU when the text was decoded with them, `last` the last.
-        heldout_every: every so many sentences one is kept out of the lists, and `best` means best there; 0 keeps none.
-        length_band: `best` prefers weights whose translations are within this share of the reference length.
-        tolerance: stops early when no weight moved by more than this share of the largest.
-        least_new: stops early when a smaller share of the pool than this is new.
-    """
-
-    rounds: int = 10
-    seed: int = 1
-    select: str = "best"
-    heldout_every: int = 0
-    length_band: float = 0.1
-    tolerance: float = 1e-5
-    least_new: float = 1e-4
 
 
 @dataclass(frozen=True)
@@ -70,7 +48,7 @@ class Tuning:
     Args:
         decode: the text decoded with some weights: n-best lists, best first, with BLEU statistics as gains.
         optimise: new weights from the pooled lists, the weights before, and a seed.
-        settings: how long.
+        settings: how long; the text is decoded once more than there are rounds.
         folder: where the rounds are kept.
         reporter: takes BLEU, lengths and weights of every round.
         objective: what the rounds are compared by.
@@ -78,7 +56,7 @@ class Tuning:
 
     decode: Decode
     optimise: Optimise
-    settings: TuningSettings
+    settings: TuneConfig
     folder: Path
     reporter: Reporter = field(default_factory=NullReporter)
     objective: Objective = BLEU

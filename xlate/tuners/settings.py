@@ -13,11 +13,15 @@ from xlate.settings import (
     POSITIVE,
     PROBABILITY,
     PROCESSES,
+    SEED,
     SHARE,
     Range,
+    asked,
     key,
 )
 
+# What online training is called, also where it asks a kind of model for what is tuned.
+ONLINE = "online"
 SMOOTHING = "smoothing of BLEU of one sentence: add-1, gao, floor, exp or none"
 CHANGE = "on the square of what a round changes; 0 for none, as always in model=rerank"
 
@@ -53,6 +57,8 @@ class TuneConfig(_TuneKeys):
     processes: int = key("processes that decode", 1, PROCESSES)
     tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5, NOT_NEGATIVE)
     least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4, PROBABILITY)
+    # Of round r it is seed + r.
+    seed: int = asked(1, SEED)
 
 
 @dataclass

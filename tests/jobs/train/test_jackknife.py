@@ -13,12 +13,12 @@ import pytest
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
-from xlate.config.loss_schema import FoldedListsConfig
 from xlate.jobs.train.jackknife import Jackknife
 from xlate.models.kind import FoldSystem
 from xlate.scoring.weights import Weights
 from xlate.search.settings import PhraseSearch
 from xlate.text.encoded import EncodedText
+from xlate.train.settings import FoldedListsConfig
 
 FOLD_I = np.array([1, 0, 1, 0, 0])
 

@@ -25,7 +25,7 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.contexts import WEIGHT
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
-from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, list_settings, sampled
+from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, sampled
 from xlate.jobs.train.recipe import WorkRecipe, measured_splits
 from xlate.kernels.learning.lists import PredictedParts, span_logs
 from xlate.machine import check_memory
@@ -40,8 +40,7 @@ from xlate.models.phrase.kind import Phrase, open_phrase_model, phrase_base
 from xlate.models.run_files import located_config, weights_of
 from xlate.progress import track
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.checkpoint import lists_identity
-from xlate.train.list_learner import PredictedListLearner
+from xlate.train.list_learner import PredictedListLearner, lists_identity
 from xlate.train.run import Run
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
@@ -122,7 +121,7 @@ class ContextListTraining(WorkRecipe):
             return None
         fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
         arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
-        heldout_I, steps = heldout_lists(len(lists), settings), list_settings(settings, self.config.seed)
+        heldout_I, steps = heldout_lists(len(lists), settings), replace(settings, seed=self.config.seed)
         return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps)
 
     def _save(self, changes_F: AnyFloats, run: Run) -> int:

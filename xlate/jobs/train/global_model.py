@@ -6,14 +6,13 @@ It learns from a split with references, or from the training text, decoded in fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from xlate.candidates.lattice import LatticeExample
-from xlate.config.loss_schema import GlobalConfig, TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.events import check_event_model, check_split
@@ -23,7 +22,6 @@ from xlate.jobs.train.recipe import (
     measured_splits,
     one_of,
     rounded,
-    settings_of,
     warn_if_unmoved,
 )
 from xlate.jobs.train.tuning import tuning_text
@@ -38,9 +36,11 @@ from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.oracle import oracle_example
 from xlate.settings import plain
 from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.global_model import RULES, GlobalSettings, GlobalTraining
+from xlate.train.global_model import RULES, GlobalTraining
 from xlate.train.run import Run
+from xlate.train.settings import GlobalConfig
 from xlate.train.tuning import fingerprint
+from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
@@ -95,11 +95,9 @@ class GlobalMethod(WorkRecipe):
         # The last of every so many is held out.
         kept = [row for n, row in enumerate(sentences) if n % g.heldout_every != last]
         held = sentences[last :: g.heldout_every]
-        rates = {"eta": loss.eta, "eta_sparse": loss.binary.eta, "project": loss.project_sign}
-        settings = settings_of(GlobalSettings, g, seed=config.seed, **rates)
         start = text.system.weights
         made_from = {
-            "loss": asdict(loss),
+            "loss": plain(loss),
             "decoder": plain(config.decoder),
             "seed": config.seed,
             "start": fingerprint(start),
@@ -108,7 +106,7 @@ class GlobalMethod(WorkRecipe):
         training = GlobalTraining(
             lambda weights: text.lattices(kept, weights, g),
             lambda weights: text.lattices(held, weights, g),
-            settings,
+            replace(loss, globally=replace(g, seed=config.seed)),
             run.reporter,
             run.checkpoint(identity_of(made_from)),
         )

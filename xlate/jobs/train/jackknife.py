@@ -24,7 +24,6 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, UnitFeatures, listed, pool
 from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
-from xlate.config.loss_schema import SparseListsConfig
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
@@ -39,6 +38,7 @@ from xlate.search.settings import DecoderSettings
 from xlate.settings import plain
 from xlate.text.encoded import EncodedText
 from xlate.text.folders import StoppedWaitingError, awaited
+from xlate.train.settings import SparseListsConfig
 from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of

@@ -22,7 +22,6 @@ import numpy as np
 from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
-from xlate.config.loss_schema import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training
 from xlate.errors import refuse_if
@@ -31,7 +30,6 @@ from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, po
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     device_of,
-    settings_of,
     warn_if_all_zero,
 )
 from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
@@ -42,9 +40,10 @@ from xlate.models.registry import EVENT_KINDS, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.folders import awaited
-from xlate.train.checkpoint import Checkpoint, lists_identity
-from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, ListSettings
+from xlate.train.checkpoint import Checkpoint
+from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
 from xlate.train.run import Run
+from xlate.train.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
@@ -206,7 +205,7 @@ def _learner(
         batch.gain_CG,
         heldout_lists(len(batch), settings),
         len(sparse),
-        list_settings(settings, config.seed),
+        replace(settings, seed=config.seed),
         theta.dense_D * spread_D if settings.joint else None,
     )
     return ListLearner(*given) if config.device == "cpu" else DeviceListLearner(*given, device_of(config.device))
@@ -300,7 +299,7 @@ def check_lists(config: TrainConfig) -> None:
     )
     absent = machine is not None and machine >= machines
     refuse_if(absent, "no such machine", f"loss.lists.machine={machine}", f"0 to {machines - 1}")
-    list_settings(settings, config.seed)
+    loss_of_lists(settings)
     Objective.of("bleu", settings.gain)
     refuse_if(
         settings.sentences is not None and settings.sentences < settings.heldout_every,
@@ -308,8 +307,3 @@ def check_lists(config: TrainConfig) -> None:
         f"loss.lists.sentences={settings.sentences}",
         f"{settings.heldout_every} or more: some are held out",
     )
-
-
-def list_settings(settings: ListsConfig, seed: int) -> ListSettings:
-    """The settings of the steps."""
-    return settings_of(ListSettings, settings, loss=settings.objective, seed=seed)

@@ -20,9 +20,7 @@ import numpy as np
 from xlate.array_types import Bools, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import spread_of_scores
-from xlate.config.loss_schema import TunedLossConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.source_schema import ONLINE, OnlineSourceConfig
 from xlate.config.stored import settings_of_source
 from xlate.errors import InputError, refuse_if
 from xlate.features.structure import StructureFeatures
@@ -32,7 +30,6 @@ from xlate.jobs.train.recipe import (
     not_too_long,
     rounded,
     save_tuned,
-    settings_of,
     warn_if_unmoved,
 )
 from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check_start, tuning_text
@@ -44,10 +41,11 @@ from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
 from xlate.settings import plain
-from xlate.train.online import Online, OnlineSettings, online_identity
-from xlate.train.online_learner import OnlineLearner, StepSettings
+from xlate.train.online import Online, online_identity
+from xlate.train.online_learner import OnlineLearner
 from xlate.train.run import Run
-from xlate.tuners.settings import TuneConfig
+from xlate.train.settings import OnlineSourceConfig, TunedLossConfig
+from xlate.tuners.settings import ONLINE, TuneConfig
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpdate, TillmannZhang
 from xlate.work.directory import WorkDirectory
 
@@ -165,14 +163,13 @@ class OnlineTraining(DecoderRecipe):
             _times(tuned.start, trained_D, scale),
             trained_D,
             update_of(source, seed),
-            settings_of(StepSettings, source, hypotheses=source.k, oracles=source.m),
+            replace(source, seed=seed),
             document,
             tuned.system.growing,
         )
-        settings = settings_of(OnlineSettings, source, size=source.nbest, seed=seed)
         made_from = settings_of_source(source), plain(self.config.decoder), self.made_from()
         checkpoint = run.checkpoint(online_identity(made_from, tuned.start))
-        return Online(learner, lists.decode, settings, checkpoint, run.reporter)
+        return Online(learner, lists.decode, checkpoint, run.reporter)
 
 
 def objective_of(source: OnlineSourceConfig) -> Objective:

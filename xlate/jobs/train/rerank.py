@@ -22,7 +22,7 @@ from xlate.features.index import family_of
 from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
 from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
 from xlate.jobs.ranking.texts import given_list
-from xlate.jobs.train.lists import gone_through, list_settings
+from xlate.jobs.train.lists import gone_through
 from xlate.jobs.train.recipe import Recipe, refuse_base, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
@@ -31,8 +31,7 @@ from xlate.models.run_files import made_with
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import write_json
-from xlate.train.checkpoint import lists_identity
-from xlate.train.list_learner import ListLearner
+from xlate.train.list_learner import ListLearner, lists_identity, loss_of_lists
 from xlate.train.reporter import Reporter
 from xlate.train.run import Run
 from xlate.tuners.settings import TUNERS, PenaltyConfig
@@ -62,7 +61,7 @@ class RankTraining(Recipe):
         )
         given_list(config, nbest)
         if config.loss.lists is not None:
-            list_settings(config.loss.lists, config.seed)
+            loss_of_lists(config.loss.lists)
             ranking_objective(config)
             return
         tune = config.loss.tune
@@ -110,7 +109,7 @@ class RankTraining(Recipe):
     def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights | None:
         """Weights of the scaled floats and the sparse features, by steps down a loss; None when it was stopped."""
         lists = self.config.loss.lists
-        settings = list_settings(lists, self.config.seed)
+        settings = replace(lists, seed=self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
         bleu_CK = given.batch.gain_CG[:, : 2 + 2 * ORDER]
         learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
-from xlate.config.source_schema import ONLINE
 from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
 from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import check_sparse
@@ -35,6 +34,7 @@ from xlate.text.opening import checked_name
 from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.run import Outcome, RunSettings, conduct
 from xlate.train.signals import StopFlag
+from xlate.tuners.settings import ONLINE
 
 log = logging.getLogger(__name__)
 # The run has its own of these.

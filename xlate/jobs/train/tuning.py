@@ -20,7 +20,6 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
 from xlate.candidates.nbest_gains import text_statistics
-from xlate.config.loss_schema import TuneConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.run_text import TextSides, TokenizedText, text_of_base
@@ -30,7 +29,6 @@ from xlate.jobs.train.recipe import (
     not_too_long,
     rounded,
     save_tuned,
-    settings_of,
     warn_if_unmoved,
 )
 from xlate.kernels.learning.envelope import corpus_bleu
@@ -46,11 +44,11 @@ from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
 from xlate.train.run import Run
-from xlate.train.tuning import Optimise, Tuning, TuningSettings
+from xlate.train.tuning import Optimise, Tuning
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
 from xlate.tuners.mira import mira
-from xlate.tuners.settings import TUNERS
+from xlate.tuners.settings import TUNERS, TuneConfig
 from xlate.tuners.tuner import scaled
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
@@ -138,7 +136,7 @@ def tune(
     loop = Tuning(
         lists.decode,
         optimiser(settings, chosen_weights(settings, start, system.trained_D), objective),
-        settings_of(TuningSettings, settings, seed=config.seed),
+        replace(settings, seed=config.seed),
         run.directory.checkpoint,
         run.reporter,
         objective,

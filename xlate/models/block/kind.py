@@ -12,7 +12,6 @@ import numpy as np
 from xlate.array_types import Uints
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.source_schema import ONLINE
 from xlate.errors import InputError
 from xlate.features.block import FLOATS, MORE_FLOATS, BigramIndex, BlockNames, MoreFloats, block_arrays, more_floats
 from xlate.kernels.features.blocks import BlockArrays
@@ -22,6 +21,7 @@ from xlate.models.kind import Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.tuners.settings import ONLINE
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 

@@ -14,7 +14,6 @@ from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints32
 from xlate.config.model_schema import HierarchicalModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.config.source_schema import ONLINE
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import FeatureIndex
@@ -28,6 +27,7 @@ from xlate.models.system import AnySystem
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.tuners.settings import ONLINE
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
