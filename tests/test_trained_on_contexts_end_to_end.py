@@ -26,7 +26,7 @@ from xlate.models.context.runs import fold_classifier
 from xlate.models.phrase.model import SentencePhrases, load_phrase_model
 from xlate.models.phrase.training import PhraseFolds
 from xlate.scoring.weights import load_weights
-from xlate.train.checkpoint import Checkpoint
+from xlate.train.run import Checkpoint
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=2", "loss.lists.nbest=10", "loss.lists.shard=150", "loss.lists.epochs=3"]

@@ -60,8 +60,8 @@ from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
 from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import Vocabulary
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing, TrainState
+from xlate.train.run import Checkpoint
 from xlate.work.directory import load_copies, load_documents, load_factor, save_copies, save_documents, save_factor
 from xlate.work.settings import LmConfig
 from xlate.work.stages import read_stage, run_stage

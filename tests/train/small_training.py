@@ -11,11 +11,11 @@ import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase, Standing, Training
-from xlate.train.reporter import NullReporter
+from xlate.train.run import Checkpoint
 from xlate.updates.rule import UpdateRule
 
 NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4
@@ -92,7 +92,7 @@ def training(
     return Training(
         phases=[Phase(phase, store, heldout) for phase in phases],
         checkpoint=Checkpoint(folder / checkpoint, IDENTITY, checkpoint_seconds),
-        reporter=reporter or NullReporter(),
+        reporter=reporter or Reporter(),
         chunk=chunk,
     )
 
@@ -110,7 +110,7 @@ def digest(held: Standing) -> str:
     return sha.hexdigest()
 
 
-class OnChunk(NullReporter):
+class OnChunk(Reporter):
     """Calls a function with the number of every chunk, counted from 1, or of every figure with another tag."""
 
     def __init__(self, call: Callable[[int], object], tag: str = "train/loss") -> None:

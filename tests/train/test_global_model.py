@@ -21,8 +21,8 @@ from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import Lattice, chosen_arcs
 from xlate.search.oracle import oracle_example
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalTraining
+from xlate.train.run import Checkpoint
 from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 
 SEARCH = BlockSearch(beam=30, threshold=0.0)

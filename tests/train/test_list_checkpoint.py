@@ -10,8 +10,8 @@ import torch
 
 from tests.train.test_list_learner import F, plain_settings, random_lists
 from tests.train.test_predicted_list_learner import learner as predicted_learner
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity
+from xlate.train.run import Checkpoint
 
 SETTINGS = plain_settings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
 

@@ -22,11 +22,11 @@ from tests.train.small_training import (
 from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
 from xlate.losses.local_softmax import LocalSoftmax
+from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.learner import InstanceLearner, PhaseSettings
 from xlate.train.loop import BEGIN_DENSE, BEGIN_SPARSE, Phase, Standing, Training, TrainState, validate
-from xlate.train.reporter import NullReporter
+from xlate.train.run import Checkpoint
 from xlate.train.signals import StopFlag
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -79,7 +79,7 @@ def test_weights_that_are_no_longer_finite_end_the_training_but_not_the_checkpoi
     assert held.state.seen >= 225
 
 
-class Recorder(NullReporter):
+class Recorder(Reporter):
     """Keeps every number by tag."""
 
     def __init__(self) -> None:

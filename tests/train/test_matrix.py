@@ -46,12 +46,12 @@ from xlate.scoring.weights import Weights
 from xlate.search.oracle import oracle_example
 from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.global_model import GlobalTraining
 from xlate.train.learner import DeviceLearner, InstanceLearner
 from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists
 from xlate.train.online import Online
 from xlate.train.online_learner import OnlineLearner
+from xlate.train.run import Checkpoint
 from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig, ListsConfig, OnlineSourceConfig
 from xlate.tuners.gradient import descend, sampled_pairs
 from xlate.tuners.settings import TUNERS as CONFIGS

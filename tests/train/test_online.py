@@ -18,9 +18,9 @@ from xlate.losses.loss import loss_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.online import Online
 from xlate.train.online_learner import OnlineLearner
+from xlate.train.run import Checkpoint
 from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import LossSteps, Mira, OnlineUpdate, TillmannZhang
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from xlate.errors import InputError
 from xlate.report.run_directory import Records
-from xlate.train.run import Outcome, Run, RunSettings, conduct
+from xlate.train.run import Outcome, Run, conduct
 from xlate.train.signals import StopFlag
 
 
@@ -22,9 +22,6 @@ class Counting:
 
     def __init__(self, steps: int, at_step: Callable[[int], None] = lambda _: None, part: bool = False) -> None:
         self.steps, self.at_step, self.part = steps, at_step, part
-
-    def made_from(self) -> Mapping[str, Any]:
-        return {"steps": self.steps}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         file = run.directory.checkpoint / "count.txt"
@@ -41,7 +38,7 @@ class Counting:
 
 
 def counted(folder: Path, method: Counting, seed: int = 1) -> Outcome:
-    return conduct(method, folder, RunSettings("seed: 1\n", {"seed": seed}))
+    return conduct(method.learn, folder, "seed: 1\n", {"seed": seed, "steps": method.steps})
 
 
 def test_a_finished_run_has_weights_figures_and_its_identity(tmp_path: Path) -> None:
@@ -89,7 +86,7 @@ def test_a_part_of_a_run_does_not_close_it(tmp_path: Path) -> None:
 def test_a_training_within_another_shares_its_flag(tmp_path: Path) -> None:
     with StopFlag() as stop:
         inner = Counting(4, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 1 else None)
-        outcome = conduct(inner, tmp_path / "inner", RunSettings("", {}), stop)
+        outcome = conduct(inner.learn, tmp_path / "inner", "", {}, stop=stop)
         assert outcome.interrupted == signal.SIGTERM
         assert stop
         # The flag is still the outer one's: a second signal does not end the process.

@@ -10,8 +10,8 @@ import pytest
 
 from xlate.errors import InputError
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing, TrainState
+from xlate.train.run import Checkpoint
 
 STATE = TrainState(1, 2, 3, 400, 0.1 + 0.2, 0.7, 1 / 3, 1, [{"phase": "flöße", "P": 1 / 7}])
 

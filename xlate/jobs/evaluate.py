@@ -15,9 +15,9 @@ from xlate.kernels.pairs import LEFT
 from xlate.metrics.score import evaluate
 from xlate.models.system import AnySystem
 from xlate.report.pictures import Block, reordering_picture
+from xlate.report.run_directory import Reporter
 from xlate.report.tables import Column, Table
 from xlate.text.lines import write_lines
-from xlate.train.reporter import Reporter
 from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)

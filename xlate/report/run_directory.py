@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import xlate
+from xlate.array_types import AnyFloats, Bytes
 from xlate.errors import InputError
 from xlate.text.folders import check_is_folder, foreign_files, read_json, write_json
 from xlate.text.lines import naming_file, write_file, write_lines
@@ -325,3 +326,19 @@ def _foreign(names: Sequence[str]) -> list[str]:
         for name in names
         if not name.startswith(".") and name not in HARMLESS_NAMES and not name.endswith(HARMLESS_ENDINGS)
     ]
+
+
+class Reporter:
+    """Takes figures as they arise, a step being the number of instances seen; this one keeps none of them."""
+
+    def scalar(self, tag: str, value: float, step: int) -> None:
+        """One number."""
+
+    def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
+        """The distribution of many numbers."""
+
+    def text(self, tag: str, text: str, step: int) -> None:
+        """Words to read, Markdown allowed."""
+
+    def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
+        """A picture, (height, width, 3)."""

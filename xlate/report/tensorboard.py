@@ -17,7 +17,7 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
 from xlate.array_types import AnyFloats, Bytes
-from xlate.report.run_directory import Records, RunDirectory
+from xlate.report.run_directory import Records, Reporter, RunDirectory
 from xlate.text.lines import naming_file
 
 # By category and title, the patterns of tags whose curves a chart shows; what matters most comes first.
@@ -61,7 +61,7 @@ FINAL = "final/"
 EVENTS = "events.out.tfevents."
 
 
-class TensorBoardReporter:
+class TensorBoardReporter(Reporter):
     """Writes figures as they are reported; scalars also go to `metrics.jsonl`.
 
     A run that goes on from a checkpoint reports some figures again. The first of them says from where: what was
@@ -98,12 +98,10 @@ class TensorBoardReporter:
                 self._at(step).add_histogram(tag, finite, step)
 
     def text(self, tag: str, text: str, step: int) -> None:
-        """Reports a text, perhaps in Markdown."""
         with self._named():
             self._at(step).add_text(tag, text, step)
 
     def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
-        """Reports a picture, (height, width, 3)."""
         with self._named():
             self._at(step).add_image(tag, image_HW3, step, dataformats="HWC")
 

@@ -24,11 +24,11 @@ from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.progress import tell, track
+from xlate.report.run_directory import Reporter
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.loop import Standing
-from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.run import Checkpoint
 from xlate.train.settings import GlobalLossConfig
 
 NAME = "global"
@@ -57,7 +57,7 @@ class GlobalTraining:
     decode: Decode
     heldout: Decode | None
     settings: GlobalLossConfig = field(default_factory=GlobalLossConfig)
-    reporter: Reporter = field(default_factory=NullReporter)
+    reporter: Reporter = field(default_factory=Reporter)
     checkpoint: Checkpoint | None = None
 
     def run(self, initial: Weights, stop: Stop = lambda: False) -> tuple[Weights, list[dict[str, Any]]] | None:

@@ -34,7 +34,7 @@ from xlate.losses.lists import segment_argmax
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.linear import Resident
-from xlate.train.checkpoint import STATE, Arrays, Checkpoint
+from xlate.train.run import STATE, Arrays, Checkpoint
 from xlate.train.settings import ListsConfig
 from xlate.updates.rule import TensorSteps, UpdateRule
 

@@ -15,10 +15,10 @@ from xlate.errors import InputError
 from xlate.kernels.learning.instances import prediction_errors
 from xlate.losses.loss import Loss
 from xlate.progress import tell, track
+from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.checkpoint import STATE, Checkpoint
 from xlate.train.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
-from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.run import STATE, Checkpoint
 from xlate.train.signals import StopFlag
 from xlate.updates.rule import Arrays
 
@@ -152,7 +152,7 @@ class Training:
 
     phases: Sequence[Phase]
     checkpoint: Checkpoint
-    reporter: Reporter = field(default_factory=NullReporter)
+    reporter: Reporter = field(default_factory=Reporter)
     chunk: int = CHUNK
     learner: LearnerOf = InstanceLearner
     families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})

@@ -22,11 +22,11 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.progress import track
+from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
-from xlate.train.checkpoint import STATE, Arrays, Checkpoint
 from xlate.train.online_learner import OnlineLearner
-from xlate.train.reporter import NullReporter, Reporter
+from xlate.train.run import STATE, Arrays, Checkpoint
 
 log = logging.getLogger(__name__)
 # The lists of some sentences, at most so many translations each, under some weights.
@@ -85,7 +85,7 @@ class Online:
     learner: OnlineLearner
     decode: DecodeRows
     checkpoint: Checkpoint
-    reporter: Reporter = field(default_factory=NullReporter)
+    reporter: Reporter = field(default_factory=Reporter)
     _state: OnlineState = field(default_factory=OnlineState, init=False)
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[Figures]] | None:

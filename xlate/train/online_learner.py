@@ -23,7 +23,7 @@ from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.slopes import Learned, settle_all
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
-from xlate.train.checkpoint import Arrays
+from xlate.train.run import Arrays
 from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule

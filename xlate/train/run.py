@@ -1,4 +1,7 @@
-"""A run: whatever is trained, by whatever method, has one identity, folder, stop flag, reporter and summary."""
+"""A run: whatever is trained, by whatever method, has one identity, folder, stop flag, reporter and summary.
+
+Its checkpoints hold named weights, named arrays and a dictionary in one file, which is replaced whole.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,78 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
+
+from xlate.array_types import AnyArray
+from xlate.errors import InputError
 from xlate.machine import peak_megabytes
 from xlate.report.run_directory import RunDirectory, flat
 from xlate.report.tensorboard import TensorBoardReporter
-from xlate.scoring.weights import WEIGHTS_FILE
-from xlate.train.checkpoint import Checkpoint
+from xlate.scoring.weights import WEIGHTS_FILE, Weights, WeightsFile, load_weights, save_weights
 from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
+Arrays = Mapping[str, AnyArray]
+TRAINING, STATE = "training", "state"
+
+
+@dataclass
+class Checkpoint:
+    """What a process that was stopped or killed goes on from.
+
+    Attributes:
+        path: of the file.
+        identity: what the file must carry to be taken up.
+        seconds: the least time between two writings, for those who ask whether one is `due`.
+        refuses: a file of another training is an error; else it counts as none.
+    """
+
+    path: Path
+    identity: str
+    seconds: float = 20.0
+    refuses: bool = True
+    _saved: float = field(default_factory=time.monotonic, init=False)
+
+    def load(self) -> WeightsFile | None:
+        """What `save` wrote: weights in `sets`, arrays in `extra`, the dictionary is `metadata["state"]`; None if none.
+
+        Raises:
+            InputError: the file is damaged, or of another training and not to be passed over.
+        """
+        if not self.path.exists():
+            return None
+        file = load_weights(self.path)
+        seen = file.metadata.get(TRAINING)
+        if seen == self.identity:
+            return replace(file, extra={name: array.copy() for name, array in file.extra.items()})
+        if not self.refuses:
+            return None
+        raise InputError(
+            "a checkpoint of another training",
+            file=self.path,
+            seen=seen,
+            expected=self.identity,
+            remedy="name another run directory, or remove the checkpoint",
+        )
+
+    @property
+    def due(self) -> bool:
+        """Whether enough time has passed since the last writing."""
+        return time.monotonic() - self._saved >= self.seconds
+
+    def save(self, state: Mapping[str, Any], arrays: Arrays, sets: Mapping[str, Weights] | None = None) -> None:
+        """Writes the file; what was there before stays until the new one is whole."""
+        extra = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_weights(self.path, sets or {}, extra=extra, metadata={TRAINING: self.identity, STATE: dict(state)})
+        self._saved = time.monotonic()
+
+    def remove(self) -> None:
+        """When what was learned is written elsewhere."""
+        self.path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -59,65 +122,34 @@ class Run:
         return Checkpoint(self.directory.checkpoint / name, identity, self.checkpoint_seconds, refuses)
 
 
-class Method(Protocol):
-    """One way to train.
-
-    Making one must check whatever does not need a folder, and write nothing.
-    """
-
-    def made_from(self) -> Mapping[str, Any]:
-        """What makes the run beside its settings, such as checksums of its data; JSON values.
-
-        Raises:
-            InputError: something that the training needs is not there.
-        """
-
-    def learn(self, run: Run) -> dict[str, Any] | None:
-        """Trains, writes the weights and returns the figures of the summary; None when it was stopped.
-
-        A method goes on from its checkpoints and ends with the same bits, wherever it was stopped. Figures with
-        `"finished": False` are those of a part of a run, which is not closed by them.
-        """
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """What a run is asked to be.
-
-    Attributes:
-        text: the configuration, kept as `config.yaml`.
-        identity: what makes it this run and no other, with what the method says it is made from.
-        shown: the settings in TensorBoard's table of runs; the whole identity when they are not given.
-        checkpoint_seconds: the least time between two checkpoints.
-    """
-
-    text: str
-    identity: Mapping[str, Any]
-    shown: Mapping[str, Any] | None = None
-    checkpoint_seconds: float = 20.0
-
-
 def conduct(
-    method: Method,
+    learn: Callable[[Run], dict[str, Any] | None],
     folder: Path,
-    settings: RunSettings,
+    text: str,
+    identity: Mapping[str, Any],
+    shown: Mapping[str, Any] | None = None,
+    checkpoint_seconds: float = 20.0,
     stop: StopFlag | None = None,
     taken: Callable[[RunDirectory], bool] = lambda _: False,
 ) -> Outcome:
-    """Trains a run in its folder by a method, goes on with one that was stopped, or returns a finished one's figures.
+    """Trains a run in its folder, goes on with one that was stopped, or returns a finished one's figures.
 
     Args:
-        method: how it is trained.
+        learn: trains, writes the weights and returns the figures of the summary; None when it was stopped. It goes on
+            from its checkpoints and ends with the same bits, wherever it was stopped. Figures with `"finished": False`
+            are those of a part of a run, which is not closed by them.
         folder: of the run: new, empty, or holding this run.
-        settings: see `RunSettings`.
+        text: the configuration, kept as `config.yaml`.
+        identity: what makes it this run and no other.
+        shown: the settings in TensorBoard's table of runs; the whole identity when they are not given.
+        checkpoint_seconds: the least time between two checkpoints.
         stop: the flag of the training that this one is a part of.
         taken: finishes a run in another way, with what is there from elsewhere; false if nothing is.
 
     Raises:
-        InputError: the folder holds something else, or whatever the method raises.
+        InputError: the folder holds something else, or whatever learning raises.
     """
-    identity = {**settings.identity, **method.made_from()}
-    directory = RunDirectory.create(folder, settings.text, identity)
+    directory = RunDirectory.create(folder, text, identity)
     if directory.finished:
         log.info("%s is finished", folder)
         return Outcome(directory.summary)
@@ -127,16 +159,15 @@ def conduct(
     with StopFlag() if stop is None else nullcontext(stop) as flag:
         reporter = TensorBoardReporter(directory)
         try:
-            figures = method.learn(Run(directory, reporter, flag, settings.checkpoint_seconds))
+            figures = learn(Run(directory, reporter, flag, checkpoint_seconds))
             if figures is None:
                 return Outcome(None, flag.signal)
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
-                shown = flat(identity) if settings.shown is None else settings.shown
                 # The figures of a summary that runs are compared by.
                 numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-                reporter.hparams(shown, numbers)
+                reporter.hparams(flat(identity) if shown is None else shown, numbers)
         finally:
             reporter.close()
     if summary["finished"]:

@@ -16,8 +16,8 @@ from xlate.candidates.lists import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import tell, track
+from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.reporter import NullReporter, Reporter
 from xlate.tuners.settings import TuneConfig
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Tuning:
     optimise: Optimise
     settings: TuneConfig
     folder: Path
-    reporter: Reporter = field(default_factory=NullReporter)
+    reporter: Reporter = field(default_factory=Reporter)
     objective: Objective = BLEU
 
     def run(

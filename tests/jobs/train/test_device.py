@@ -37,6 +37,7 @@ def said(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> p
 def begin(kind: type[Recipe], monkeypatch: pytest.MonkeyPatch, *given: str, stop: StopFlag | None = None) -> None:
     method = object.__new__(kind)
     method.config = load(TrainConfig, "train", ["work=none", *given])
+    monkeypatch.setattr(kind, "made_from", lambda _: {})
     monkeypatch.setattr(train, "recipe_of", lambda _: method)
     trained(method.config, Path("none"), stop)
 

@@ -31,11 +31,11 @@ from xlate.models.context.model import log_probabilities
 from xlate.models.context.runs import KIND
 from xlate.models.kind import made_of
 from xlate.report.pictures import reliability_picture
+from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import remove_folder
 from xlate.train.learner import PhaseSettings
 from xlate.train.loop import Phase
-from xlate.train.reporter import Reporter
 from xlate.train.run import Run
 from xlate.updates.rule import UpdateRule
 

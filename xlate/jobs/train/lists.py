@@ -40,9 +40,8 @@ from xlate.models.registry import EVENT_KINDS, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.folders import awaited
-from xlate.train.checkpoint import Checkpoint
 from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
-from xlate.train.run import Run
+from xlate.train.run import Checkpoint, Run
 from xlate.train.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.work.stages import identity_of
 

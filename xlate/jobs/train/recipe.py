@@ -31,7 +31,7 @@ from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.train.loop import CHUNK, Phase, Standing, Training, TrainState
-from xlate.train.run import Method, Outcome, Run
+from xlate.train.run import Outcome, Run
 from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
@@ -45,8 +45,8 @@ TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
 FEW_STEPS = 20
 
 
-class Recipe(Method, ABC):
-    """One way to train a configuration.
+class Recipe(ABC):
+    """One way to train a configuration. Making one checks whatever does not need a folder, and writes nothing.
 
     Args:
         config: of the run.
@@ -71,6 +71,18 @@ class Recipe(Method, ABC):
         Raises:
             InputError: naming the setting, what it is and what it may be.
         """
+
+    @abstractmethod
+    def made_from(self) -> Mapping[str, Any]:
+        """What makes the run beside its settings, such as checksums of its data; JSON values.
+
+        Raises:
+            InputError: something that the training needs is not there.
+        """
+
+    @abstractmethod
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Trains, writes the weights and returns the figures of the summary; see `conduct`."""
 
 
 class WorkRecipe(Recipe):

@@ -32,7 +32,7 @@ from xlate.report.runs import collect_runs
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
 from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.run import Outcome, RunSettings, conduct
+from xlate.train.run import Outcome, conduct
 from xlate.train.signals import StopFlag
 from xlate.tuners.settings import ONLINE
 
@@ -74,10 +74,16 @@ def trained(
         _say_device(recipe)
     # A run without settings of its own for something has those of its base.
     used = recipe.config
-    settings = RunSettings(
-        to_yaml(used), identity_of_training(used), varied_settings(used, given), used.checkpoint_seconds
+    return conduct(
+        recipe.learn,
+        folder,
+        to_yaml(used),
+        {**identity_of_training(used), **recipe.made_from()},
+        varied_settings(used, given),
+        used.checkpoint_seconds,
+        stop,
+        lambda run: sweep is not None and take_from_sweep(run, used, sweep),
     )
-    return conduct(recipe, folder, settings, stop, lambda run: sweep is not None and take_from_sweep(run, used, sweep))
 
 
 def _say_device(recipe: Recipe) -> None:
