@@ -1,8 +1,8 @@
 """How fast are n-best lists read, and how many hypotheses per second get their BLEU statistics, on one core?
 
-The statistics of `kernels.ngram_statistics` against those of `metrics.sentence_bleu` on the same numbered words, which
-must be equal, alternately; medians. Beside them the seconds for reading a list, for making its candidates, for writing
-them as a store, and for opening that.
+The statistics of `candidates.lists.ngram_statistics`, over numbered words, against those of sacrebleu, over the same
+texts, which must be equal, alternately; medians. Beside them the seconds for reading a list, for making its candidates,
+for writing them as a store, and for opening that.
 
 The lists are Moses's of multi30k val with 14 features, and one with sparse features, when the corpora are there
 (XLATE_DATA, or ../shared/data); else, and with --quick, a generated list.
@@ -26,12 +26,12 @@ from typing import Any
 
 import numba
 import numpy as np
+from sacrebleu.metrics.bleu import BLEU
 
+from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.nbest import NbestArrays, nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
-from xlate.kernels.counting.ngram_statistics import list_statistics
-from xlate.metrics.bleu import ReferenceNgrams
 from xlate.text.lines import read_lines, write_lines
 
 ROUNDS, QUICK_ROUNDS = 9, 5
@@ -82,32 +82,30 @@ def measure_path(path: Path, reference: list[str], folder: Path, rounds: int) ->
 
 
 def measure_statistics(arrays: NbestArrays, reference: list[str], rounds: int) -> tuple[float, float]:
-    """Prints the hypotheses per second of the kernel and of the batched metric, medians; gives both."""
+    """Prints the hypotheses per second of the kernel and of sacrebleu, medians; gives both."""
     text = arrays.numbers.encode(reference[sentence] for sentence in arrays.sentence_I.tolist())
-    ngrams = ReferenceNgrams([text])
-    lists = np.repeat(np.arange(len(text)), np.diff(arrays.candidate_offsets_I1))
+    row_C = np.repeat(arrays.sentence_I, np.diff(arrays.candidate_offsets_I1)).tolist()
+    lines, wanted = arrays.texts(np.arange(len(row_C))), [reference[row] for row in row_C]
+    bleu = BLEU(tokenize="none", force=True)
     ends = np.arange(len(text) + 1)
 
     def ours() -> Any:
-        hypotheses = arrays.text
-        return list_statistics(
-            hypotheses.ids_T, hypotheses.offsets_S1, arrays.candidate_offsets_I1, text.ids_T, text.offsets_S1, ends, 4
-        )
+        return ngram_statistics(arrays.text, arrays.candidate_offsets_I1, text, ends)
 
     def peer() -> Any:
-        return ngrams.statistics(arrays.text, lists)
+        return bleu._extract_corpus_statistics(lines, [wanted])
 
     # Compiles as well.
     if not np.array_equal(ours(), peer()):
         sys.exit("the statistics differ")
-    rates: dict[str, list[float]] = {"kernel": [], "metrics.sentence_bleu": []}
+    rates: dict[str, list[float]] = {"kernel": [], "sacrebleu": []}
     for _ in range(rounds):
-        rates["kernel"].append(len(lists) / seconds(ours)[0])
-        rates["metrics.sentence_bleu"].append(len(lists) / seconds(peer)[0])
+        rates["kernel"].append(len(lines) / seconds(ours)[0])
+        rates["sacrebleu"].append(len(lines) / seconds(peer)[0])
     print(f"{'statistics, equal':24}{'median /s':>14}{'lowest':>14}{'highest':>14}")
     for title, each in rates.items():
         print(f"{title:24}{statistics.median(each):14,.0f}{min(each):14,.0f}{max(each):14,.0f}")
-    return statistics.median(rates["kernel"]), statistics.median(rates["metrics.sentence_bleu"])
+    return statistics.median(rates["kernel"]), statistics.median(rates["sacrebleu"])
 
 
 def main() -> None:

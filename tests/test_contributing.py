@@ -48,7 +48,7 @@ from torch import Tensor
 
 from xlate.kernels.learning.slopes import Slope, best_gain
 from xlate.losses.loss import Loss
-from xlate.losses.lists import picked, segment_argmax, segment_ids
+from xlate.losses.lists import FlatLists
 
 
 @Slope
@@ -88,9 +88,11 @@ class SquaredHinge(Loss):
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """The summed loss; scalar."""
-        best_I, ids = segment_argmax(gain_C, candidate_offsets_I1), segment_ids(candidate_offsets_I1)
-        lead_C = picked(scores_C, best_I)[ids] - scores_C
-        return 0.5 * (self.margin * (picked(gain_C, best_I)[ids] - gain_C) - lead_C).clamp(min=0.0).square().sum()
+        lists = FlatLists(candidate_offsets_I1)
+        best_I = lists.argmax(gain_C)
+        lead_C = lists.spread(lists.picked(scores_C, best_I)) - scores_C
+        cost_C = self.margin * (lists.spread(lists.picked(gain_C, best_I)) - gain_C)
+        return 0.5 * (cost_C - lead_C).clamp(min=0.0).square().sum()
 '''
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.arrays.ragged import offsets_of
-from xlate.losses.lists import FlatLists, segment_ids, segment_max, segment_sum
+from xlate.losses.lists import FlatLists
 
 INF = math.inf
 SEGMENTS = st.lists(st.lists(st.floats(-50, 50), max_size=4), max_size=4)
@@ -26,11 +26,14 @@ def joined(segments: list[list[float]]) -> tuple[torch.Tensor, torch.Tensor]:
 @given(SEGMENTS)
 def test_all_equal_loops(segments: list[list[float]]) -> None:
     values, offsets = joined(segments)
-    assert segment_ids(offsets).tolist() == [i for i, segment in enumerate(segments) for _ in segment]
-    assert segment_max(values, offsets).tolist() == [max(segment, default=-INF) for segment in segments]
-    assert segment_sum(values, offsets).tolist() == pytest.approx([math.fsum(s) for s in segments], abs=1e-10)
+    lists = FlatLists(offsets)
+    assert lists.ids_C.tolist() == [i for i, segment in enumerate(segments) for _ in segment]
+    first = offsets_of([len(segment) for segment in segments]).tolist()
+    best = [first[i] + s.index(max(s)) if s else -1 for i, s in enumerate(segments)]
+    assert lists.argmax(values).tolist() == best
+    assert lists.sum(values).tolist() == pytest.approx([math.fsum(s) for s in segments], abs=1e-10)
     logs = [math.log(sum(map(math.exp, segment))) if segment else -INF for segment in segments]
-    assert FlatLists(offsets).logsumexp(values).tolist() == pytest.approx(logs, abs=1e-10)
+    assert lists.logsumexp(values).tolist() == pytest.approx(logs, abs=1e-10)
 
 
 def test_huge_and_infinite_values() -> None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.errors import InputError
-from xlate.metrics.bleu import ReferenceAutomaton, ReferenceNgrams, bleu_scores, prior_bleu, sentence_bleu
-from xlate.text.encoded import EncodedText
+from xlate.metrics.bleu import ReferenceAutomaton, bleu_scores, prior_bleu, sentence_bleu
 
 SACREBLEU = {"none": ("none", None), "floor": ("floor", 0.1), "exp": ("exp", None), "add-1": ("add-k", 1)}
 
@@ -38,53 +37,12 @@ def test_equals_sacrebleu(smooth: str, effective_order: bool, rows: list[list[in
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 
-WORDS = st.lists(st.integers(3, 7), max_size=9)
-
-
-def encoded(sentences: list[list[int]]) -> EncodedText:
-    return EncodedText.from_ids(np.array(words, dtype=np.int32) for words in sentences)
-
-
-def joined(words: list[int]) -> str:
-    return " ".join(map(str, words))
-
-
-@settings(max_examples=50)
-@given(
-    streams=st.integers(1, 4).flatmap(
-        lambda sentences: st.lists(st.lists(WORDS, min_size=sentences, max_size=sentences), min_size=1, max_size=3)
-    ),
-    chosen=st.lists(st.tuples(WORDS, st.integers(0, 3)), max_size=8),
-)
-def test_statistics_equal_sacrebleus(streams: list[list[list[int]]], chosen: list[tuple[list[int], int]]) -> None:
-    sentences = len(streams[0])
-    owner_H = np.array([number % sentences for _, number in chosen], dtype=np.int64)
-    metric = BLEU(tokenize="none", force=True)
-    expected = [
-        metric._extract_corpus_statistics([joined(words)], [[joined(stream[s])] for stream in streams])[0]
-        for (words, _), s in zip(chosen, owner_H, strict=True)
-    ]
-    references = ReferenceNgrams([encoded(stream) for stream in streams])
-    stats_HK = references.statistics(encoded([words for words, _ in chosen]), owner_H)
-    assert stats_HK.tolist() == expected
-
-
 def test_sentences_have_the_smoothing_asked_for() -> None:
     rows = np.array([[3, 4, 3, 2, 0, 0, 3, 2, 1, 0]])
     assert sentence_bleu(rows).tolist() == bleu_scores(rows, smooth="add-1").tolist()
     assert sentence_bleu(rows, "exp").tolist() == bleu_scores(rows, smooth="exp", effective_order=True).tolist()
     with pytest.raises(InputError, match=r"(?s)unknown BLEU smoothing.*add-2.*none, floor, exp, add-1"):
         sentence_bleu(rows, "add-2")
-
-
-def test_counts_that_do_not_fit_are_refused() -> None:
-    one, two = encoded([[3]]), encoded([[3], [4]])
-    with pytest.raises(InputError, match=r"(?s)reference streams do not fit.*\[1, 2\]"):
-        ReferenceNgrams([one, two])
-    with pytest.raises(InputError, match="1 hypotheses with 2 sentence numbers and 2 sentences"):
-        ReferenceNgrams([two]).statistics(one, np.array([0, 1]))
-    with pytest.raises(InputError, match="hypotheses do not fit"):
-        ReferenceNgrams([two]).statistics(one, np.array([2]))
 
 
 def test_long_ngrams_are_drawn_to_what_shorter_ones_make_likely() -> None:

@@ -135,7 +135,14 @@ class ContextInstances:
         """
         chosen = self.choices.of(spans.phrase_I)
         id_offsets_C1, ids_N = chosen.ids
-        context_offsets_I1, contexts_X = self._contexts(spans, pair_I)
+        found = self.contexts.of(self.text, self.factors, spans)
+        if self.beside is not None and pair_I is not None:
+            known_I = pair_I >= 0
+            offsets_K1, ids = self.beside.of(pair_I[known_I])
+            size_I = np.zeros(len(pair_I), np.int64)
+            size_I[known_I] = np.diff(offsets_K1)
+            found = joined_bags([found, (offsets_of(size_I), ids + np.int32(len(self.contexts)))])
+        context_offsets_I1, contexts_X = found
         batch = CandidateBatch(
             candidate_offsets_I1=chosen.offsets_I1,
             dense_CD=chosen.log_share_C.astype(np.float32)[:, None],
@@ -147,16 +154,6 @@ class ContextInstances:
             contexts_X=contexts_X,
         )
         return batch, chosen.number_C
-
-    def _contexts(self, spans: Spans, pair_I: Ints | None) -> Bags:
-        found = self.contexts.of(self.text, self.factors, spans)
-        if self.beside is None or pair_I is None:
-            return found
-        known_I = pair_I >= 0
-        offsets_K1, ids = self.beside.of(pair_I[known_I])
-        size_I = np.zeros(len(pair_I), np.int64)
-        size_I[known_I] = np.diff(offsets_K1)
-        return joined_bags([found, (offsets_of(size_I), ids + np.int32(len(self.contexts)))])
 
     def events(self, seen: Examples) -> CandidateBatch:
         """Instances of facts: 1 for the candidates that were right, -1 for the others.

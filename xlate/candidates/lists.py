@@ -102,6 +102,29 @@ def with_steps(
     )
 
 
+def ngram_statistics(
+    words: EncodedText,
+    candidate_offsets_I1: Ints,
+    references: EncodedText,
+    reference_offsets_I1: Ints,
+    order: int = ORDER,
+) -> Ints:
+    """BLEU statistics of C hypotheses in sacrebleu's layout, (C, 2 + 2·order); see `bleu_scores`.
+
+    Words are compared by number. So hypotheses and references must be numbered alike, and no word of a reference may be
+    unknown: unknown words, which all have the number 0, would match each other.
+
+    Args:
+        words: of the hypotheses.
+        candidate_offsets_I1: which of them belong to each of I lists.
+        references: numbered as the hypotheses are.
+        reference_offsets_I1: which of them belong to each list, at least one.
+    """
+    sides = words.ids_T, words.offsets_S1, candidate_offsets_I1, references.ids_T, references.offsets_S1
+    statistics_CK: Ints = list_statistics(*sides, reference_offsets_I1, order)
+    return statistics_CK
+
+
 def listed(
     found: Sequence[CandidateBatch],
     references: EncodedText,
@@ -125,20 +148,11 @@ def listed(
     if not found:
         raise InputError("no sentences", expected="one or more")
     joined = CandidateBatch.joined(found)
-    statistics_CK = list_statistics(
-        joined.words.ids_T,
-        joined.words.offsets_S1,
-        joined.candidate_offsets_I1,
-        references.ids_T,
-        references.offsets_S1,
-        reference_offsets_I1,
-        ORDER,
-    )
+    statistics_CK = ngram_statistics(joined.words, joined.candidate_offsets_I1, references, reference_offsets_I1)
     left_out: dict[str, Any] = {} if words else dict.fromkeys(WORDS)
     return replace(joined, gain_CG=statistics_CK.astype(np.float32), sentence_I=sentence_I, **left_out)
 
 
-Hashes = Uints
 # An odd number of 64 bits: the hash of a sequence is a polynomial in it.
 BASE = np.uint64(0x9E3779B97F4A7C15)
 
@@ -158,14 +172,25 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     Raises:
         ValueError: no batch, other numbers of instances or columns, base scores, arrays that only some have; no words.
     """
-    _check(batches)
+    if not batches:
+        raise ValueError("nothing to pool")
+    for batch in batches:
+        if batch.base_C is not None:
+            raise ValueError("a batch with base scores cannot be pooled")
+        if len(batch) != len(batches[0]) or batch.dense_CD.shape[1:] != batches[0].dense_CD.shape[1:]:
+            raise ValueError(f"{len(batch)} instances of {batch.dense_CD.shape[1:]} floats, others before")
     instances = len(batches[0])
     if not instances:
         return batches[0]
     whole = CandidateBatch.joined(batches)
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
-    kept_C = _first_of_equals(instance_C, _word_hashes(whole) if by_words else _keys(whole))
-    return _of_candidates(whole, instances, kept_C)
+    order_C = np.argsort(instance_C, kind="stable")
+    _, number_C = np.unique((_word_hashes(whole) if by_words else _keys(whole))[order_C], return_inverse=True)
+    pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
+    # The first of equals, in the order of the instances and in each as they came.
+    first_C = np.zeros(len(pairs_C), dtype=np.bool_)
+    first_C[np.unique(pairs_C, return_index=True)[1]] = True
+    return _of_candidates(whole, instances, order_C[first_C])
 
 
 def chosen(batch: CandidateBatch, rows_C: AnyInts) -> CandidateBatch:
@@ -199,16 +224,6 @@ def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> Candi
     )
 
 
-def _check(batches: Sequence[CandidateBatch]) -> None:
-    if not batches:
-        raise ValueError("nothing to pool")
-    for batch in batches:
-        if batch.base_C is not None:
-            raise ValueError("a batch with base scores cannot be pooled")
-        if len(batch) != len(batches[0]) or batch.dense_CD.shape[1:] != batches[0].dense_CD.shape[1:]:
-            raise ValueError(f"{len(batch)} instances of {batch.dense_CD.shape[1:]} floats, others before")
-
-
 def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     """Everything a candidate is compared by, as one string of bytes a candidate."""
     hash_C = hash_P = _part_hashes(batch)
@@ -223,14 +238,14 @@ def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     return rows_C.view(np.dtype((np.void, rows_C.dtype.itemsize)))
 
 
-def _word_hashes(batch: CandidateBatch) -> Hashes:
+def _word_hashes(batch: CandidateBatch) -> Uints:
     """A hash of each candidate's target words."""
     words = batch.words
     sizes_C = np.diff(words.offsets_S1).astype(np.uint64)
     return _mixed(_sequence_hashes(words.ids_T, words.offsets_S1) + sizes_C)
 
 
-def _part_hashes(batch: CandidateBatch) -> Hashes:
+def _part_hashes(batch: CandidateBatch) -> Uints:
     """What each part holds as a sum of 64-bit hashes, so that sums over parts are those of all that they hold."""
     values_N = batch.part_values_N
     bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
@@ -244,39 +259,29 @@ def _part_hashes(batch: CandidateBatch) -> Hashes:
     return hash_P + _mixed(terms_PU.sum(axis=1, dtype=np.uint64) + _sequence_hashes(between_T, offsets_P1, width + 1))
 
 
-def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, first: int = 0) -> Hashes:
+def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, first: int = 0) -> Uints:
     """A polynomial of each ragged row, whose coefficients are its values; their places are counted from `first`."""
     place_N = first + places_in_rows(offsets_R1)
     powers = _powers(1 + int(place_N.max(initial=0)))
     return _sums((values_N.astype(np.uint64) + np.uint64(2)) * powers[place_N], offsets_R1)
 
 
-def _powers(count: int) -> Hashes:
+def _powers(count: int) -> Uints:
     return np.multiply.accumulate(np.full(count, BASE))
 
 
-def _mixed(values: Hashes) -> Hashes:
+def _mixed(values: Uints) -> Uints:
     """The finaliser of splitmix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
     return values
 
 
-def _sums(values_N: Hashes, offsets_R1: Ints) -> Hashes:
+def _sums(values_N: Uints, offsets_R1: Ints) -> Uints:
     """The sum of each ragged row, modulo 2^64."""
     sums_N1 = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values_N, dtype=np.uint64)])
-    sums_R: Hashes = sums_N1[offsets_R1[1:]] - sums_N1[offsets_R1[:-1]]
+    sums_R: Uints = sums_N1[offsets_R1[1:]] - sums_N1[offsets_R1[:-1]]
     return sums_R
-
-
-def _first_of_equals(instance_C: Ints, keys_C: NDArray[np.void] | Hashes) -> Ints:
-    """Candidates by instance, each in the order given, that have no equal before them in their instance."""
-    order_C = np.argsort(instance_C, kind="stable")
-    _, number_C = np.unique(keys_C[order_C], return_inverse=True)
-    pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
-    first_C = np.zeros(len(pairs_C), dtype=np.bool_)
-    first_C[np.unique(pairs_C, return_index=True)[1]] = True
-    return order_C[first_C]
 
 
 def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:

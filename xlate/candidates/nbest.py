@@ -20,9 +20,9 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
-from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
@@ -305,22 +305,6 @@ def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints
 
     Words are compared as they stand: a warning says so where the references look tokenised otherwise than the lists.
     """
-    _warn_of_other_tokens(arrays, given)
-    text = arrays.numbers.encode(line for lines in given for line in lines)
-    return np.asarray(
-        list_statistics(
-            arrays.text.ids_T,
-            arrays.text.offsets_S1,
-            arrays.candidate_offsets_I1,
-            text.ids_T,
-            text.offsets_S1,
-            offsets_of([len(lines) for lines in given]),
-            ORDER,
-        )
-    )
-
-
-def _warn_of_other_tokens(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> None:
     listed = untokenized_share(arrays.numbers)
     wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
     if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
@@ -330,6 +314,9 @@ def _warn_of_other_tokens(arrays: NbestArrays, given: Sequence[Sequence[str]]) -
             100 * wanted,
             100 * listed,
         )
+    text = arrays.numbers.encode(line for lines in given for line in lines)
+    offsets_I1 = offsets_of([len(lines) for lines in given])
+    return ngram_statistics(arrays.text, arrays.candidate_offsets_I1, text, offsets_I1)
 
 
 def reference_lines(

@@ -14,9 +14,10 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
+from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, reference_lines
 from xlate.errors import InputError, check_choice, refuse_if
-from xlate.kernels.counting.ngram_statistics import list_overlap, list_statistics
+from xlate.kernels.counting.ngram_statistics import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, COLUMNS, Objective
 from xlate.metrics.score import measure_sentences
@@ -52,15 +53,7 @@ def chrf_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) ->
 def _against(hypotheses: EncodedText, arrays: NbestArrays, stream: Sequence[str]) -> Floats:
     text = characters(arrays.numbers.encode(stream), arrays.numbers)
     one_each = np.arange(len(stream) + 1)
-    counted_CK = list_statistics(
-        hypotheses.ids_T,
-        hypotheses.offsets_S1,
-        arrays.candidate_offsets_I1,
-        text.ids_T,
-        text.offsets_S1,
-        one_each,
-        CHARACTER_ORDER,
-    )
+    counted_CK = ngram_statistics(hypotheses, arrays.candidate_offsets_I1, text, one_each, CHARACTER_ORDER)
     match_CN, total_CN = counted_CK[:, 2 : 2 + CHARACTER_ORDER], counted_CK[:, 2 + CHARACTER_ORDER :]
     given_CN = ngram_totals(counted_CK[:, 1])
     return statistics_rows(total_CN, given_CN, match_CN)

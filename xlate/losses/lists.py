@@ -22,12 +22,6 @@ def segment_ids(offsets_I1: Tensor) -> Tensor:
     return torch.repeat_interleave(torch.arange(len(lengths_I), device=offsets_I1.device), lengths_I)
 
 
-def segment_sum(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
-    """The sum of each segment, 0 for an empty one, differentiable any number of times; shape (I,)."""
-    sums_I: Tensor = _SegmentSum.apply(values_C, offsets_I1)  # type: ignore[no-untyped-call]
-    return sums_I
-
-
 class _SegmentSum(torch.autograd.Function):
     """A sum with all derivatives; PyTorch's `segment_reduce` has only the first."""
 
@@ -45,11 +39,6 @@ class _SegmentSum(torch.autograd.Function):
         return gradient_I[segment_ids(offsets_I1)], None
 
 
-def segment_max(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
-    """The largest value of each segment, -inf for an empty one; shape (I,), no gradient."""
-    return torch.segment_reduce(values_C.detach(), "max", offsets=offsets_I1, initial=float("-inf"))
-
-
 def finite_shift(top_I: Tensor) -> Tensor:
     """What is subtracted before exp, so that nothing overflows: the maximum, 0 where there is none.
 
@@ -62,22 +51,6 @@ def log_of_sums(sums_I: Tensor) -> Tensor:
     """ln of sums, -inf of 0, which is a constant: the gradient of ln 0 is 1/0, and 0 times that is not a number."""
     nothing_I = sums_I == 0
     return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf"))
-
-
-def picked(values_C: Tensor, places_I: Tensor) -> Tensor:
-    """The values at some places, 0 where the place is -1, differentiable; shape (I,)."""
-    if not len(values_C):
-        return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
-    return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)
-
-
-def segment_argmax(values_C: Tensor, offsets_I1: Tensor) -> Tensor:
-    """Where the largest value of each segment stands, the first of equals, -1 for an empty segment; shape (I,)."""
-    top_I = segment_max(values_C, offsets_I1)
-    places_C = torch.arange(len(values_C), device=values_C.device, dtype=torch.float64)
-    beside_C = places_C.masked_fill(values_C.detach() < top_I[segment_ids(offsets_I1)], float("inf"))
-    first_I = torch.segment_reduce(beside_C, "min", offsets=offsets_I1, initial=float("inf"))
-    return first_I.masked_fill(torch.isinf(first_I), -1.0).to(torch.int64)
 
 
 NOTHING = float("-inf")
@@ -104,20 +77,30 @@ class FlatLists:
 
     def sum(self, values_C: Tensor) -> Tensor:
         """The sum of each list, 0 of an empty one, (I,)."""
-        return segment_sum(values_C, self.offsets_I1)
+        sums_I: Tensor = _SegmentSum.apply(values_C, self.offsets_I1)  # type: ignore[no-untyped-call]
+        return sums_I
+
+    def _tops(self, values_C: Tensor) -> Tensor:
+        """The largest value of each list, -inf of an empty one, without gradient, (I,)."""
+        return torch.segment_reduce(values_C.detach(), "max", offsets=self.offsets_I1, initial=NOTHING)
 
     def logsumexp(self, values_C: Tensor) -> Tensor:
         """ln Σ exp of each list, -inf of an empty one or one of -inf only, (I,)."""
-        shift_I = finite_shift(segment_max(values_C, self.offsets_I1))
+        shift_I = finite_shift(self._tops(values_C))
         return log_of_sums(self.sum(torch.exp(values_C - self.spread(shift_I)))) + shift_I
 
     def argmax(self, values_C: Tensor) -> Tensor:
         """Where the largest value of each list stands, the first of equals, -1 in an empty list, (I,)."""
-        return segment_argmax(values_C, self.offsets_I1)
+        places_C = torch.arange(len(values_C), device=values_C.device, dtype=torch.float64)
+        beside_C = places_C.masked_fill(values_C.detach() < self.spread(self._tops(values_C)), float("inf"))
+        first_I = torch.segment_reduce(beside_C, "min", offsets=self.offsets_I1, initial=float("inf"))
+        return first_I.masked_fill(torch.isinf(first_I), -1.0).to(torch.int64)
 
     def picked(self, values_C: Tensor, places_I: Tensor) -> Tensor:
         """The values at the places that `argmax` gives, 0 where there is none, differentiable, (I,)."""
-        return picked(values_C, places_I)
+        if not len(values_C):
+            return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
+        return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)
 
     def without(self, values_C: Tensor, places_I: Tensor) -> Tensor:
         """The values with -inf at the places that `argmax` gives, C."""

@@ -1,7 +1,6 @@
-"""BLEU as a function of summed statistics, and the statistics of many sentences at once, over word numbers.
+"""BLEU as a function of summed statistics, and the states of hypotheses that tell which n-grams they match.
 
-Shapes: B sums, R reference streams, S sentences, H hypotheses (any number for a sentence), T words, K = 2 + 2·order, G
-places where an n-gram begins.
+Shapes: B sums, H hypotheses, K = 2 + 2·order.
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
-from xlate.arrays.ragged import joined_offsets, places_of_keys, row_numbers
-from xlate.errors import InputError, check_choice
-from xlate.text.encoded import EncodedText
+from xlate.array_types import AnyArray, Bools, Floats, Ints32
+from xlate.errors import check_choice
 
 ORDER = 4
 SMOOTHING = ("none", "floor", "exp", "add-1")
@@ -68,105 +65,6 @@ def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: boo
 SENTENCE_SMOOTHING = (*SMOOTHING, "gao")
 
 
-class ReferenceNgrams:
-    """The n-grams of the references of S sentences, ready to be matched against any number of hypotheses.
-
-    Words are compared by number. So hypotheses and references must be numbered by one vocabulary that has every word of
-    the references: unknown words, which all have the number 0, would match each other.
-
-    Example:
-        >>> references = ReferenceNgrams([EncodedText.from_ids([np.array([3, 4, 5], np.int32)])])
-        >>> references.statistics(EncodedText.from_ids([np.array([3, 4, 6], np.int32)]), np.array([0])).tolist()
-        [[3, 3, 2, 1, 0, 0, 3, 2, 1, 0]]
-    """
-
-    def __init__(self, streams: Sequence[EncodedText]) -> None:
-        """Counts the n-grams of the references; an n-gram counts as often as it stands in the reference that has most
-        of it.
-
-        Raises:
-            InputError: there is no stream, or the streams have different lengths.
-        """
-        if not streams or len({len(stream) for stream in streams}) != 1:
-            raise InputError(
-                "reference streams do not fit",
-                [len(stream) for stream in streams],
-                "one stream or more, all with the same number of sentences",
-            )
-        self.lengths_RS: Ints = np.stack([np.diff(stream.offsets_S1) for stream in streams])
-        # For n = 1 and up: the keys of all n-grams, the pairs of a sentence and its n-gram, and how often each counts.
-        self._counts: list[tuple[Ints, Ints, Ints]] = []
-        # All streams as one text of R·S rows; row r·S + s is reference r of sentence s.
-        offsets = joined_offsets([stream.offsets_S1 for stream in streams])
-        self._count(EncodedText(np.concatenate([stream.ids_T for stream in streams]), offsets))
-
-    def __len__(self) -> int:
-        return int(self.lengths_RS.shape[1])
-
-    def statistics(self, hypotheses: EncodedText, sentence_H: AnyInts) -> Ints:
-        """BLEU statistics of H hypotheses in sacrebleu's layout, (H, K); see `bleu.bleu_scores`.
-
-        Args:
-            hypotheses: H numbered hypotheses.
-            sentence_H: the sentence that each one translates.
-
-        Raises:
-            InputError: the number of hypotheses or a sentence number does not fit the references.
-        """
-        count, sentences = len(hypotheses), len(self)
-        sentences_H = np.asarray(sentence_H, np.int64)
-        outside = count and not 0 <= sentences_H.min() <= sentences_H.max() < sentences
-        if outside or len(sentences_H) != count:
-            raise InputError(
-                "hypotheses do not fit the references",
-                f"{count} hypotheses with {len(sentences_H)} sentence numbers and {sentences} sentences",
-                "a sentence number, below the number of sentences, for each hypothesis",
-            )
-        lengths_H = np.diff(hypotheses.offsets_S1)
-        stats_HK = np.zeros((count, 2 + 2 * ORDER), np.int64)
-        stats_HK[:, 0] = lengths_H
-        stats_HK[:, 1] = self._closest(lengths_H, sentences_H)
-        rank_T = np.zeros(len(hypotheses.ids_T), np.int64)
-        for n in range(1, ORDER + 1):
-            stats_HK[:, 1 + ORDER + n] = np.maximum(0, lengths_H - n + 1)
-            start_G, owner_G = _places(hypotheses, n)
-            begun_G = rank_T[start_G] >= 0
-            start_G, owner_G = start_G[begun_G], owner_G[begun_G]
-            known, cells, most = self._counts[n - 1]
-            rank_G = places_of_keys(known, _pair(rank_T[start_G], hypotheses.ids_T[start_G + n - 1]))
-            rank_T = np.full(len(rank_T), -1, np.int64)
-            rank_T[start_G] = rank_G
-            size = max(1, len(known))
-            found, times = np.unique((owner_G * size + rank_G)[rank_G >= 0], return_counts=True)
-            owner = found // size
-            place = places_of_keys(cells, sentences_H[owner] * size + found % size)
-            clipped = np.minimum(times, most[place])[place >= 0]
-            stats_HK[:, 1 + n] = np.bincount(owner[place >= 0], weights=clipped, minlength=count)
-        return stats_HK
-
-    def _count(self, joined: EncodedText) -> None:
-        sentences = len(self)
-        rank_T = np.zeros(len(joined.ids_T), np.int64)
-        for n in range(1, ORDER + 1):
-            start_G, row_G = _places(joined, n)
-            keys_G = _pair(rank_T[start_G], joined.ids_T[start_G + n - 1])
-            known, rank_G = np.unique(keys_G, return_inverse=True)
-            rank_T[start_G] = rank_G
-            size = max(1, len(known))
-            cells, counts = np.unique(row_G * size + rank_G, return_counts=True)
-            merged, place = np.unique(cells // size % sentences * size + cells % size, return_inverse=True)
-            most = np.zeros(len(merged), np.int64)
-            np.maximum.at(most, place, counts)
-            self._counts.append((known, merged, most))
-
-    def _closest(self, lengths_H: Ints, sentence_H: Ints) -> Ints:
-        """The reference length nearest to that of each hypothesis, the shorter of two equally near."""
-        lengths_RH = self.lengths_RS[:, sentence_H]
-        # The last bit, free in twice the distance, tells the longer of two equally near.
-        order_RH = 2 * np.abs(lengths_RH - lengths_H) + (lengths_RH > lengths_H)
-        return np.asarray(np.take_along_axis(lengths_RH, order_RH.argmin(axis=0)[None], axis=0)[0])
-
-
 def sentence_bleu(stats_HK: AnyArray, smooth: str = "add-1") -> Floats:
     """Sentence BLEU, 0 to 100, of H hypotheses, (H,); by default BLEU+1 (Lin & Och 2004).
 
@@ -201,18 +99,6 @@ def prior_bleu(stats_HK: AnyArray) -> Floats:
     brevity_H = 1.0 - sums_HK[:, 1] / np.maximum(sums_HK[:, 0], 1.0)
     scores_H: Floats = np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
     return scores_H
-
-
-def _places(text: EncodedText, n: int) -> tuple[Ints, Ints]:
-    """The places where n-grams begin, and the row of each, both (G,)."""
-    row_T = row_numbers(text.offsets_S1)
-    start_T = np.arange(len(text.ids_T))
-    fits_T = start_T + n <= text.offsets_S1[row_T + 1]
-    return start_T[fits_T], row_T[fits_T]
-
-
-def _pair(rank_G: Ints, word_G: Ints32) -> Ints:
-    return (rank_G << 32) | word_G.astype(np.int64)
 
 
 Words = tuple[str, ...]

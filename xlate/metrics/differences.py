@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xlate.metrics.bleu import ORDER
 from xlate.metrics.statistics import Ngram, Stats, ngram_counts
 
 # The least length and the least frequency of each bucket.
@@ -88,9 +89,6 @@ def _name(least: Sequence[int], place: int) -> str:
         return f"{least[place]} or more"
     last = least[place + 1] - 1
     return str(last) if last == least[place] else f"{least[place]}-{last}"
-
-
-ORDER = 4
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,10 @@ import numpy as np
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.lattice import LatticeExample, joined
+from xlate.candidates.lists import ngram_statistics
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import best_path, product
-from xlate.metrics.bleu import ORDER, ReferenceAutomaton, ReferenceNgrams, bleu_scores, sentence_bleu
+from xlate.metrics.bleu import ORDER, ReferenceAutomaton, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
 from xlate.search.lattice import Lattice, LatticePath, first_paths
 from xlate.text.encoded import EncodedText
@@ -112,7 +113,7 @@ class OracleSearch:
             raise InputError("an oracle needs a reference", seen="none", expected="one or more")
         self.lattice = lattice
         self.automaton = ReferenceAutomaton(references)
-        self.ngrams = ReferenceNgrams([self._encoded([reference]) for reference in references])
+        self.references = self._encoded(references)
         next_SP, matches_SPn = self.automaton.walk_phrases(lattice.phrases)
         accepting_S = np.ones(len(self.automaton), dtype=bool)
         self.graph, self.arc_B, state_B = product(lattice.graph, lattice.phrase_A, next_SP, accepting_S)
@@ -129,8 +130,9 @@ class OracleSearch:
         return first_paths(self.lattice, self.graph, gain_B, self.arc_B, most)
 
     def statistics(self, translations: Sequence[Words]) -> Ints:
-        """BLEU statistics of H translations, (H, 10); see `xlate.metrics.bleu.bleu_scores`."""
-        return self.ngrams.statistics(self._encoded(translations), np.zeros(len(translations), dtype=np.int64))
+        """BLEU statistics of H translations, (H, 10); see `ngram_statistics`."""
+        ends, reference_ends = np.array([0, len(translations)]), np.array([0, len(self.references)])
+        return ngram_statistics(self._encoded(translations), ends, self.references, reference_ends)
 
     def _encoded(self, sentences: Sequence[Sequence[str]]) -> EncodedText:
         number = self.automaton.word

@@ -190,7 +190,13 @@ class _Model:
         """One step; returns the loss before it, without the pull."""
         self.rule.zero_grad()
         loss = self._loss(example)
-        (loss + self._pull(example)).backward()  # type: ignore[no-untyped-call]
+        total, pull = loss, self.settings.globally.pull
+        if pull != 0.0:
+            ids = torch.as_tensor(np.unique(example.arcs.part_ids_N)).to(torch.int64)
+            moved_K1 = torch.nn.functional.embedding(ids, self.scorer.bag.weight, sparse=True) - self.start_F1[ids]
+            away = (self.scorer.dense - self.start_D).square().sum() + moved_K1.square().sum()
+            total = loss + 0.5 * pull * away
+        total.backward()  # type: ignore[no-untyped-call]
         # Adagrad builds sparse tensors, of which PyTorch warns unless told whether to check them.
         with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
             self.rule.step()
@@ -208,11 +214,3 @@ class _Model:
     def _loss(self, example: LatticeExample) -> Tensor:
         loss: Tensor = self.loss(self.scorer(example.arcs), example.graph, example.target)
         return loss
-
-    def _pull(self, example: LatticeExample) -> Tensor:
-        if self.settings.globally.pull == 0.0:
-            return self.scorer.dense.new_zeros(())
-        ids = torch.as_tensor(np.unique(example.arcs.part_ids_N)).to(torch.int64)
-        moved_K1 = torch.nn.functional.embedding(ids, self.scorer.bag.weight, sparse=True) - self.start_F1[ids]
-        away = (self.scorer.dense - self.start_D).square().sum() + moved_K1.square().sum()
-        return 0.5 * self.settings.globally.pull * away

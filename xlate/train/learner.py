@@ -81,11 +81,19 @@ class Learner(ABC):
         memory: arrays by name, changed in place: all that must be remembered beyond the weights, for the checkpoint.
 
     Raises:
-        ValueError: the store does not fit the weights.
+        ValueError: a weight vector too short for the store, or, where ids are crossed with contexts, no power of two.
     """
 
     def __init__(self, settings: PhaseSettings, store: CandidateStore, weights: Weights, memory: Arrays) -> None:
-        _check_sizes(settings, store, weights)
+        sizes = (len(weights.dense_D), len(settings.trained), len(weights.sparse_F))
+        crossed = store.arrays.contexts_X is not None
+        if sizes[:2] != (len(store.dense_names),) * 2 or (not crossed and sizes[2] < store.sparse_size):
+            raise ValueError(
+                f"dense weights, trained columns, sparse weights: {sizes}, expected "
+                f"{len(store.dense_names)} of the first two and {store.sparse_size} of the last"
+            )
+        if crossed and (sizes[2] < 1 or sizes[2] & (sizes[2] - 1)):
+            raise ValueError(f"{sizes[2]} sparse weights for crossed ids, expected a power of two")
         self.settings, self.store, self.weights, self.memory = settings, store, weights, memory
         self.loss = settings.loss_module()
         self.learned = settings.rule.learned(weights.dense_D, weights.sparse_F, memory)
@@ -223,20 +231,3 @@ def _copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArra
         array = getattr(candidates, name)[low:high]
         made[name] = array - array[0] if "offsets" in name else np.array(array)
     return candidates._replace(**made)
-
-
-def _check_sizes(settings: PhaseSettings, store: CandidateStore, weights: Weights) -> None:
-    """Compares sizes.
-
-    Raises:
-        ValueError: a weight vector too short for the store, or, where ids are crossed with contexts, no power of two.
-    """
-    sizes = (len(weights.dense_D), len(settings.trained), len(weights.sparse_F))
-    crossed = store.arrays.contexts_X is not None
-    if sizes[:2] != (len(store.dense_names),) * 2 or (not crossed and sizes[2] < store.sparse_size):
-        raise ValueError(
-            f"dense weights, trained columns, sparse weights: {sizes}, expected "
-            f"{len(store.dense_names)} of the first two and {store.sparse_size} of the last"
-        )
-    if crossed and (sizes[2] < 1 or sizes[2] & (sizes[2] - 1)):
-        raise ValueError(f"{sizes[2]} sparse weights for crossed ids, expected a power of two")

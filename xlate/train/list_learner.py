@@ -30,7 +30,7 @@ from xlate.kernels.learning.lists import (
     predicted_room,
 )
 from xlate.kernels.learning.slopes import Learned
-from xlate.losses.lists import segment_argmax
+from xlate.losses.lists import FlatLists
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.linear import Resident
@@ -293,7 +293,7 @@ class DeviceListLearner(ListLearner):
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
         scores_C = self._held.scores(self._tensors.dense_D, self._tensors.sparse_F)
         loss, _ = slopes(self.loss, self._held, scores_C, truth=False)
-        best_I = segment_argmax(scores_C, self._held.candidate_offsets_I1).cpu().numpy()
+        best_I = FlatLists(self._held.candidate_offsets_I1).argmax(scores_C).cpu().numpy()
         candidates = places_of(self.lists.candidate_offsets_I1, rows_I)
         return float(loss), candidates[best_I[best_I >= 0]]
 

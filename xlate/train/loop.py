@@ -234,7 +234,16 @@ class Training:
         tell(loss=met, P=error)
         self.reporter.scalar(f"valid/P/{settings.name}", error, state.seen)
         self.reporter.scalar(f"valid/loss/{settings.name}", loss, state.seen)
-        self._report_weights(settings, weights, state.seen)
+        tag = f"weights/{settings.weights}"
+        norm_D = float(np.linalg.norm(weights.dense_D))
+        self.reporter.scalar(f"train/weight_norm_floats/{settings.name}", norm_D, state.seen)
+        self.reporter.histogram(f"{tag}/floats", weights.dense_D, state.seen)
+        if settings.use_sparse:
+            norm_F = float(np.linalg.norm(weights.sparse_F))
+            self.reporter.scalar(f"train/weight_norm_sparse/{settings.name}", norm_F, state.seen)
+            self.reporter.scalar(f"train/active_features/{settings.name}", weights.active, state.seen)
+            for family, ids in self.families.items():
+                self.reporter.histogram(f"{tag}/{family}", weights.sparse_F[ids], state.seen)
         state.end_epoch(error, entry)
         if settings.patience and not state.stale:
             held.best = {settings.weights: weights.copy()}
@@ -277,13 +286,3 @@ class Training:
                 expected="finite weights",
                 remedy="lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
             )
-
-    def _report_weights(self, settings: PhaseSettings, weights: Weights, step: int) -> None:
-        name, tag = settings.name, f"weights/{settings.weights}"
-        self.reporter.scalar(f"train/weight_norm_floats/{name}", float(np.linalg.norm(weights.dense_D)), step)
-        self.reporter.histogram(f"{tag}/floats", weights.dense_D, step)
-        if settings.use_sparse:
-            self.reporter.scalar(f"train/weight_norm_sparse/{name}", float(np.linalg.norm(weights.sparse_F)), step)
-            self.reporter.scalar(f"train/active_features/{name}", weights.active, step)
-            for family, ids in self.families.items():
-                self.reporter.histogram(f"{tag}/{family}", weights.sparse_F[ids], step)

@@ -9,7 +9,6 @@ stopped ends with the same bits.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -259,10 +258,3 @@ def _add(figures: Figures, met: Mapping[str, Any]) -> None:
     """Counts a step, or the steps of a shard."""
     for name in SUMS:
         figures[name] += met[name]
-
-
-def online_identity(made_from: Any, start: Weights) -> str:
-    """The SHA-256 of what a checkpoint belongs to."""
-    digest = hashlib.sha256(repr(made_from).encode())
-    digest.update(start.dense_D.tobytes() + start.sparse_F.tobytes())
-    return digest.hexdigest()

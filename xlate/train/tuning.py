@@ -147,6 +147,6 @@ def round_path(folder: Path, number: int) -> Path:
     return folder / f"round-{number:03d}"
 
 
-def fingerprint(weights: Weights) -> str:
-    """The SHA-256 of weights, by which the lists made with them are known."""
-    return hashlib.sha256(weights.dense_D.tobytes() + weights.sparse_F.tobytes()).hexdigest()
+def fingerprint(weights: Weights, made_from: str = "") -> str:
+    """The SHA-256 of what something was made from and of weights, by which the lists made with them are known."""
+    return hashlib.sha256(made_from.encode() + weights.dense_D.tobytes() + weights.sparse_F.tobytes()).hexdigest()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from xlate.candidates.block_instances import OracleStep, write_events
+from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.nbest import WordNumbers
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
@@ -39,7 +40,7 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.train.tuning import tuning_text
 from xlate.kernels.features.blocks import Before, Placed
-from xlate.metrics.bleu import ReferenceNgrams, sentence_bleu
+from xlate.metrics.bleu import sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
 from xlate.models.kind import made_of
 from xlate.models.registry import event_kind, kind_of
@@ -309,9 +310,9 @@ def _oracle_steps(
     moves = decoder.space(words)
     listed = decoder.nbest_labels(moves)
     numbers = WordNumbers()
-    ngrams = ReferenceNgrams([numbers.encode([" ".join(reference)]) for reference in references])
+    wanted = numbers.encode(" ".join(reference) for reference in references)
     texts = numbers.encode(" ".join(word for label in labels for word in moves.words_of(label)) for labels in listed)
-    bleu_H = sentence_bleu(ngrams.statistics(texts, np.zeros(len(listed), dtype=np.int64)))
+    bleu_H = sentence_bleu(ngram_statistics(texts, np.array([0, len(texts)]), wanted, np.array([0, len(wanted)])))
     used: dict[tuple[int, int], set[int]] = defaultdict(set)
     for label in {label for labels in listed for label in labels} - {END_LABEL}:
         used[moves.span(label)].add(int(moves.options.block_O[label // moves.LABELS]))

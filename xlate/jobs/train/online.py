@@ -41,10 +41,11 @@ from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
 from xlate.settings import plain
-from xlate.train.online import Online, online_identity
+from xlate.train.online import Online
 from xlate.train.online_learner import OnlineLearner
 from xlate.train.run import Run
 from xlate.train.settings import OnlineSourceConfig, TunedLossConfig
+from xlate.train.tuning import fingerprint
 from xlate.tuners.settings import ONLINE, TuneConfig
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpdate, TillmannZhang
 from xlate.work.directory import WorkDirectory
@@ -168,7 +169,7 @@ class OnlineTraining(DecoderRecipe):
             tuned.system.growing,
         )
         made_from = settings_of_source(source), plain(self.config.decoder), self.made_from()
-        checkpoint = run.checkpoint(online_identity(made_from, tuned.start))
+        checkpoint = run.checkpoint(fingerprint(tuned.start, repr(made_from)))
         return Online(learner, lists.decode, checkpoint, run.reporter)
 
 
