@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.kernels.search.lattices import all_paths, arc_graphs, marked_paths, scores_of
-from xlate.candidates.lattice import SubLattice, joined
-from xlate.kernels.search.lattice_passes import ArcGraph
+from xlate.kernels.search.lattice_passes import ArcGraph, SubLattice
 from xlate.losses.lattice_softmax import LatticeSoftmax, lattice_log_sum, plain_log_sum
+from xlate.search.lattice import joined
 
 SEEDS = st.integers(0, 2**32 - 1)
 

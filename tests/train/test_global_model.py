@@ -14,12 +14,11 @@ import pytest
 from tests.kernels.search.lattices import all_paths
 from tests.models.small_models import model_and_arpa, random_words
 from tests.search.lattice_paths import nbest
-from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights
-from xlate.search.lattice import Lattice, chosen_arcs
+from xlate.search.lattice import Lattice, LatticeExample, chosen_arcs
 from xlate.search.oracle import oracle_example
 from xlate.train.global_model import GlobalTraining
 from xlate.train.run import Checkpoint

@@ -24,7 +24,6 @@ from tests.models.test_every_system import SYSTEMS as ALL
 from tests.train.small_training import initial, settings
 from tests.train.test_list_learner import plain_settings
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
 from xlate.candidates.nbest import nbest_arrays, nbest_candidates, write_nbest_store
 from xlate.candidates.store import CandidateStore
@@ -43,6 +42,7 @@ from xlate.models.phrase.training import TunedPhrases
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
+from xlate.search.lattice import LatticeExample
 from xlate.search.oracle import oracle_example
 from xlate.search.settings import DistortionSearch
 from xlate.text.encoded import EncodedText, Numbering

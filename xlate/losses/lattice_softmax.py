@@ -18,8 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xlate.candidates.lattice import SubLattice
-from xlate.kernels.search.lattice_passes import ArcGraph, arc_posteriors
+from xlate.kernels.search.lattice_passes import ArcGraph, SubLattice, arc_posteriors
 from xlate.losses.loss import Loss, Needs
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +14,12 @@ import numpy as np
 from xlate.array_types import AnyFloats, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, places_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lattice import LatticeExample, SubLattice
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.kernels.search.lattice_passes import (
     DEAD,
     ArcGraph,
+    SubLattice,
     arc_posteriors,
     best_path,
     best_through,
@@ -83,6 +83,20 @@ def linear_scores(arcs: LatticeArcs, dense_D: AnyFloats, sparse_F: AnyFloats) ->
         weights_M = np.asarray(sparse_F, dtype=np.float64)[arcs.sparse_ids_M]
         score_A += np.bincount(row_numbers(arcs.sparse_offsets_A1), weights_M, minlength=len(score_A))
     return np.asarray(score_A, dtype=np.float64)
+
+
+class LatticeExample(NamedTuple):
+    """One instance of the global model (Tillmann & Zhang 2007, Eq. 4): all paths of a lattice, and the wanted ones.
+
+    Attributes:
+        arcs: one instance whose A candidates are the arcs: float features and sparse ids.
+        graph: how they hang together.
+        target: the wanted paths.
+    """
+
+    arcs: CandidateBatch
+    graph: ArcGraph
+    target: SubLattice
 
 
 @dataclass(frozen=True)
@@ -219,6 +233,29 @@ class Lattice:
             part_ids_N=self.arcs.sparse_ids_M,
         )
         return LatticeExample(arcs, self.graph, target)
+
+
+def joined(parts: Sequence[SubLattice]) -> SubLattice:
+    """The paths of several sub-lattices, which must have none in common, side by side from one start to one goal.
+
+    Raises:
+        ValueError: no sub-lattice, or one that consists of a single node.
+    """
+    if not parts or any(part.graph.nodes < 2 for part in parts):
+        raise ValueError("only sub-lattices with arcs can be joined")
+    # Inner nodes follow each other; all starts become 0, all goals the last node.
+    first = list(accumulate((part.graph.nodes - 2 for part in parts), initial=1))
+    columns = []
+    for shift, part in zip(first, parts, strict=False):
+        for ends_B in (part.graph.source_A, part.graph.target_A):
+            inner_B = ends_B + np.int32(shift - 1)
+            inner_B[ends_B == 0] = 0
+            inner_B[ends_B == part.graph.nodes - 1] = first[-1]
+            columns.append(inner_B)
+    source_B, target_B = np.concatenate(columns[::2]), np.concatenate(columns[1::2])
+    order = np.argsort(source_B, kind="stable")
+    arc_B = np.concatenate([part.arc_B for part in parts])
+    return SubLattice(ArcGraph(source_B[order], target_B[order], first[-1] + 1), arc_B[order])
 
 
 def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyInts, most: int) -> list[LatticePath]:

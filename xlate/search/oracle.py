@@ -20,13 +20,12 @@ import numpy as np
 
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.lattice import LatticeExample, joined
 from xlate.candidates.lists import ngram_statistics
 from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import best_path, product
 from xlate.metrics.bleu import ORDER, ReferenceAutomaton, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
-from xlate.search.lattice import Lattice, LatticePath, first_paths
+from xlate.search.lattice import Lattice, LatticeExample, LatticePath, first_paths, joined
 from xlate.text.encoded import EncodedText
 
 ROUNDS = 10

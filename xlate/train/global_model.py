@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from xlate.array_types import AnyArray
-from xlate.candidates.lattice import LatticeExample
 from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
 from xlate.losses.lattice_softmax import LatticeSoftmax
@@ -27,6 +26,7 @@ from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
+from xlate.search.lattice import LatticeExample
 from xlate.train.loop import Standing
 from xlate.train.run import Checkpoint
 from xlate.train.settings import GlobalLossConfig

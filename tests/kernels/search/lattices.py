@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from xlate.candidates.lattice import LatticeExample, SubLattice
-from xlate.kernels.search.lattice_passes import ArcGraph, trimmed
+from xlate.kernels.search.lattice_passes import ArcGraph, SubLattice, trimmed
+from xlate.search.lattice import LatticeExample
 
 
 @st.composite

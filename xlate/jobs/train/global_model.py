@@ -12,7 +12,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xlate.candidates.lattice import LatticeExample
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.events import check_event_model, check_split
@@ -33,6 +32,7 @@ from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
+from xlate.search.lattice import LatticeExample
 from xlate.search.oracle import oracle_example
 from xlate.settings import plain
 from xlate.train.global_model import NAME as GLOBAL

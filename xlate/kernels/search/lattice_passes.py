@@ -26,6 +26,16 @@ class ArcGraph(NamedTuple):
     nodes: int
 
 
+class SubLattice(NamedTuple):
+    """Some of the paths of a lattice as a graph of their own; its arc b is arc `arc_B[b]` of the lattice.
+
+    One arc of the lattice may stand in it several times, so that it can hold any set of paths.
+    """
+
+    graph: ArcGraph
+    arc_B: Ints32
+
+
 @loop
 def arc_posteriors(graph: ArcGraph, score_A: Floats) -> tuple[float, Floats]:
     """ln Σ exp score over all paths, and the share of the paths through each arc (Baum 1972); shape (A,).
