@@ -16,7 +16,7 @@ from torch import Tensor
 from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope, best_gain
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss, margin_of, scale
+from xlate.losses.loss import MarginLoss
 
 
 @Slope
@@ -38,20 +38,11 @@ def hinge_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, n
     return float(most - own)
 
 
-class Hinge(Loss):
+class Hinge(MarginLoss):
     """The loss as an autograd module; `margin` says how much score a unit of gain is worth."""
 
     name = "hinge"
     slope = hinge_slope
-
-    def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
-        super().__init__()
-        self.gamma = scale(gamma)
-        self.margin = margin_of(margin)
-
-    def numbers(self) -> tuple[float, ...]:
-        """The scale of the scores, and what a unit of gain is worth."""
-        return self.gamma, self.margin
 
     def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
         """The loss of every list."""

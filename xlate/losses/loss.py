@@ -116,6 +116,19 @@ class Loss(nn.Module):
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
 
 
+class MarginLoss(Loss):
+    """A loss of scores times `gamma`, in which a unit of gain is worth `margin` units of score."""
+
+    def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
+        super().__init__()
+        self.gamma = scale(gamma)
+        self.margin = margin_of(margin)
+
+    def numbers(self) -> tuple[float, ...]:
+        """The scale of the scores, and what a unit of gain is worth."""
+        return self.gamma, self.margin
+
+
 def gains_for(
     loss: Loss, statistics_CK: AnyFloats, candidate_offsets_I1: Ints, gains: Callable[[AnyFloats], AnyFloats]
 ) -> AnyFloats:

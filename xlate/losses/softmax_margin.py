@@ -13,7 +13,7 @@ from torch import Tensor
 from xlate.array_types import Floats, Floats32, Uints
 from xlate.kernels.learning.slopes import Slope, best_gain, shares
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss, margin_of, scale
+from xlate.losses.loss import MarginLoss
 
 
 @Slope
@@ -31,20 +31,11 @@ def likelihood_slope(
     return float(total - gamma * score_X[best])
 
 
-class SoftmaxMargin(Loss):
+class SoftmaxMargin(MarginLoss):
     """The loss as an autograd module; a unit of gain is worth `margin` units of score. An empty list adds nothing."""
 
     name = "softmax_margin"
     slope = likelihood_slope
-
-    def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
-        super().__init__()
-        self.gamma = scale(gamma)
-        self.margin = margin_of(margin)
-
-    def numbers(self) -> tuple[float, ...]:
-        """The scale of the scores, and what a unit of gain is worth."""
-        return self.gamma, self.margin
 
     def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
         """The loss of every list, in nats."""

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 # The lists of some sentences, at most so many translations each, under some weights.
 DecodeRows = Callable[[Weights, Ints, int], CandidateBatch]
 Figures = dict[str, Any]
+# What a shard ends with: the arrays of the learner, the oracles of its sentences, figures and statistics of first
+# translations, and the features met.
+ShardResult = tuple[Arrays, dict[int, CandidateBatch], Figures, Floats, Ints32 | None]
 BEST = "best"
 
 
@@ -58,16 +61,6 @@ class OnlineState:
     first: Floats = field(default_factory=lambda: np.zeros(0))
     best_bleu: float = -1.0
     best: Weights | None = None
-
-
-class ShardResult(NamedTuple):
-    """What a shard ends with: the arrays of the learner, the oracles of its sentences, figures, and features met."""
-
-    arrays: Arrays
-    oracles: dict[int, CandidateBatch]
-    figures: Figures
-    first_K: Floats
-    met: Ints32 | None
 
 
 @dataclass
@@ -193,11 +186,11 @@ class Online:
                     workers.give(shard, [rows])
                 while len(workers):
                     results += workers.take()
-        for result in results:
-            self.learner.put(result.oracles)
-            self._state.first += result.first_K
-            _add(self._state.partial, result.figures)
-        self.learner.mix([self.learner.renumbered(result.arrays, result.met, known) for result in results])
+        for _, oracles, figures, first_K, _ in results:
+            self.learner.put(oracles)
+            self._state.first += first_K
+            _add(self._state.partial, figures)
+        self.learner.mix([self.learner.renumbered(arrays, met, known) for arrays, *_, met in results])
 
     def _shard(self, shard: int, rows: Ints, clock: int) -> ShardResult:
         """Learns from the sentences of a shard; the learner is as before afterwards."""
@@ -212,7 +205,7 @@ class Online:
 
         oracles, arrays = self.learner.apart(work, shard)
         met = None if self.learner.met is None else self.learner.met.copy()
-        return ShardResult(arrays, oracles, figures, first_K, met)
+        return arrays, oracles, figures, first_K, met
 
     def _finish(self, steps: int, measured: Ints) -> None:
         """Closes an iteration."""
