@@ -35,9 +35,8 @@ from xlate.scoring.weights import Weights
 from xlate.text.lines import read_lines
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
-from xlate.tuners.mira import mira
+from xlate.tuners.mira import best_statistics, checked_lists, mira
 from xlate.tuners.settings import MertConfig, MiraConfig, PenaltyConfig, ProConfig
-from xlate.tuners.tuner import best_statistics, checked_lists
 
 SEEDS = (1, 2, 3)
 Step = Callable[[CandidateBatch, Weights, int], Weights]

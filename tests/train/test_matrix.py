@@ -54,9 +54,9 @@ from xlate.train.online_learner import OnlineLearner
 from xlate.train.run import Checkpoint
 from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig, ListsConfig, OnlineSourceConfig
 from xlate.tuners.gradient import descend, sampled_pairs
+from xlate.tuners.mira import best_statistics, checked_lists
 from xlate.tuners.settings import TUNERS as CONFIGS
 from xlate.tuners.settings import PenaltyConfig, ProConfig
-from xlate.tuners.tuner import best_statistics, checked_lists
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, TillmannZhang
 
 SENTENCES, LENGTH, NBEST = 12, 5, 12

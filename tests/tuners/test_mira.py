@@ -17,9 +17,8 @@ from xlate.kernels.learning.mira import background_gain
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import Objective
 from xlate.scoring.weights import Weights
-from xlate.tuners.mira import mira
+from xlate.tuners.mira import best_statistics, checked_lists, mira
 from xlate.tuners.settings import MiraConfig
-from xlate.tuners.tuner import best_statistics, checked_lists
 
 FLOATS, SPARSE = 3, 5
 

@@ -30,8 +30,8 @@ from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.linear import CompiledScorer
 from xlate.scoring.weights import Weights
+from xlate.tuners.mira import checked_lists, scaled, trained
 from xlate.tuners.settings import PenaltyConfig, ProConfig
-from xlate.tuners.tuner import checked_lists, scaled, trained
 
 ZERO = (0.0, 0.0)
 # Scores are multiplied by at most two to this power.

@@ -17,8 +17,8 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.scoring.weights import Weights
+from xlate.tuners.mira import checked_lists, trained
 from xlate.tuners.settings import MertConfig
-from xlate.tuners.tuner import checked_lists, trained
 
 Scores = Callable[[Floats], Floats]
 

@@ -47,9 +47,8 @@ from xlate.train.run import Run
 from xlate.train.tuning import Optimise, Tuning
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
-from xlate.tuners.mira import mira
+from xlate.tuners.mira import mira, scaled
 from xlate.tuners.settings import TUNERS, TuneConfig
-from xlate.tuners.tuner import scaled
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
