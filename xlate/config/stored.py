@@ -17,7 +17,6 @@ from omegaconf._utils import get_yaml_loader
 from xlate.arrays.stored import values_sha256
 from xlate.config.choices import defaults_at
 from xlate.config.schema import GivenListsConfig, TrainConfig
-from xlate.train.settings import SourceConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
 from xlate.report.run_directory import ABSENT, CONFIG_FILE, MARK, VOLATILE, flat
@@ -25,6 +24,7 @@ from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.settings import MISSING, keys_in, plain
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
+from xlate.train.settings import SourceConfig
 
 T = TypeVar("T")
 REMEDY = "restore the file as it was written, or make the run again"
