@@ -23,8 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 
-from xlate.jobs.serving.answers import Limits, Request
-from xlate.jobs.serving.server import Application, http_server, open_socket
+from xlate.jobs.serve import Application, Limits, http_server, open_socket
 
 REQUESTS, ROUNDS = (400, 1) if "--quick" in sys.argv else (2000, 3)
 # Clients at once, whether they keep their connections, and connections beside them that never finish their request.
@@ -39,10 +38,10 @@ LOADS = {
 class Run:
     name, kind, asked = "run", "phrase", threading.Lock()
 
-    def answer(self, request: Request) -> dict[str, str]:
+    def answer(self, text: str, *_: object) -> dict[str, str]:
         with self.asked:
             time.sleep(1e-3)
-        return {"run": self.name, "translation": request.text}
+        return {"run": self.name, "translation": text}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -50,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = json.dumps(Run().answer(Request(request["text"]))).encode()
+        body = json.dumps(Run().answer(request["text"])).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -24,8 +24,7 @@ from tests.test_context_end_to_end import context_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run  # noqa: F401
 from xlate.cli.main import main
-from xlate.jobs.serving.answers import Limits, ServedRun
-from xlate.jobs.serving.server import Application
+from xlate.jobs.serve import Application, Limits, ServedRun
 from xlate.models.pack_format import MARK
 
 WEIGHTS = "weights.safetensors"

@@ -22,8 +22,7 @@ from xlate.cli.translate import HELP, converse, is_conversation
 from xlate.config.load import load
 from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
-from xlate.jobs.run_text import TokenizedText
-from xlate.jobs.translate import Translator
+from xlate.jobs.translate import TokenizedText, Translator
 from xlate.train.signals import Terminated
 
 

@@ -14,8 +14,8 @@ from xlate.features.context import TARGET_KINDS
 from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS
-from xlate.jobs.inspect.features import PARTS
-from xlate.jobs.ranking.lists import MBR, POSITION, TOTAL
+from xlate.jobs.ranking import MBR, POSITION, TOTAL
+from xlate.jobs.sparse_features import PARTS
 from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE
 from xlate.models.phrase.model import FIVE_WAY, PHRASE_FEATURES, SPARSE_PLAIN, SPARSE_REORDERING
 

@@ -37,7 +37,7 @@ from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.scfg import ForeignSystem
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports import search_of
-from xlate.jobs.run_text import PreparedText
+from xlate.jobs.translate import PreparedText
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column

@@ -11,8 +11,8 @@ import pytest
 
 from tests.report.examples import make_run
 from xlate.errors import InputError
-from xlate.jobs import paper_page
-from xlate.jobs.paper_page import write_pages
+from xlate.jobs import report
+from xlate.jobs.report import write_pages
 from xlate.metrics.score import evaluate
 from xlate.metrics.significance import paired_runs, sentence_statistics
 from xlate.text.lines import read_lines, write_lines
@@ -52,7 +52,7 @@ def row(folder: Path, number: int, seed: int, share: float, **settings: Any) -> 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(paper_page, "WorkDirectory", Work)
+    monkeypatch.setattr(report, "WorkDirectory", Work)
     return tmp_path / "runs"
 
 

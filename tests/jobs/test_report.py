@@ -16,10 +16,9 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, to_yaml
 from xlate.jobs import report
-from xlate.jobs.inspect.features import full_explanation
 from xlate.jobs.report import chosen_settings
-from xlate.jobs.run_text import TokenizedText
-from xlate.jobs.translate import Translator
+from xlate.jobs.sparse_features import full_explanation
+from xlate.jobs.translate import TokenizedText, Translator
 from xlate.text.lines import write_lines
 
 

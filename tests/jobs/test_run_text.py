@@ -12,7 +12,7 @@ from xlate.config.load import load
 from xlate.config.schema import ImportConfig
 from xlate.errors import InputError
 from xlate.jobs.imports import imported_text
-from xlate.jobs.run_text import PreparedText, TokenizedText, text_of
+from xlate.jobs.translate import PreparedText, TokenizedText, text_of
 
 LOWER = "das ||| the ||| 1\n&apos;s ||| is ||| 1\ngut @-@ e ||| good ||| 1\n"
 CASED = "das ||| the ||| 1\nHaus ||| House ||| 1\n"

@@ -108,7 +108,7 @@ def test_scores_are_those_of_the_other_folds(without: WithoutFold, direct: tuple
 def test_the_language_model_is_that_of_the_other_folds(without: WithoutFold, folds: Folds) -> None:
     whole, target = without.work, without.text[1]
     order = read_stage(whole.path, "lm").number("order")
-    direct = NgramModel.from_arpa(estimate(whole.lm_text(target), whole.target_vocabulary, order))
+    direct = NgramModel.from_arpa(estimate(target, whole.target_vocabulary, order))
     unseen = select_phrases(whole.encoded[1], folds.rows(1))
     assert np.array_equal(without.lm.sentence_logprobs(unseen), direct.sentence_logprobs(unseen))
     assert without.lm.sentence_logprobs(unseen).sum() < whole.lm.sentence_logprobs(unseen).sum()

@@ -69,7 +69,7 @@ def run_train(config: TrainConfig) -> None:
 def run_serve(config: ServeConfig) -> None:
     """Answers until it is stopped."""
     try:
-        from xlate.jobs.serving.server import serve
+        from xlate.jobs.serve import serve
     except ModuleNotFoundError as error:
         if error.name != "waitress":
             raise
@@ -94,7 +94,7 @@ def run_score(config: ScoreConfig) -> None:
 
 def run_compare(config: CompareConfig) -> None:
     """Prints the comparison; with `out=` also writes it as `compare.txt` and `compare.html` into a folder."""
-    from xlate.jobs.compare import compare
+    from xlate.jobs.score import compare
     from xlate.text.lines import write_file
 
     text, page = compare(config)
@@ -138,7 +138,7 @@ def run_inspect(config: InspectConfig) -> None:
     """Prints what a run learned to standard output."""
     from rich.console import Console
 
-    from xlate.jobs.inspect.job import inspect
+    from xlate.jobs.inspect import inspect
 
     console = Console()
     inspect(config, console if console.is_terminal else Console(width=100))

@@ -90,7 +90,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
     from xlate.formats.nbest_list import by_sentence, write_nbest
-    from xlate.jobs.ranking.scores import check_alone, new_scores, reranked
+    from xlate.jobs.ranking import check_alone, new_scores, reranked
     from xlate.scoring.feature_weights import rescored
 
     check_alone(config)
@@ -112,7 +112,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
     from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.jobs.ranking.texts import preference_pairs, source_lines
+    from xlate.jobs.given_lists import preference_pairs, source_lines
     from xlate.metrics.objective import COLUMN
     from xlate.text.lines import write_lines
 
@@ -140,7 +140,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
 def score(config: NbestConfig) -> dict[str, Any]:
     """Writes the log probability of each hypothesis by a language model to `out`, a column for `add_scores`."""
     from xlate.candidates.nbest import WordNumbers
-    from xlate.jobs.ranking.texts import given_list
+    from xlate.jobs.given_lists import given_list
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
     from xlate.text.encoded import EncodedText
@@ -170,7 +170,7 @@ def _write_text(
     out: str, texts: Iterable[str], arrays: NbestArrays, config: NbestConfig, references: list[list[str]]
 ) -> None:
     """Writes the text chosen of each list, line N that of sentence N of the references or else of the source."""
-    from xlate.jobs.ranking.texts import sentence_lines
+    from xlate.jobs.given_lists import sentence_lines
     from xlate.text.lines import read_lines, write_lines
     from xlate.text.opening import plain_file
 
@@ -188,13 +188,13 @@ def _arrays(config: NbestConfig) -> NbestArrays:
 
 
 def _list(config: NbestConfig) -> NbestFile:
-    from xlate.jobs.ranking.texts import given_list
+    from xlate.jobs.given_lists import given_list
 
     return given_list(config, config.nbest)
 
 
 def _references(config: NbestConfig, arrays: NbestArrays, needed: bool = False) -> list[list[str]]:
-    from xlate.jobs.ranking.texts import read_references
+    from xlate.jobs.given_lists import read_references
 
     if needed and not config.ref:
         _needed(None, "ref", "[FILE,…]")

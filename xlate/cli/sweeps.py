@@ -114,7 +114,7 @@ def say_sweeps() -> None:
 
 def _say_sweep(folder: Path) -> None:
     """Says which runs a sweep has, and writes the rows of papers' tables that are finished into their pages."""
-    from xlate.jobs.paper_page import write_pages
+    from xlate.jobs.report import write_pages
     from xlate.report.runs import collect_runs
 
     try:

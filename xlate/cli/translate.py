@@ -47,8 +47,7 @@ def translate(config: TranslateConfig) -> None:
         nbest = None if config.nbest_out is None else stack.enter_context(_nbest_file(config.nbest_out))
         explained = config.trace and config.output in STANDARD
         write_answers(_texts(results, nbest, explained), config.output, config.input)
-    translator.say_limited()
-    translator.say_unknown()
+    translator.say_counts()
 
 
 def _translations(config: TranslateConfig, translator: Translator) -> Iterator[Translation]:

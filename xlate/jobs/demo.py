@@ -131,7 +131,11 @@ def demo(config: DemoConfig) -> dict[str, Row]:
         for name, row in rows.items()
     }
     write_json(Path(config.run) / "summary.json", {"systems": systems})
-    _print(works["phrases"], rows)
+    console, work = Console(width=None if Console().is_terminal else WIDTH), works["phrases"]
+    title = f"The built-in corpus, {len(work.source_lines('test')):,} test sentences"
+    console.print(_table(title, rows, FIRST))
+    _print_samples(console, work, rows["phrase"], rows["sparse"])
+    console.print(_table("Other systems on the same sentences", rows, OTHERS))
     print(f"\n{time.perf_counter() - start:.0f} seconds in all. The runs are in {config.run}.")
     print(f"Look at them in a browser: {page.resolve().as_uri()}")
     print(f"Look at their training:    tensorboard --logdir {config.run}")
@@ -190,14 +194,6 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
             raise InputError("the demo was stopped", file=folder, remedy="the same command goes on from here")
         summaries[system.name] = summary
     return summaries
-
-
-def _print(work: WorkDirectory, rows: Mapping[str, Row]) -> None:
-    console = Console(width=None if Console().is_terminal else WIDTH)
-    title = f"The built-in corpus, {len(work.source_lines('test')):,} test sentences"
-    console.print(_table(title, rows, FIRST))
-    _print_samples(console, work, rows["phrase"], rows["sparse"])
-    console.print(_table("Other systems on the same sentences", rows, OTHERS))
 
 
 def _table(title: str, rows: Mapping[str, Row], systems: tuple[System, ...]) -> Table:

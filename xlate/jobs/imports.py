@@ -23,7 +23,7 @@ from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_in
 from xlate.formats.moses_rules import is_hierarchical
 from xlate.formats.moses_table import phrases_in
 from xlate.formats.scfg import normal_form, words_of
-from xlate.jobs.run_text import PreparedText, TextSides, TokenizedText
+from xlate.jobs.translate import PreparedText, TextSides, TokenizedText
 from xlate.models.grammar.kind import KIND, open_grammar, save_grammar
 from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.model import save_phrase_model
@@ -56,14 +56,14 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     """
     source_language, _, target_language = (config.pair or "").partition("-")
     if config.pair is not None and not (source_language and target_language):
-        raise InputError("not a language pair", seen=config.pair, expected="pair=SOURCE-TARGET, such as de-en")
+        raise InputError("not a language pair", config.pair, "pair=SOURCE-TARGET, such as de-en")
     # Where no casing is asked for, the units tell it.
     case = config.case or ("true" if config.truecase else None)
     if case is not None:
         check_choice("unknown casing", case, CASES)
     if len(config.truecase) != (len(SIDES) if case == "true" else 0):
         seen = f"case={case} truecase={list(config.truecase)}"
-        raise InputError("truecasing goes by two models", seen=seen, expected="truecase=[SOURCE,TARGET], and case=true")
+        raise InputError("truecasing goes by two models", seen, "truecase=[SOURCE,TARGET], and case=true")
     if config.pair is None and case in (None, "keep"):
         return TokenizedText()
     capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)
@@ -158,10 +158,7 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
     search, text = search_of(ini, given), imported_text(config, _sources(ini))
     if "weight-file" in ini.settings:
         raise InputError(
-            "sparse weights cannot be imported yet",
-            file=file,
-            seen="[weight-file]",
-            expected="a system of dense features",
+            "sparse weights cannot be imported yet", "[weight-file]", "a system of dense features", file=file
         )
     only = None
     if config.filter is not None:
@@ -211,9 +208,9 @@ def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
         if not 0 <= number < len(ALGORITHMS):
             raise InputError(
                 "a search algorithm this decoder has not",
+                f"[search-algorithm] {number}",
+                ", ".join(f"{number} ({name})" for number, name in enumerate(ALGORITHMS)),
                 file=ini.path,
-                seen=f"[search-algorithm] {number}",
-                expected=", ".join(f"{number} ({name})" for number, name in enumerate(ALGORITHMS)),
             )
         held["algorithm"] = ALGORITHMS[number]
     return build(PhraseSearch, held, "decoder.", ini.path)
@@ -236,8 +233,8 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
         if (config.moses is None) == (config.grammar is None):
             raise InputError(
                 "one system is imported",
-                seen="neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
-                expected="moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
+                "neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
+                "moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
             )
         if config.moses is not None and not is_hierarchical(read_moses_ini(config.moses)):
             return _import_phrases(config, config.moses)
@@ -245,10 +242,10 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
         if config.moses is None and path.suffix not in GRAMMAR_SUFFIXES:
             raise InputError(
                 "not the name of a configuration of a whole grammar",
+                path.name,
+                f"a name in {' or '.join(GRAMMAR_SUFFIXES)}, such as joshua.config, cdec.ini or moses.ini",
+                "moses=FILE takes a moses.ini of any name",
                 file=path,
-                seen=path.name,
-                expected=f"a name in {' or '.join(GRAMMAR_SUFFIXES)}, such as joshua.config, cdec.ini or moses.ini",
-                remedy="moses=FILE takes a moses.ini of any name",
             )
         return _import_grammar(config, str(path))
 

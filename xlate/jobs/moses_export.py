@@ -25,8 +25,7 @@ from xlate.formats.moses_table import (
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, marked
 from xlate.jobs.imports import ALGORITHMS, LM_FILE, SEARCH, copy_packed
-from xlate.jobs.run_text import text_of
-from xlate.jobs.translate import line_tokens
+from xlate.jobs.translate import line_tokens, text_of
 from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, SET, open_phrase_model
@@ -110,17 +109,17 @@ class ExportedTables:
         model, side = decoder.model, work or text_of(run)
         if model.sparse is not None or model.orientations != 3:
             seen = f"{model.orientations} orientations" if model.sparse is None else "sparse features"
-            raise InputError("tables of sentences have no place for this", file=run, seen=seen, expected="neither")
+            raise InputError("tables of sentences have no place for this", seen, "neither", file=run)
         lines = [line_tokens(side, line, number) for number, line in enumerate(read_lines(text))]
         for number, words in enumerate(lines, start=1):
             if len(words) > decoder.search.max_words:
                 raise InputError(
                     "too long a line",
+                    f"{len(words)} words",
+                    f"at most decoder.max_words={decoder.search.max_words}",
+                    "cut the line in two",
                     file=text,
                     line=number,
-                    seen=f"{len(words)} words",
-                    expected=f"at most decoder.max_words={decoder.search.max_words}",
-                    remedy="cut the line in two",
                 )
         vocabularies = (model.source_vocabulary.words, model.target_vocabulary.words)
         escape = any(map(needs_escape, (*vocabularies, *lines)))
@@ -236,23 +235,23 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
     if is_pack(run):
         raise InputError(
             "a packed run has no language model in the form of Moses",
+            "a packed run",
+            "a run beside its work directory",
+            "export it where it was packed",
             file=Path(config.run),
-            seen="a packed run",
-            expected="a run beside its work directory",
-            remedy="export it where it was packed",
         )
     asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
     check_replaceable(*asked)
     kind = config_of_run(run).model.kind
     if kind != KIND:
-        raise InputError("only phrase models have Moses's form", file=run, seen=f"model.kind={kind}")
+        raise InputError("only phrase models have Moses's form", f"model.kind={kind}", file=run)
     trained = located_config(run, work=config.work)
     if trained.model.histories:
         raise InputError(
             "Moses has no features with history",
+            f"model.histories={trained.model.histories}",
+            "a run without them",
             file=run,
-            seen=f"model.histories={trained.model.histories}",
-            expected="a run without them",
         )
     tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
     if tables is not None:
@@ -262,8 +261,8 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
         if model.in_sentence is not None or model.placed is not None:
             raise InputError(
                 "predictions in context differ from sentence to sentence, so no one table has them",
+                "a run with context=…",
                 file=run,
-                seen="a run with context=…",
                 remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
             )
         model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))

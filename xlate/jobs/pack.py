@@ -252,10 +252,10 @@ def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str
             seen = f"lines of {min(words.values())} words or more; the decoder takes {most} at a time"
         raise InputError(
             "no sentences to check the packed run by",
+            seen,
+            f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
+            "input=FILE names a text in the source language, a sentence per line",
             file=run,
-            seen=seen,
-            expected=f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
-            remedy="input=FILE names a text in the source language, a sentence per line",
         )
     places = np.unique(np.linspace(0, len(held) - 1, min(SENTENCES, len(held))).astype(int))
     return [held[place] for place in places.tolist()]

@@ -15,7 +15,6 @@ from xlate.align.links import read_links, write_links
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
-from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
@@ -90,7 +89,7 @@ def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str
 
 
 def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
-    arpa = estimate(work.lm_text(work.training_text("target")), work.target_vocabulary, config.order)
+    arpa = work.estimated_lm(work.training_text("target"), config.order)
     write_arpa(folder / "lm.arpa.gz", arpa)
     NgramModel.from_arpa(arpa).save(folder / "model")
     return {"order": config.order, "ngrams": sum(arpa.counts)}
@@ -98,8 +97,7 @@ def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
 
 def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     text = (*work.encoded, work.links)
-    counts = extract_phrases(*text, max_length=config.max_length)
-    table = score_phrases(counts, lexical_table(*text))
+    table = score_phrases(extract_phrases(*text, max_length=config.max_length), lexical_table(*text))
     if config.min_count > 1:
         table = table.select(np.asarray(table.count_B) >= config.min_count)
     table.save(folder / "table")
@@ -129,7 +127,7 @@ def _for_test(
 ) -> tuple[PhraseTable, EncodedText, EncodedText]:
     """Keeps the blocks and sentence pairs that have to do with the test source (A9); other pairs become empty."""
     if not work.has_split("test"):
-        raise InputError("nothing to filter by", seen="phrases.test_filter=true", expected="a test source in data")
+        raise InputError("nothing to filter by", "phrases.test_filter=true", "a test source in data")
     test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
     kept_S = shared_substrings_filter(source, test, min_words=config.test_filter_min_words)
     table = table.select(occurring_blocks(table, test))

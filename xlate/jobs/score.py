@@ -1,19 +1,29 @@
-"""xlate score: outputs of systems, the figures of one, and of another one, with the tests between them."""
+"""xlate score and xlate compare: outputs of systems, their figures and tests, or two of them side by side."""
 
 from __future__ import annotations
 
+import html
+import io
+import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xlate.config.schema import ScoreConfig
+import numpy as np
+from rich.console import Console
+
+from xlate.array_types import Floats
+from xlate.config.schema import CompareConfig, ScoreConfig
 from xlate.errors import InputError
-from xlate.metrics.score import Evaluation, evaluate, system_figures, with_column
-from xlate.metrics.significance import Resampling, paired_runs
+from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
+from xlate.metrics.score import Evaluation, digits_of, evaluate, system_figures, tokenizer, with_column
+from xlate.metrics.significance import PairedTests, Resampling, paired_runs, sentence_statistics
 from xlate.models.run_files import located_config
 from xlate.report.run_directory import MARK, RunDirectory
-from xlate.text.lines import read_lines, read_references
+from xlate.report.tables import Cell, Table, bracketed, lines_html, marked, page, said, table_html
+from xlate.text.lines import iterate_lines, read_lines, read_references
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
 
@@ -44,23 +54,23 @@ def read_output(path: str | Path, split: str) -> Output:
     if not path.exists():
         raise InputError(
             "no such run or file",
+            "nothing of this name",
+            "the folder of a run, or a text file with a translation a line",
+            "check the name; xlate train run=RUN makes a run, xlate translate run=RUN output=FILE a text file",
             file=path,
-            seen="nothing of this name",
-            expected="the folder of a run, or a text file with a translation a line",
-            remedy="check the name; xlate train run=RUN makes a run, xlate translate run=RUN output=FILE a text file",
         )
     if not path.is_dir():
         return Output(path.name, read_lines(path))
     if not (path / MARK).exists():
-        raise InputError("a folder that is no run", file=path, seen=f"no {MARK}", expected="a run or a text file")
+        raise InputError("a folder that is no run", f"no {MARK}", "a run or a text file", file=path)
     written = path / f"{split}.out"
     if not written.exists():
         raise InputError(
             f"the run has not translated the {split} set",
+            "no such file",
+            f"the output of {split}",
+            UNTRANSLATED[split],
             file=written,
-            seen="no such file",
-            expected=f"the output of {split}",
-            remedy=UNTRANSLATED[split],
         )
     return Output(path.resolve().name, read_lines(plain_file(written)), work_of_run(path))
 
@@ -91,16 +101,16 @@ def count_of_lines(outputs: Sequence[Output]) -> int:
     if any(len(output.lines) != count for output in outputs):
         raise InputError(
             "outputs of different length",
-            seen=", ".join(f"{output.name}: {len(output.lines)} lines" for output in outputs),
-            expected="translations of the same sentences",
-            remedy="translate the same source again, and check that no line was lost",
+            ", ".join(f"{output.name}: {len(output.lines)} lines" for output in outputs),
+            "translations of the same sentences",
+            "translate the same source again, and check that no line was lost",
         )
     if not count:
         raise InputError(
             "nothing to score",
-            seen=f"no line in {', '.join(output.name for output in outputs)}",
-            expected="one sentence or more",
-            remedy="check that it was written to its end",
+            f"no line in {', '.join(output.name for output in outputs)}",
+            "one sentence or more",
+            "check that it was written to its end",
         )
     return count
 
@@ -116,9 +126,7 @@ def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) 
         return read_references(given, count)
     work = work_of(outputs)
     if work is None:
-        raise InputError(
-            "nothing to score against", seen="no ref", expected="ref=[FILE,…], or a run", remedy="ref=FILE"
-        )
+        raise InputError("nothing to score against", "no ref", "ref=[FILE,…], or a run", "ref=FILE")
     return [stream[:count] for stream in work.references(split)]
 
 
@@ -141,9 +149,9 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
     else:
         raise InputError(
             "nothing to measure",
-            seen="measures=[] and no columns",
-            expected="measures, or columns made elsewhere, or both",
-            remedy="leave measures=[] out, or columns=[NAME=FILE,…]",
+            "measures=[] and no columns",
+            "measures, or columns made elsewhere, or both",
+            "leave measures=[] out, or columns=[NAME=FILE,…]",
         )
     found = _evaluated(config, ours, references, config.columns, "columns")
     figures, words = system_figures(found)
@@ -153,15 +161,15 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
         if found[0].figures.keys().isdisjoint(other[0].figures):
             raise InputError(
                 "nothing to compare",
-                seen=f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
-                expected="a measure, or a column of the same name for both systems",
-                remedy="against_columns=[NAME=FILE,…] with the names of columns, or leave measures=[] out",
+                f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
+                "a measure, or a column of the same name for both systems",
+                "against_columns=[NAME=FILE,…] with the names of columns, or leave measures=[] out",
             )
         tests = paired_runs([run.stats for run in found], [run.stats for run in other], Resampling(seed=config.seed))
         figures |= {"against": others, "paired": tests.to_json()}
         words = f"{words}\n{tests.summary()}"
     elif config.against_columns:
-        raise InputError("columns of no output", seen="against_columns without against", expected="against=[OUT,…]")
+        raise InputError("columns of no output", "against_columns without against", "against=[OUT,…]")
     return figures, words
 
 
@@ -173,12 +181,12 @@ def _evaluated(
     for pair in columns:
         name, sign, file = pair.partition("=")
         if not (name and sign and file):
-            raise InputError(f"{key} names a column and its file", seen=pair, expected=f"{key}=[NAME=FILE,…]")
+            raise InputError(f"{key} names a column and its file", pair, f"{key}=[NAME=FILE,…]")
         named.setdefault(name, []).append(file)
     for name, files in named.items():
         if len(files) != len(outputs):
             seen = f"{name}: {len(files)} files for {len(outputs)} outputs"
-            raise InputError(f"{key} has a file for each output", seen=seen, expected="as many files as outputs")
+            raise InputError(f"{key} has a file for each output", seen, "as many files as outputs")
     settings = {key: getattr(config, key) for key in ("lowercase", "tokenize", "bootstrap", "seed", "measures")}
     runs = []
     for number, output in enumerate(outputs):
@@ -187,3 +195,166 @@ def _evaluated(
             run = with_column(run, name, files[number], config.bootstrap, config.seed)
         runs.append(run)
     return runs
+
+
+# Sentences are compared by chrF, since most short ones have a BLEU of 0.
+OF_SENTENCES = "chrf"
+WIDTH = 100
+LEGEND = "Words that the other output does not have there are marked; words that the reference has there are green."
+
+
+# An example as text and as HTML.
+Example = tuple[str, str]
+
+
+def compare(config: CompareConfig) -> tuple[str, str]:
+    """Compares two outputs: what is to be said of them as text of 100 columns, and as a page that needs no other file.
+
+    Raises:
+        InputError: files that cannot be read or do not fit together, or no references.
+    """
+    outputs = [read_output(path, config.split) for path in (config.a, config.b)]
+    references = references_for(outputs, config.ref, config.split)
+    a, b = (output.name for output in outputs)
+    if a == b:
+        a, b = config.a, config.b
+    ours, theirs = (output.lines for output in outputs)
+    work = work_of(outputs)
+    source = _source(config, work, len(ours))
+    stats, their_stats = (
+        sentence_statistics(lines, references, lowercase=config.lowercase, tokenize=config.tokenize)
+        for lines in (ours, theirs)
+    )
+    cut = tokenizer(config.tokenize, config.lowercase)
+    references_S = [[cut(line) for line in lines] for lines in zip(*references, strict=True)]
+    gained, lost = ngram_changes([*map(cut, ours)], [*map(cut, theirs)], references_S, config.top)
+    by_length = length_buckets(stats["bleu"], their_stats["bleu"], [lines[0] for lines in references_S])
+    tables = [
+        ("Paired test", _tests(paired_runs([stats], [their_stats]))),
+        ("BLEU by words of the reference", _buckets(by_length, "sentences")),
+    ]
+    by_frequency = _by_frequency(config, work, [ours, theirs, references[0]])
+    if by_frequency is not None:
+        tables.append(("F1 of words by how often the training text has them", _buckets(by_frequency, "words")))
+    tables += [
+        ("N-grams that A has right more often", _ngrams(gained)),
+        ("N-grams that B has right more often", _ngrams(lost)),
+    ]
+    scores = [held[OF_SENTENCES].scores(held[OF_SENTENCES].values_SK) for held in (stats, their_stats)]
+    better, worse = _examples(scores, config.top, source, references, ours, theirs)
+    same = sum(one == other for one, other in zip(ours, theirs, strict=True))
+    head = (
+        f"A: {a}\nB: {b}\n{len(ours):,} sentences, {same:,} of them the same in both. "
+        "Differences are A - B; of TER less is better."
+    )
+    examples = [("Sentences where A is better by most", better), ("Sentences where B is better by most", worse)]
+    return _rendered(f"A {a}, B {b}", head, tables, examples)
+
+
+def _rendered(
+    title: str, head: str, tables: Sequence[tuple[str, Table]], examples: Sequence[tuple[str, list[Example]]]
+) -> tuple[str, str]:
+    stream = io.StringIO()
+    console = Console(file=stream, width=WIDTH)
+    print(head, file=stream)
+    sections = [("What is compared", said(head))]
+    for heading, table in tables:
+        print(f"\n{heading}", file=stream)
+        if len(table):
+            table.print(console)
+        else:
+            print("  none", file=stream)
+        sections.append((heading, table_html(table) if len(table) else said("none")))
+    for heading, held in examples:
+        print(f"\n{heading}\n", file=stream)
+        print("\n\n".join(text for text, _ in held) or "  none", file=stream)
+        sections.append((heading, said(LEGEND) + "".join(shown for _, shown in held)))
+    return stream.getvalue(), page(title, sections)
+
+
+def _examples(
+    scores: list[Floats],
+    top: int,
+    source: list[str] | None,
+    references: list[list[str]],
+    ours: list[str],
+    theirs: list[str],
+) -> tuple[list[Example], list[Example]]:
+    """The sentences in which A is better by most, and worse by most."""
+    first_S, second_S = scores
+    order = np.argsort(-(first_S - second_S), kind="stable").tolist()
+
+    def example(n: int) -> Example:
+        right = [stream[n] for stream in references if stream[n].strip()]
+        first, second = float(first_S[n]), float(second_S[n])
+        title = f"sentence {n + 1}: {OF_SENTENCES} {first:.1f} against {second:.1f} ({first - second:+.1f})"
+        texts, rows = [title], []
+        plain = [("source", source[n])] if source is not None else []
+        for name, line in [*plain, *(("reference", line) for line in right)]:
+            texts += _wrapped(name, line)
+            rows.append((name, html.escape(line)))
+        for name, line, other in (("A", ours[n], theirs[n]), ("B", theirs[n], ours[n])):
+            texts += _wrapped(name, bracketed(line, other))
+            rows.append((name, marked(line, other, right[0] if right else None)))
+        return "\n".join(texts), f"<h3>{html.escape(title)}</h3>{lines_html(rows)}"
+
+    better = [example(n) for n in order[:top] if first_S[n] > second_S[n]]
+    return better, [example(n) for n in order[::-1][:top] if first_S[n] < second_S[n]]
+
+
+def _wrapped(name: str, line: str) -> list[str]:
+    begin = f"  {name:<11}"
+    return textwrap.wrap(line, WIDTH, initial_indent=begin, subsequent_indent=" " * len(begin)) or [begin]
+
+
+def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> list[str] | None:
+    """The source lines: those given, or those of the work directory of a run, if it has as many."""
+    if config.src is not None:
+        lines = read_lines(config.src)
+        if len(lines) != count:
+            seen = f"{len(lines)} lines of source and {count} translations"
+            raise InputError("a source of another length", seen, "as many lines", file=config.src)
+        return lines
+    if work is None or not work.has_split(config.split):
+        return None
+    lines = work.source_lines(config.split)[:count]
+    return lines if len(lines) == count else None
+
+
+def _by_frequency(
+    config: CompareConfig, work: WorkDirectory | None, texts: Sequence[Sequence[str]]
+) -> list[Bucket] | None:
+    """Words as the training text of the run has them, or, in a plain text, as BLEU compares them, lowercased; None when
+    there is no training text to count in.
+    """
+    if config.train is not None:
+        cut = tokenizer(config.tokenize, True)
+        counts = Counter(word for line in iterate_lines(config.train) for word in cut(line))
+    elif work is not None and (work.path / "corpus" / "train.target.gz").exists():
+        cut = work.target_tokens
+        counts = Counter(word for line in work.training_tokens("target") for word in line)
+    else:
+        return None
+    ours, theirs, wanted = ([cut(line) for line in lines] for lines in texts)
+    return frequency_buckets(ours, theirs, wanted, counts)
+
+
+def _tests(found: PairedTests) -> Table:
+    """Digits differ from measure to measure, so figures are texts."""
+    rows: list[Sequence[Cell]] = []
+    for measure, test in found.tests.items():
+        digits, difference = digits_of(measure), (f"{test.difference:+.2f}", f"{test.interval.half_width:.2f}")
+        scores = [f"{score:.{digits}f}" for score in (test.score, test.against)]
+        rows.append((measure, *scores, *difference, test.p_bootstrap, test.p_randomisation))
+    p = {"p (bootstrap)": 4, "p (randomisation)": 4}
+    return Table.of({**dict.fromkeys(("measure", "A", "B", "difference", "± (95 %)")), **p}, rows)
+
+
+def _buckets(buckets: Sequence[Bucket], unit: str) -> Table:
+    titles = {"length" if unit == "sentences" else "times": None, unit: 0, "A": 2, "B": 2, "difference": None}
+    return Table.of(titles, [(b.name, b.size, b.ours, b.theirs, f"{b.ours - b.theirs:+.2f}") for b in buckets])
+
+
+def _ngrams(changes: Sequence[NgramChange]) -> Table:
+    titles = {"n-gram": None, "A": 0, "B": 0, "references": 0, "difference": None}
+    return Table.of(titles, [(" ".join(c.ngram), c.ours, c.theirs, c.wanted, f"{c.difference:+d}") for c in changes])

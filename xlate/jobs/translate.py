@@ -1,30 +1,156 @@
-"""xlate translate: a run's weights at work, and its lattices as files that other programs read."""
+"""xlate translate: a run's weights at work, and its lattices as files that other programs read.
+
+How lines become tokens and tokens lines says the work directory. An imported system knows tokens that scripts of its
+own have made: its run takes them between blanks as they stand, or raw text, with settings that are kept in the run.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError, check_choice
-from xlate.jobs.run_text import TextSides, TokenizedText, text_of
 from xlate.models.pack_format import check_sentences, is_pack, read_pack, unpacked
 from xlate.models.registry import is_grammar, open_system
+from xlate.models.run_files import located_runs
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track
 from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.batches import Batches
 from xlate.text.factors import located
-from xlate.text.folders import claim_folder
-from xlate.text.tokens import cut
+from xlate.text.folders import Fields, claim_folder, read_json, write_json
+from xlate.text.tokens import DASH, Preprocessor, Truecaser, cut, split_tokens
+from xlate.work.corpus_files import SIDES
+from xlate.work.directory import PreparedSide, WorkDirectory
 
 log = logging.getLogger(__name__)
+SETTINGS = "text.json"
+
+
+class TokenizedText:
+    """Lines that are tokens between blanks on both sides."""
+
+    casers: Mapping[str, Truecaser] = {}
+    source_tokens = target_tokens = staticmethod(split_tokens)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:  # noqa: ARG002
+        return " ".join(tokens)
+
+
+# What is kept of how raw text is prepared.
+KEPT: Fields = {
+    **dict.fromkeys(("source_language", "target_language", "case"), str),
+    **dict.fromkeys(("tokenize", "escape", "dashes"), bool),
+}
+
+
+@dataclass(frozen=True)
+class PreparedText:
+    """Raw text on both sides of an imported system.
+
+    Attributes:
+        source_language, target_language: whose rules are used for tokens; tokenize: false leaves what is between
+            blanks.
+        case: `lower`, `keep`, or `true`, by the files `truecase.source` and `truecase.target`.
+        escape: whether `'` and the like are written `&apos;`. dashes: whether `-` within a word is a token, `@-@`.
+        casers: those of the sides where text is truecased.
+    """
+
+    source_language: str
+    target_language: str
+    tokenize: bool
+    case: str
+    escape: bool
+    dashes: bool
+    casers: Mapping[str, Truecaser] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """In words, for people: what is taken."""
+        ways = {"lower": "lower-cased", "keep": "with its capitals", "true": "truecased"}
+        tokens = f"raw {self.source_language} text, tokenised by Moses's rules" if self.tokenize else "tokens"
+        marks = ["with &apos; and the like"] * self.escape + [f"with {DASH} in words"] * self.dashes
+        return ", ".join([tokens, *marks, ways[self.case]])
+
+    def source_tokens(self, line: str) -> list[str]:
+        """The tokens of a source line, as the system knows them."""
+        return self._sides["source"].tokens(line)
+
+    def target_tokens(self, line: str) -> list[str]:
+        """The tokens of a target line, such as a reference."""
+        return self._sides["target"].tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """The output line of target tokens."""
+        return self._sides["target"].text(tokens, detokenize)
+
+    def save(self, run: Path) -> None:
+        """Keeps it in the folder of a run."""
+        for side, caser in self.casers.items():
+            caser.save(run / f"truecase.{side}")
+        write_json(run / SETTINGS, self._kept)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes it this one and no other."""
+        return self._kept | {"casers": {side: caser.words for side, caser in self.casers.items()}}
+
+    @classmethod
+    def load(cls, run: Path) -> PreparedText:
+        """What `save` kept.
+
+        Raises:
+            InputError: it is damaged.
+        """
+        held = read_json(run / SETTINGS, "how text is prepared", "import the system again", KEPT)
+        sides = SIDES if held["case"] == "true" else ()
+        casers = {side: Truecaser.load(run / f"truecase.{side}") for side in sides}
+        return cls(**{name: held[name] for name in KEPT}, casers=casers)
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in KEPT}
+
+    @cached_property
+    def _sides(self) -> dict[str, PreparedSide]:
+        how = {"tokenize": self.tokenize, "escape": self.escape, "dashes": self.dashes}
+        return {
+            side: PreparedSide(Preprocessor(language, **how), self.case, self.casers.get(side))
+            for side, language in zip(SIDES, (self.source_language, self.target_language), strict=True)
+        }
+
+
+# How lines become tokens and tokens lines: by a work directory, by an import, or as they stand.
+TextSides = WorkDirectory | PreparedText | TokenizedText
+
+
+def text_of(run: Path) -> TextSides:
+    """The text of a run without a work directory: that of the imported system it is, or is based on.
+
+    Raises:
+        InputError: what is kept of it is damaged.
+    """
+    while not (run / SETTINGS).exists():
+        base = located_runs(run).base
+        if base is None:
+            return TokenizedText()
+        run = Path(base)
+    return PreparedText.load(run)
+
+
+def text_of_base(config: TrainConfig) -> TextSides:
+    """How files are read that a training is given: as its base run takes text, where that has no work directory."""
+    if config.base is None or config.work:
+        return TokenizedText()
+    return text_of(Path(config.base))
 
 
 KINDS = ("fst", "slf")
@@ -44,8 +170,8 @@ class Translation:
     source: list[str]
     text: str
     derivations: Sequence[AnyDerivation]
-    explanation: str = ""
-    system: AnySystem | None = None
+    explanation: str
+    system: AnySystem
 
 
 # A sentence and the translation that is wanted of it, as words.
@@ -157,7 +283,7 @@ class Translator:
         """
         if len(lines) != len(targets):
             seen = f"{len(lines)} lines, {len(targets)} targets"
-            raise InputError("every line needs a target", seen=seen, expected="as many targets as lines")
+            raise InputError("every line needs a target", seen, "as many targets as lines")
         tokens = [line_tokens(self.text, line, number) for number, line in enumerate(lines)]
         return list(zip(tokens, map(self.text.target_tokens, targets), strict=True))
 
@@ -169,7 +295,7 @@ class Translator:
                 log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", *seen)
             unreached += derivation is None
             if derivation is None:
-                yield Translation(number, source, "", [])
+                yield Translation(number, source, "", [], "", self.system)
             else:
                 yield self._counted(self._translation(number, source, [derivation]))
         if unreached:
@@ -227,8 +353,16 @@ class Translator:
             self.unknown_words += translation.derivations[0].copied
         return translation
 
-    def say_unknown(self) -> None:
-        """How many words of what was translated were unknown; a warning when they are more than a third."""
+    def say_counts(self) -> None:
+        """How many sentences were longer than a rule may span, and how many translated words were unknown; a
+        warning when these are more than a third.
+        """
+        limit = self.system.span_limit
+        if limit is not None and self.limited:
+            log.info(
+                "%d of %d sentences have more words than a rule spans (%s=%d): their parts are glued together in order",
+                self.limited, self.sentences, limit.name, limit.words,
+            )  # fmt: skip
         if not self.words:
             return
         share = self.unknown_words / self.words
@@ -238,15 +372,6 @@ class Translator:
             return
         question = "is this text in the language, script, casing and tokens that the run was trained on?"
         log.warning("warning: %s: %s", said, question)
-
-    def say_limited(self) -> None:
-        """How many sentences were longer than a rule may span, in a line; nothing when none was."""
-        limit = self.system.span_limit
-        if limit is not None and self.limited:
-            log.info(
-                "%d of %d sentences have more words than a rule spans (%s=%d): their parts are glued together in order",
-                self.limited, self.sentences, limit.name, limit.words,
-            )  # fmt: skip
 
     def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)

@@ -23,7 +23,7 @@ from xlate.text.classes import commonest_classes, read_classes, write_classes
 from xlate.text.clustering import exchange_classes
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory, word_counts
-from xlate.work.stages import read_stage, run_stage
+from xlate.work.stages import run_stage
 
 
 def sparse_features(
@@ -59,7 +59,7 @@ def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
     """Computed word classes of a work directory, made when they are asked for and not there."""
 
     def found(side: str, classes: int) -> Mapping[str, str]:
-        settings = {"classes": classes, "seed": seed, "on": [read_stage(work.path, "corpus").identity], "version": 1}
+        settings = {"classes": classes, "seed": seed, "on": work.identities("corpus"), "version": 1}
 
         def build(folder: Path) -> dict[str, Any]:
             vocabulary = work.source_vocabulary if side == "source" else work.target_vocabulary

@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,6 @@ SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")
 MADE = "made.json"
 _FACTOR_FILES = re.compile(rf"({'|'.join(SPLITS)})_({'|'.join(SIDES)})_(.+)")
-
-
-@dataclass(frozen=True)
-class SideFactors:
-    """The factors of one side: those `joined` to the words of its files, and `all` of them in their order."""
-
-    joined: FactorNames
-    all: FactorNames
 
 
 @dataclass(frozen=True)
@@ -54,21 +46,19 @@ class CorpusFiles:
     factors: Mapping[tuple[str, str], Mapping[str, list[Path]]] = field(default_factory=dict)
     documents: Mapping[str, list[Path]] = field(default_factory=dict)
 
-    def all(self) -> list[Path]:
-        """Every file of text, in a fixed order."""
-        many = [self.held[key] for key in (("train", "source"), *((split, "target") for split in SPLITS))]
-        single = [self.held[split, "source"] for split in SPLITS[1:]]
-        return [path for paths in (*many, self.lm_text, *single) for path in paths]
-
     def language(self, side: str) -> str:
         """The language of `source` or `target`."""
         return self.source_language if side == "source" else self.target_language
 
-    def factor_names(self, side: str) -> SideFactors:
-        """Which factors a side has: first those that are joined to its words, then those with files of their own."""
+    def joined_factors(self, side: str) -> FactorNames:
+        """Which factors are joined to the words of a side's files."""
         joined = self.data.source_factors if side == "source" else self.data.target_factors
-        own, separator = self.factors.get(("train", side), {}), self.data.factor_separator
-        return SideFactors(FactorNames(tuple(joined), separator), FactorNames((*joined, *own), separator))
+        return FactorNames(tuple(joined), self.data.factor_separator)
+
+    def factor_names(self, side: str) -> FactorNames:
+        """All factors of a side: first those that are joined to its words, then those with files of their own."""
+        joined = self.joined_factors(side)
+        return replace(joined, names=(*joined.names, *self.factors.get(("train", side), {})))
 
 
 def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
@@ -80,15 +70,15 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
     """
     source, dash, target = data.pair.partition("-")
     if not (source and dash and target):
-        raise InputError("not a language pair", seen=data.pair, expected="data.pair=SOURCE-TARGET, such as de-en")
+        raise InputError("not a language pair", data.pair, "data.pair=SOURCE-TARGET, such as de-en")
 
     def fill(template: str) -> Path:
         if "{root}" in template and not data.root:
             raise InputError(
                 "the folder of corpora is not known",
-                seen="XLATE_DATA is not set",
-                expected="the folder that holds the corpora",
-                remedy="export XLATE_DATA=FOLDER, or give data.root=FOLDER",
+                "XLATE_DATA is not set",
+                "the folder that holds the corpora",
+                "export XLATE_DATA=FOLDER, or give data.root=FOLDER",
             )
         names = {"{root}": data.root or "", "{source}": source, "{target}": target, "{work}": str(work)}
         for name, value in names.items():
@@ -100,7 +90,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
         found = _FACTOR_FILES.fullmatch(key)
         if found is None:
             expected = "SPLIT_SIDE_FACTOR, such as train_source_pos"
-            raise InputError("not files of a factor", seen=f"data.factor_files.{key}", expected=expected)
+            raise InputError("not files of a factor", f"data.factor_files.{key}", expected)
         factors.setdefault((found[1], found[2]), {})[found[3]] = [fill(t) for t in templates]
     texts = {
         ("train", "source"): data.train_source,
@@ -129,21 +119,21 @@ def _check_pairing(files: CorpusFiles) -> None:
     if not sources or sources != targets:
         raise InputError(
             "training files do not pair up",
-            seen=f"{sources} source and {targets} target files",
-            expected="as many of one as of the other, at least one",
+            f"{sources} source and {targets} target files",
+            "as many of one as of the other, at least one",
         )
     beside = {f"data.documents.{split}": (paths, split, "source") for split, paths in files.documents.items()}
     for (split, side), named in files.factors.items():
         beside |= {f"data.factor_files.{split}_{side}_{name}": (paths, split, side) for name, paths in named.items()}
     for key, (paths, split, side) in beside.items():
         if split not in SPLITS:
-            raise InputError("unknown part of a corpus", seen=key, expected=", ".join(SPLITS))
+            raise InputError("unknown part of a corpus", key, ", ".join(SPLITS))
         texts = len(files.held[split, side])
         if len(paths) != texts or not texts:
             raise InputError(
                 "files do not pair up with the texts that they are of",
-                seen=f"{len(paths)} files of {key}, {texts} of the {side} of {split}",
-                expected="one for each text",
+                f"{len(paths)} files of {key}, {texts} of the {side} of {split}",
+                "one for each text",
             )
 
 
@@ -184,13 +174,13 @@ def check_settings(files: CorpusFiles) -> None:
     check_choice("unknown casing", data.case, CASES)
     unknown = [part for part in data.tokenized if part not in PARTS]
     if unknown:
-        raise InputError("unknown part of a corpus", seen=f"data.tokenized={unknown}", expected=", ".join(PARTS))
+        raise InputError("unknown part of a corpus", f"data.tokenized={unknown}", ", ".join(PARTS))
     if data.dev_pairs and data.dev_source is not None:
         raise InputError(
             "pairs cannot be held out of the training text as a dev set",
-            seen=f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
-            expected="no dev set of its own",
-            remedy="leave out one of the two settings",
+            f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
+            "no dev set of its own",
+            "leave out one of the two settings",
         )
     for side in SIDES:
         _check_factors(files, side)
@@ -205,41 +195,27 @@ def check_dev_set(data: DataConfig) -> None:
     if data.dev_source is not None and not data.dev_references:
         raise InputError(
             "a dev set without references",
+            "data.dev_references is empty",
+            "data.dev_references=[FILE,…]",
+            "without translations of this text, data.dev_pairs=1000 takes the last 1000 training pairs",
             file=data.dev_source,
-            seen="data.dev_references is empty",
-            expected="data.dev_references=[FILE,…]",
-            remedy="without translations of this text, data.dev_pairs=1000 takes the last 1000 training pairs",
         )
     if data.dev_source is None and data.dev_pairs is None:
         raise InputError(
             "no dev set",
-            seen="neither data.dev_source nor data.dev_pairs is set",
-            expected="data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
-            remedy="data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 goes without, which few "
+            "neither data.dev_source nor data.dev_pairs is set",
+            "data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
+            "data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 goes without, which few "
             "trainings can",
         )
 
 
 def _check_factors(files: CorpusFiles, side: str) -> None:
-    data, names = files.data, files.factor_names(side).all.names
+    data, names = files.data, files.factor_names(side).names
     wrong = [name for name in names if not _FACTOR.fullmatch(name) or names.count(name) > 1]
     if wrong:
-        raise InputError(f"not the name of a {side} factor", seen=wrong[0], expected="a short name, each once")
-    _check_factor_files(files, side)
-    if names and (data.tokenize or set(data.tokenized) & set(SPLITS)):
-        raise InputError(
-            "text with factors is not tokenised, for they belong to its tokens",
-            seen=f"factors {', '.join(names)}, data.tokenize={data.tokenize}, data.tokenized={data.tokenized}",
-            expected="data.tokenize=false, and no data.tokenized",
-            remedy="tokenise first, then find the factors of the tokens; or let data.tagger find them in raw text",
-        )
-    separator = data.factor_separator
-    if names and (not separator or any(c.isspace() for c in separator)):
-        raise InputError("cannot stand between factors", seen=repr(separator), expected="a mark without blanks")
-
-
-def _check_factor_files(files: CorpusFiles, side: str) -> None:
-    """A factor of the training text is one of every source too; references may do without."""
+        raise InputError(f"not the name of a {side} factor", wrong[0], "a short name, each once")
+    # A factor of the training text is one of every source too; references may do without.
     trained = files.factors.get(("train", side), {}).keys()
     for split in SPLITS[1:]:
         held = files.factors.get((split, side), {}).keys()
@@ -247,7 +223,17 @@ def _check_factor_files(files: CorpusFiles, side: str) -> None:
         if held != wanted:
             seen = ", ".join(f"{split}_{side}_{name}" for name in sorted(held)) or "none"
             expected = ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as of the training text"
-            raise InputError("the factors of a text differ", seen=f"data.factor_files: {seen}", expected=expected)
+            raise InputError("the factors of a text differ", f"data.factor_files: {seen}", expected)
+    if names and (data.tokenize or set(data.tokenized) & set(SPLITS)):
+        raise InputError(
+            "text with factors is not tokenised, for they belong to its tokens",
+            f"factors {', '.join(names)}, data.tokenize={data.tokenize}, data.tokenized={data.tokenized}",
+            "data.tokenize=false, and no data.tokenized",
+            "tokenise first, then find the factors of the tokens; or let data.tagger find them in raw text",
+        )
+    separator = data.factor_separator
+    if names and (not separator or any(c.isspace() for c in separator)):
+        raise InputError("cannot stand between factors", repr(separator), "a mark without blanks")
 
 
 def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
@@ -259,8 +245,8 @@ def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
         "tokenized": sorted(data.tokenized),
         "factors": {
             side: {
-                "joined": list(factors.joined.names),
-                "separator": factors.joined.separator,
+                "joined": list(files.joined_factors(side).names),
+                "separator": data.factor_separator,
                 "files": {
                     f"{split}_{name}": [file_hash(path) for path in paths]
                     for split in SPLITS
@@ -268,14 +254,16 @@ def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
                 },
             }
             for side in SIDES
-            if (factors := files.factor_names(side)).all.names
+            if files.factor_names(side).names
         },
         "tagger": tagger_record(files),
         "documents": {split: [file_hash(path) for path in paths] for split, paths in files.documents.items()},
         "document_pattern": data.document_pattern if files.documents else None,
     }
+    order = [("train", "source"), *((split, "target") for split in SPLITS)]
+    texts = [*map(files.held.__getitem__, order), files.lm_text, *(files.held[split, "source"] for split in SPLITS[1:])]
     return {
-        "files": [file_hash(path) for path in files.all()],
+        "files": [file_hash(path) for paths in texts for path in paths],
         "references": [len(files.held[split, "target"]) for split in SPLITS[1:]],
         "languages": [files.source_language, files.target_language],
         "tokenize": data.tokenize,
@@ -305,17 +293,17 @@ def tagger_record(files: CorpusFiles) -> dict[str, str]:
     if (data.tagger == CLASSES) != (files.tagger_classes is not None):
         raise InputError(
             "a tagger by word classes needs their file, and no other does",
-            seen=f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
-            expected="data.tagger=classes data.tagger_classes=FILE, or none of the two",
+            f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
+            "data.tagger=classes data.tagger_classes=FILE, or none of the two",
         )
     if data.tagger is None:
         return {}
-    if own := files.factor_names("source").all.names:
+    if own := files.factor_names("source").names:
         raise InputError(
             "a source with factors of its own is not tagged",
-            seen=f"data.tagger={data.tagger}, factors {', '.join(own)}",
-            expected="one of the two",
-            remedy="for several factors write them into the text: xlate tag writes one",
+            f"data.tagger={data.tagger}, factors {', '.join(own)}",
+            "one of the two",
+            "for several factors write them into the text: xlate tag writes one",
         )
     version = hanta_version() if files.tagger_classes is None else file_hash(files.tagger_classes)
     return {"name": data.tagger, "version": version}

@@ -28,8 +28,7 @@ from xlate.text.lines import check_reference, check_sides, drop_unusable, read_l
 from xlate.text.tokens import Preprocessor, Truecaser, preprocess_lines, untokenized_lines
 from xlate.text.vocabulary import Vocabulary, check_reserved
 from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
-from xlate.work.corpus_text import PreparedSide
-from xlate.work.directory import VOCABULARIES, save_copies, save_documents, save_factor
+from xlate.work.directory import VOCABULARIES, PreparedSide, save_copies, save_documents, save_factor
 
 Result = TypeVar("Result")
 
@@ -91,7 +90,7 @@ def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[
 def _read_side(split: str, side: str, number: int, files: CorpusFiles) -> FactoredLines:
     """One text of a split with its factors; raises what `read_factored` raises."""
     beside = {name: paths[number] for name, paths in files.factors.get((split, side), {}).items()}
-    return read_factored(files.held[split, side][number], files.factor_names(side).joined, beside)
+    return read_factored(files.held[split, side][number], files.joined_factors(side), beside)
 
 
 def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documents | None:
@@ -147,9 +146,9 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
     if not len(kept):
         raise InputError(
             "an empty corpus",
+            f"{total} pairs, none usable",
+            f"pairs with words on both sides, at most {data.max_words} a side",
             file=files.held["train", "source"][0],
-            seen=f"{total} pairs, none usable",
-            expected=f"pairs with words on both sides, at most {data.max_words} a side",
         )
     figures: dict[str, Any] = {"pairs": len(kept), "dropped": total - len(kept)}
     for side in SIDES:
@@ -187,10 +186,10 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
     if "dev" in splits and not splits["dev"].source.lines:
         raise InputError(
             "an empty dev set",
+            "no line",
+            "sentences with their translations",
+            "data.dev_pairs=1000 takes the last 1000 training pairs",
             file=next(iter(files.held["dev", "source"]), None),
-            seen="no line",
-            expected="sentences with their translations",
-            remedy="data.dev_pairs=1000 takes the last 1000 training pairs",
         )
     for split, part in splits.items():
         if tagger is not None:
@@ -210,7 +209,7 @@ def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
         "tokenize": data.tokenize,
         "case": data.case,
     }
-    names = {side: list(files.factor_names(side).all.names) for side in SIDES}
+    names = {side: list(files.factor_names(side).names) for side in SIDES}
     if any(names.values()):
         settings["factors"] = {**names, "separator": data.factor_separator}
     if record := tagger_record(files):
@@ -241,8 +240,7 @@ def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | N
 
 def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles) -> int:
     """Writes a source line by line as it is translated, with the factors it came with, and its references without."""
-    names = files.factor_names("source").all
-    write_lines(folder / f"{split}.source.gz", text.source.factored(names))
+    write_lines(folder / f"{split}.source.gz", text.source.factored(files.factor_names("source")))
     for number, reference in enumerate(text.targets):
         write_lines(folder / f"{split}.reference.{number}.gz", reference.lines)
     _save_annotations(folder, split, text)

@@ -1,7 +1,8 @@
 """A prepared work directory, and what is loaded from it.
 
 Beside the words of a text it holds factors (a numbered value for each token), documents (ranges of sentences),
-copies (groups of sentence pairs), and perhaps the counts of words, where the text itself is absent.
+copies (groups of sentence pairs), and perhaps the counts of words, where the text itself is absent. It also says how
+lines become the tokens of its text, and words lines again.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, chec
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
+from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents
 from xlate.text.encoded import EncodedText
-from xlate.text.factors import with_factors
+from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.opening import plain_file
-from xlate.text.tokens import split_tokens
+from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
 from xlate.text.vocabulary import Vocabulary
-from xlate.work.corpus_text import CorpusText
+from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import MARK, read_stage
 
 if TYPE_CHECKING:
+    from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
-
-
 FACTOR_VOCABULARY = "vocabulary of a factor"
 FACTOR = "factor of a text"
 DOCUMENTS = "documents of a text"
@@ -128,17 +129,56 @@ def load_copies(folder: Path) -> Ints:
     return np.asarray(open_arrays(folder, COPIES, COPIES_LAYOUT, check, memory_map=False)["group_S"])
 
 
+@dataclass(frozen=True)
+class PreparedSide:
+    """Tokens and casing of a side.
+
+    Attributes:
+        preprocessor: makes tokens of lines. case: `true`, `lower` or `keep`.
+        caser: what `true` goes by.
+    """
+
+    preprocessor: Preprocessor
+    case: str
+    caser: Truecaser | None = None
+
+    def tokens(self, line: str) -> list[str]:
+        """The tokens of a line, cased."""
+        return self.cased(self.preprocessor.tokens(line))
+
+    def cased(self, tokens: list[str]) -> list[str]:
+        """Tokens in the casing of the training text."""
+        if self.caser is not None:
+            return self.caser.apply(tokens)
+        return [token.lower() for token in tokens] if self.case == "lower" else tokens
+
+    def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
+        """A line: beginnings of sentences as they are written and, when asked, detokenised."""
+        if self.caser is not None:
+            tokens = self.caser.restore(tokens)
+        return self.preprocessor.text(tokens) if detokenize else " ".join(tokens)
+
+
+PREPROCESSING = {"source_language": str, "target_language": str, "tokenize": bool, "case": str}
+FACTORS: Fields = {"source": list, "target": list, "separator": str}
+
+
 VOCABULARIES = "pair of vocabularies"
 STAGES = ("corpus", "align", "lm", "phrases", "blocks")
 
 
 @dataclass(frozen=True)
-class WorkDirectory(CorpusText):
+class WorkDirectory:
     """The folder `xlate prepare` made; everything is loaded when first asked for.
+
+    Attributes:
+        path: the folder.
 
     Raises:
         InputError: (on any access) a stage is missing or was made by another version.
     """
+
+    path: Path
 
     def check(self) -> WorkDirectory:
         """Returns itself when every stage is there; raises InputError naming the first that is not."""
@@ -149,7 +189,11 @@ class WorkDirectory(CorpusText):
     @cached_property
     def identity(self) -> str:
         """The identity of the last stage, which stands on all others."""
-        return read_stage(self.path, "blocks").identity
+        return self.identities("blocks")[0]
+
+    def identities(self, *stages: str) -> list[str]:
+        """The identities of some stages, which what is made of them stands on."""
+        return [read_stage(self.path, name).identity for name in stages]
 
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
@@ -216,15 +260,19 @@ class WorkDirectory(CorpusText):
         check_fields(made, fields, path, remedy)
         return dict(made)
 
-    def lm_text(self, target: EncodedText) -> EncodedText:
-        """What the language model is estimated from: target sentences, and further text where it was prepared."""
+    def estimated_lm(self, target: EncodedText, order: int | None = None) -> ArpaModel:
+        """The language model of target sentences, and of further text where it was prepared.
+
+        Without `order` it has that of the language model of the whole text.
+        """
+        from xlate.lm.kneser_ney import estimate
+
         extra = self.path / "corpus" / "lm.target.gz"
-        if not extra.exists():
-            return target
-        more = EncodedText.encode(
-            [split_tokens(line) for line in read_lines(plain_file(extra))], self.target_vocabulary
-        )
-        return EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
+        if extra.exists():
+            lines = [split_tokens(line) for line in read_lines(plain_file(extra))]
+            more = EncodedText.encode(lines, self.target_vocabulary)
+            target = EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
+        return estimate(target, self.target_vocabulary, order or read_stage(self.path, "lm").number("order"))
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` for each token.
@@ -246,24 +294,21 @@ class WorkDirectory(CorpusText):
         """The group of each training pair, copies having the same; see `align.copies.copy_groups`."""
         return load_copies(self.path / "corpus" / "copies")
 
-    def has_documents(self, split: str = "train") -> bool:
-        """Whether the documents of `train`, `dev` or `test` are known."""
-        return (self.path / "corpus" / "documents" / split / HEADER).exists()
-
     def documents(self, split: str = "train") -> Documents:
         """Which sentences of `train`, `dev` or `test` are a document.
 
         Raises:
             InputError: the text was prepared without documents.
         """
-        if not self.has_documents(split):
+        folder = self.path / "corpus" / "documents" / split
+        if not (folder / HEADER).exists():
             raise InputError(
                 f"the documents of {split} are not known",
                 file=self.path,
                 expected="a corpus prepared with them",
                 remedy="xlate prepare with data.documents={" + split + ": [FILE]}",
             )
-        return load_documents(self.path / "corpus" / "documents" / split)
+        return load_documents(folder)
 
     def has_split(self, split: str) -> bool:
         """Whether there is a `dev` or `test` source."""
@@ -299,10 +344,10 @@ class WorkDirectory(CorpusText):
         if name not in known:
             raise InputError(
                 f"no such factor of the {side}",
+                name,
+                ", ".join(known) or "a corpus prepared with factors",
+                f"xlate prepare with data.{side}_factors=[{name}]",
                 file=self.path,
-                seen=name,
-                expected=", ".join(known) or "a corpus prepared with factors",
-                remedy=f"xlate prepare with data.{side}_factors=[{name}]",
             )
         return self.path / "corpus" / "factors" / f"{side}.{name}"
 
@@ -310,6 +355,114 @@ class WorkDirectory(CorpusText):
         corpus = self.path / "corpus"
         open_arrays(corpus, VOCABULARIES, {})
         return Vocabulary.load(corpus / f"vocabulary.{side}")
+
+    @cached_property
+    def preprocessing(self) -> dict[str, Any]:
+        """Languages, tokenisation and casing."""
+        corpus = self.path / "corpus"
+        path, remedy = corpus / "preprocessing.json", f"remove {corpus} and prepare again"
+        settings = read_json(path, "languages, tokenisation and casing", remedy, PREPROCESSING)
+        for name, fields in {"factors": FACTORS, "tagger": TAGGER}.items():
+            if settings.get(name) is not None:
+                check_fields(settings[name], fields, path, remedy)
+        return settings
+
+    @property
+    def lowercased(self) -> bool:
+        """Whether its text was lowercased, so that its translations are."""
+        return bool(self.preprocessing["case"] == "lower")
+
+    @property
+    def casers(self) -> dict[str, Truecaser]:
+        """What each side was truecased by; none where the text was not truecased."""
+        return {name: side.caser for name, side in self._sides.items() if side.caser is not None}
+
+    def factor_names(self, side: str) -> FactorNames:
+        """The factors of `source` or `target`, in their order; none for most corpora.
+
+        Lines may carry them behind their words, or a tagger finds them (`data.tagger`).
+        """
+        if side == "source" and "tagger" in self.preprocessing:
+            return FactorNames((POS,))
+        return self._factor_names[side]
+
+    def source_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one source line as the training text was; the words of a line with factors bring them.
+
+        Raises:
+            InputError: some tokens of the line have factors and some have not, or one has too many or too few.
+        """
+        words = self._sides["source"].cased(self._source_words(line))
+        return words if self._tagger is not None else with_factors(words, self.source_factors(line))
+
+    def source_factors(self, line: str) -> dict[str, list[str]]:
+        """The values of each factor of a source line, one a token; none for a plain line that no tagger reads.
+
+        Raises:
+            InputError: as `source_tokens` does; the tagger that the text was prepared with is not there.
+        """
+        if self._tagger is not None:
+            return {POS: self._tagger.tags(self._source_words(line))}
+        names = self._factor_names["source"]
+        return names.split(line)[1] if names.names else {}
+
+    @property
+    def has_tagger(self) -> bool:
+        """Whether the text was prepared with a tagger."""
+        return self._tagger is not None
+
+    def source_tags(self, words: Sequence[str]) -> list[str]:
+        """The tags of a sentence's tokens by the tagger that the text was prepared with.
+
+        Raises:
+            InputError: it was prepared without one.
+        """
+        if self._tagger is None:
+            raise InputError(
+                "text without a tagger",
+                "data.tagger=null",
+                "a work directory prepared with data.tagger=hanta or classes",
+                file=self.path,
+            )
+        return self._tagger.tags(words)
+
+    def target_tokens(self, line: str) -> list[str]:
+        """Tokenises and cases one target line, such as a reference, as the training text was."""
+        return self._sides["target"].tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        """One output line: sentence case restored and, when asked, detokenised."""
+        return self._sides["target"].text(tokens, detokenize)
+
+    def _source_words(self, line: str) -> list[str]:
+        """The tokens of a source line as they were written."""
+        names = self._factor_names["source"]
+        return names.split(line)[0] if names.names else self._sides["source"].preprocessor.tokens(line)
+
+    @cached_property
+    def _tagger(self) -> Tagger | None:
+        """What tags source lines; None for most corpora."""
+        held = self.preprocessing.get("tagger")
+        language = self.preprocessing["source_language"]
+        return None if held is None else kept_tagger(held, language, self.path / "corpus")
+
+    @cached_property
+    def _factor_names(self) -> dict[str, FactorNames]:
+        """The factors that lines of either side may carry behind their words."""
+        held = self.preprocessing.get("factors")
+        if held is None:
+            return dict.fromkeys(SIDES, FactorNames())
+        return {side: FactorNames(tuple(held[side]), held["separator"]) for side in SIDES}
+
+    @cached_property
+    def _sides(self) -> dict[str, PreparedSide]:
+        settings, sides = self.preprocessing, {}
+        for side in SIDES:
+            path = self.path / "corpus" / f"truecase.{side}"
+            preprocessor = Preprocessor(settings[f"{side}_language"], tokenize=settings["tokenize"])
+            caser = Truecaser.load(path) if path.exists() else None
+            sides[side] = PreparedSide(preprocessor, settings["case"], caser)
+        return sides
 
 
 WORD_COUNTS, COUNTS_OF_WORDS = "word_counts", "counts of words"

@@ -22,7 +22,6 @@ from xlate.array_types import Bools, Floats32, Ints
 from xlate.arrays.ranges import check_lengths
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
 from xlate.errors import InputError
-from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet, counts_of
 from xlate.phrases.extract import extract_phrases
@@ -62,12 +61,12 @@ class Folds:
             seen = f"{len(fold_S)} pairs, {len(np.unique(work.copies))} without their copies"
             raise InputError(
                 "the training text cannot be cut into folds",
+                seen,
+                "pairs that are not all copies of each other",
+                "model.folds=0 makes events as the paper does",
                 file=work.path,
-                seen=seen,
-                expected="pairs that are not all copies of each other",
-                remedy="model.folds=0 makes events as the paper does",
             )
-        on = read_stage(work.path, "corpus").identity
+        (on,) = work.identities("corpus")
         return cls(fold_S, heldout_S, identity_of({"on": on, "folds": folds, "heldout_every": every, "version": 1}))
 
     @property
@@ -78,10 +77,6 @@ class Folds:
     def rows(self, fold: int) -> Ints:
         """The pairs of a fold."""
         return np.flatnonzero(self.fold_S == fold)
-
-    def others(self, fold: int) -> Ints:
-        """The pairs that estimates without a fold are made from."""
-        return np.flatnonzero(self.fold_S != fold)
 
 
 KIND = "counts of blocks without a fold"
@@ -111,7 +106,7 @@ class Estimates:
     @property
     def identity(self) -> str:
         """What was counted."""
-        return identity_of({"on": [read_stage(self.work.path, name).identity for name in ("align", "blocks", "lm")]})
+        return identity_of({"on": self.work.identities("align", "blocks", "lm")})
 
     @cached_property
     def blocks(self) -> BlockSet:
@@ -156,7 +151,7 @@ class WithoutFold(Estimates):
     @cached_property
     def text(self) -> tuple[EncodedText, EncodedText, Links]:
         """The pairs of the other folds."""
-        return self._pairs(self.folds.others(self.fold))
+        return self._pairs(np.flatnonzero(self.folds.fold_S != self.fold))
 
     def _pairs(self, rows: Ints) -> tuple[EncodedText, EncodedText, Links]:
         source, target = self.work.encoded
@@ -183,22 +178,17 @@ class WithoutFold(Estimates):
 
     def _count(self, folder: Path) -> dict[str, Any]:
         table, made = self.work.blocks.table, self.work.settings("blocks", {"settings": dict})
-        elsewhere_B = self._counts_elsewhere()
-        known_B = elsewhere_B >= self.work.settings("phrases", {"min_count": int})["min_count"]
+        extracted = self.work.settings("phrases", {"min_count": int, "max_length": int})
+        # How often each block was extracted from the other folds.
+        here = extract_phrases(*self._pairs(self.folds.rows(self.fold)), extracted["max_length"])
+        row_X = self.rows.of(here).pair_B
+        elsewhere_B = np.array(table.count_B, dtype=np.int64)
+        elsewhere_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]
+        known_B = elsewhere_B >= extracted["min_count"]
         matches = part_of(self.work.matches, self.folds.fold_S != self.fold, known_B)
         arrays = counts_of(table, matches, collect_events(matches), made["settings"]["lexical_floor"])
-        scores_B2 = self._scores(elsewhere_B)
-        save_arrays(folder, KIND, {"known_B": known_B, **arrays, "scores_B2": scores_B2})
+        save_arrays(folder, KIND, {"known_B": known_B, **arrays, "scores_B2": self._scores(elsewhere_B)})
         return {"blocks": int(known_B.sum()), "of": len(table)}
-
-    def _counts_elsewhere(self) -> Ints:
-        """How often each block was extracted from the other folds, (B,)."""
-        longest = self.work.settings("phrases", {"max_length": int})["max_length"]
-        here = extract_phrases(*self._pairs(self.folds.rows(self.fold)), longest)
-        row_X = self.rows.of(here).pair_B
-        count_B = np.array(self.work.blocks.table.count_B, dtype=np.int64)
-        count_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]
-        return count_B
 
     def _scores(self, elsewhere_B: Ints) -> Floats32:
         """p(T|S) and lex(T|S) of the other folds, (B, 2)."""
@@ -210,8 +200,7 @@ class WithoutFold(Estimates):
         return np.stack([share_B, np.nan_to_num(lexical_B, nan=LEAST_LEXICAL)], axis=1).astype(np.float32)
 
     def _estimate_lm(self, folder: Path) -> dict[str, Any]:
-        order = read_stage(self.work.path, "lm").number("order")
-        arpa = estimate(self.work.lm_text(self.text[1]), self.work.target_vocabulary, order)
+        arpa = self.work.estimated_lm(self.text[1])
         NgramModel.from_arpa(arpa).save(folder / LM)
         return {"ngrams": sum(arpa.counts)}
 

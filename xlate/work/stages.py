@@ -180,10 +180,10 @@ def read_stage(work: Path, name: str) -> Stage:
     if not marker.exists():
         raise InputError(
             "not a prepared work directory",
+            f"no finished stage {name!r}",
+            "what xlate prepare writes",
+            remedy,
             file=work,
-            seen=f"no finished stage {name!r}",
-            expected="what xlate prepare writes",
-            remedy=remedy,
         )
     held = read_json(marker, "the record of a finished stage", remedy, FIELDS)
     return Stage(work / name, held["identity"], held["figures"], held["seconds"])

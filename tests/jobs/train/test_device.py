@@ -11,8 +11,7 @@ import torch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.jobs.train import train
-from xlate.jobs.train.context_lists import ContextListTraining
-from xlate.jobs.train.contexts import ContextTraining
+from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
 from xlate.jobs.train.events import LocalTraining, Untrained
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.recipe import Recipe

@@ -13,7 +13,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.features.index import NamedFeatures
-from xlate.jobs.train.lists import Learned, learn
+from xlate.jobs.train.lists import learn, read_learned
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
 
@@ -56,8 +56,8 @@ def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> N
         features: Any = NumberedUnits(("a", "b", "c"))
         held = tmp_path / f"{scale}.safetensors"
         learn(config, features, lists(scale), theta, held, run)
-        made = Learned.read(held, theta, features)
-        found.append((made.theta.dense_D * [1.0, scale], made.phi_F))
+        made, phi_F, _ = read_learned(held, theta, features)
+        found.append((made.dense_D * [1.0, scale], phi_F))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
     assert (found[0][0] != [0.5, 0.25]).all()

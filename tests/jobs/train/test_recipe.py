@@ -9,12 +9,15 @@ from typing import Any, cast
 
 import pytest
 
+from tests.models.test_every_system import SYSTEMS
 from tests.test_end_to_end import QUICK, run, work  # noqa: F401
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
+from xlate.jobs.sparse_features import full_explanation
 from xlate.jobs.train import recipe
 from xlate.jobs.train.events import phases
 from xlate.jobs.train.recipe import DevBleu
+from xlate.jobs.translate import TokenizedText, Translator
 from xlate.models.block.lists import block_stores
 from xlate.scoring.weights import load_weights
 from xlate.train.loop import TrainState
@@ -80,3 +83,12 @@ def test_when_it_is_measured(run: Path, monkeypatch: pytest.MonkeyPatch) -> None
     clock.now += 1000.0
     bleu({}, TrainState(phase=neutral, epoch=6, seen=10))
     assert len(reported) == 3
+
+
+def test_derivations_are_shown_with_the_features_that_decided() -> None:
+    system, lines, texts = SYSTEMS["phrase sparse"]().with_search(nbest=1), ["b d a"], dict[str, str]()
+    translations = list(Translator(TokenizedText(), system).translate(lines))
+    reporter = SimpleNamespace(text=lambda tag, text, _: texts.update({tag: text}), image=lambda *_: None)
+    recipe._show(cast(Any, SimpleNamespace(samples=2)), translations, lines, [], cast(Any, reporter), 1)
+    shown = texts["samples/derivation/1"]
+    assert all(f"    {line}" in shown for line in full_explanation(translations[0]).splitlines())

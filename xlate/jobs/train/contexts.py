@@ -1,43 +1,71 @@
-"""Training of a classifier that predicts translations, or where they stand (Kolachina et al. 2010, section 3.1)."""
+"""Training of a classifier that predicts translations, or where they stand (Kolachina et al. 2010, section 3.1).
+
+It learns from events, or is trained on for expected BLEU over n-best lists of the system whose feature it is. Then the
+training text is decoded in folds, each by a phrase system with a classifier that has not seen the fold, under the
+float weights of the run base. Learned are changes of the classifier's weights, the same for the classifiers of all
+folds; in the end they are added to the weights of the classifier of the whole text. Float weights stay as they are.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyInts
+from xlate.array_types import AnyFloats, AnyInts, Ints
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import DENSE
+from xlate.candidates.lists import LENGTH, PAIR, START
 from xlate.candidates.store import CandidateStore
-from xlate.config.model_schema import DISTORTION
+from xlate.config.model_schema import DISTORTION, TRANSLATION, ContextUseConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import refuse_if
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError, refuse_if
 from xlate.features.context import ContextFeatures, check_target
+from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
+from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, sampled
 from xlate.jobs.train.recipe import (
     EventRecipe,
+    WorkRecipe,
     losses_of_events,
+    measured_splits,
     one_of,
     refuse_base,
     rounded,
     settings_of,
 )
+from xlate.kernels.learning.lists import PredictedParts, span_logs
 from xlate.kernels.learning.scores import plain_scores
 from xlate.losses.loss import losses
 from xlate.machine import check_memory
-from xlate.models.context.classifiers import ContextParts, context_stores
+from xlate.metrics.bleu import sentence_bleu
+from xlate.models.context.classifiers import ALONE, ContextParts, context_model, context_stores
 from xlate.models.context.inspection import Quality
-from xlate.models.context.model import log_probabilities
-from xlate.models.context.runs import KIND
+from xlate.models.context.model import NO_CHOICE, chosen_in, log_probabilities
+from xlate.models.context.predicted import CONTEXT_NAME
+from xlate.models.context.runs import KIND, check_folds, check_predicted_by, classifier_config, fold_classifier
 from xlate.models.kind import made_of
+from xlate.models.phrase.decoder import PhraseDecoder
+from xlate.models.phrase.kind import Phrase, open_phrase_model, phrase_base
+from xlate.models.run_files import located_config, weights_of
+from xlate.progress import track
 from xlate.report.pictures import reliability_picture
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import remove_folder
 from xlate.train.learner import PhaseSettings
+from xlate.train.list_learner import PredictedListLearner, lists_identity
 from xlate.train.loop import Phase
 from xlate.train.run import Run
 from xlate.updates.rule import UpdateRule
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 # Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
@@ -52,8 +80,7 @@ class ContextTraining(EventRecipe):
         loss, model = config.loss, config.model
         refuse_base(config, "no base, or loss=xbleu, which trains the classifier of a run on")
         one_of("loss.name", [loss.name], losses_of_events())
-        both = bool(loss.l1 and loss.l2)
-        refuse_if(both, "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
+        refuse_if(bool(loss.l1 and loss.l2), "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
         absent = model.left_out is not None and model.left_out >= model.left_out_of
         seen = f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}"
         refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
@@ -76,8 +103,7 @@ class ContextTraining(EventRecipe):
         alone = losses()[config.loss.name].judges_each
         # ln p(e|f) is what is known without a context; alone it is no probability of yes or no.
         start = Weights(np.array([0.0 if alone else 1.0]), np.zeros(1 << config.model.bits), DENSE)
-        todo = [Phase(settings, stores.train, stores.heldout)]
-        held = self.trained(run, todo, stores.identity, {KIND: start})
+        held = self.trained(run, [Phase(settings, stores.train, stores.heldout)], stores.identity, {KIND: start})
         if held is None:
             return None
         weights, history = held.weights[KIND], held.state.history
@@ -142,13 +168,12 @@ def heldout_quality(
     held = store.arrays
     offsets_I1 = np.asarray(held.candidate_offsets_I1)
     score_C = plain_scores(held.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
-    phrase_I = contexts.phrases_of(*held.contexts)
     return Quality(
         offsets_I1=offsets_I1,
         log_C=log_probabilities(score_C, offsets_I1, alone=alone),
         share_C=np.asarray(held.dense_CD)[:, 0],
         right_C=np.asarray(held.gain_CG)[:, 0] > 0,
-        times_I=times_P[phrase_I],
+        times_I=times_P[contexts.phrases_of(*held.contexts)],
     )
 
 
@@ -157,8 +182,7 @@ def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step
 
     `what` is predicted: a translation, a distance.
     """
-    used_F = weights.sparse_F[weights.sparse_F != 0]
-    reporter.histogram("weights/context/sparse", used_F, step)
+    reporter.histogram("weights/context/sparse", weights.sparse_F[weights.sparse_F != 0], step)
     if not len(quality):
         return {"accuracy": None, "baseline_accuracy": None, "calibration_error": None}
     figures = {
@@ -186,3 +210,187 @@ def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step
     head = [f"| source phrase extracted | instances | accuracy | most frequent {what} |", "|---|---:|---:|---:|"]
     reporter.text("valid/accuracy_by_frequency", "\n".join([*head, *rows]), step)
     return {**figures, "accuracy_by_frequency": bands}
+
+
+class ContextListTraining(WorkRecipe):
+    """Lists of the training text, and the weights of a classifier trained on over them.
+
+    The model of the run is that of the base's classifier.
+
+    Raises:
+        InputError: no work directory, or no such base; see `check_context_lists`.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        # How the base uses the classifier.
+        self.use = check_context_lists(config)
+        self.base, self.classifier = Path(str(config.base)), Path(self.use.run)
+        super().__init__(replace(config, model=classifier_config(self.classifier).model))
+        self.system = replace(_base_config(config), work=config.work)
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        check_context_lists(config)
+        check_lists(config)
+
+    def learn(self, run: Run) -> dict[str, Any] | None:
+        """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
+        config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
+        if not fold_classifiers(config, self.use, self.train_part, run.stop):
+            return None
+        model = Phrase().listed(self.system, self.work, self.base)
+        folds = model.folds(settings.folds)
+        lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
+        if settings.machine is not None:
+            return lists.part(stop)
+        if not lists.decode(stop):
+            return None
+        every = sampled(lists.lists(), settings, config.seed)
+        learner = self._learner(every, model.theta, folds.fold_I, stop)
+        if learner is None:
+            return None
+        identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]
+        made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
+        checkpoint = run.checkpoint(identity_of(made_from), refuses=False)
+        figures = gone_through(learner, checkpoint, settings, run, what=KIND)
+        if run.stop:
+            return None
+        changes_F = learner.weights.sparse_F
+        run.reporter.histogram(f"{KIND}/changes", changes_F[changes_F != 0], 0)
+        summary = {
+            "work": config.work,
+            "base": str(self.base),
+            "active_features": self._save(changes_F, run),
+            "changed_weights": int(np.count_nonzero(changes_F)),
+        }
+        # The base translates, with the classifier of the run in place of its own.
+        phrases = replace(self.system.model, context=replace(self.use, run=str(run.path)))
+        opened = open_phrase_model(self.base, replace(self.system, model=phrases))
+        decoder = PhraseDecoder.opened(opened, model.theta, self.system.decoder)
+        measured = measured_splits(config, self.work, run, len(figures), decoder)
+        checkpoint.remove()
+        return {**summary, **list_figures(figures, every), **measured}
+
+    @property
+    def size(self) -> int:
+        """The number of the classifier's weights."""
+        return int(1 << self.config.model.bits)
+
+    def _learner(
+        self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
+    ) -> PredictedListLearner | None:
+        """Who learns the changes of the weights; None when stopped."""
+        settings = self.config.loss.lists
+        weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
+        parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
+        if parts is None:
+            return None
+        fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
+        arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
+        heldout_I, steps = heldout_lists(len(lists), settings), replace(settings, seed=self.config.seed)
+        return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps)
+
+    def _save(self, changes_F: AnyFloats, run: Run) -> int:
+        """Writes the weights of the whole text's classifier with the changes; how many are not 0."""
+        file, model = weights_of(self.classifier), context_model(self.classifier, self.work)
+        changed = replace(file.sets[KIND], sparse_F=file.sets[KIND].sparse_F + changes_F)
+        metadata = {**made_of(self.config, self.work), ALONE: model.alone}
+        save_weights(run.weights, {KIND: changed.single()}, extra=file.extra, metadata=metadata)
+        return changed.active
+
+
+def check_context_lists(config: TrainConfig) -> ContextUseConfig:
+    """Looks whether a run says which classifier is trained on, and how; returns how its base uses it.
+
+    Raises:
+        InputError: no base, or one without predictions, with other features to be learned, without a weight for them
+            or tuned with another classifier than is there; settings of a model other than that of the classifier.
+    """
+    remedy = "base=RUN of model=phrase context=feature"
+    refuse_if(config.base is None, "no system to train a classifier on for", "no base", "base=RUN", remedy)
+    base, use = Path(str(config.base)), _base_config(config).model.context
+    if not isinstance(use, ContextUseConfig):
+        raise InputError("a base run without predictions", "context=none", "context=feature", file=base)
+    refuse_if(
+        use.share != 1,
+        "a base run that mixes predictions with the table",
+        f"model.context.share={use.share:g}",
+        "1: p of the classifier alone",
+        file=base,
+    )
+    file = weights_of(base)
+    check_predicted_by(use, file)
+    held = file.sets[Phrase.name]
+    weight = held.dense_D[held.dense_names.index(CONTEXT_NAME)]
+    refuse_if(not weight, "predictions do not count in the base run", f"{CONTEXT_NAME} 0", "not 0", file=base)
+    check_folds(use)
+    check_memory("the weights of the classifier", WEIGHT << config.model.bits, f"model.bits={config.model.bits}")
+    _check_classifier(config, Path(use.run))
+    return use
+
+
+def _base_config(config: TrainConfig) -> TrainConfig:
+    """The configuration of the base.
+
+    Raises:
+        InputError: it is no phrase model with float weights alone.
+    """
+    base = Path(str(config.base))
+    phrase_base(base)
+    sparse, expected = config_of_run(base).model.sparse, "float weights alone: sparse=none"
+    refuse_if(sparse is not None, "a base run with sparse features", "sparse=…", expected, file=base)
+    return located_config(base, near=config.work)
+
+
+def _check_classifier(config: TrainConfig, run: Path) -> None:
+    """It must predict translations; the settings of the model are its own."""
+    given, held = config.model, classifier_config(run).model
+    wrong, seen = held.predicts != TRANSLATION, f"model.predicts={held.predicts}"
+    refuse_if(wrong, "not a classifier of translation", seen, f"model.predicts={TRANSLATION}", file=run)
+    default = type(given)()
+    for name, value in vars(given).items():
+        same, expected = getattr(held, name), f"{getattr(held, name)}, as the classifier of the base has it"
+        wrong = value not in (same, getattr(default, name))
+        refuse_if(wrong, "a classifier is trained on as it is", f"model.{name}={value}", expected)
+
+
+def predicted(
+    lists: CandidateBatch,
+    work: WorkDirectory,
+    classifier: Path,
+    fold_I: Ints,
+    folds: int,
+    weight: float,
+    stop: Callable[[], bool],
+) -> PredictedParts | None:
+    """What the parts of lists are predicted among, by classifiers that have not seen the fold; None when stopped.
+
+    Args:
+        lists: with units of the phrase model, pairs by their numbers in the table of the whole text.
+        work: the work directory.
+        classifier: the run of the classifier of the whole text.
+        fold_I: the fold of each sentence of the text, in so many `folds`.
+        weight: of ln p in the score of a part.
+        stop: says when to leave off.
+
+    Raises:
+        InputError: a classifier without a fold is missing.
+    """
+    assert lists.sentence_I is not None
+    assert lists.part_offsets_I1 is not None
+    found: list[tuple[CandidateBatch, Ints]] = []
+    fold_of_I = fold_I[lists.sentence_I]
+    for fold, rows in groupby(track(range(len(lists)), "contexts of lists"), fold_of_I.__getitem__):
+        model = context_model(fold_classifier(classifier, work, (int(fold), folds))[1], work)
+        for i in rows:
+            if stop():
+                return None
+            units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
+            start_P, words = units[:, START], work.training_sentence(int(lists.sentence_I[i]))
+            found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))
+    batches = [spans for spans, _ in found]
+    first_I = offsets_of([spans.candidates for spans in batches])
+    choices = [np.where(c >= 0, c + first, NO_CHOICE) for first, (_, c) in zip(first_I, found, strict=False)]
+    choice_P, spans = np.concatenate(choices), CandidateBatch.joined(batches).arrays()
+    start_P = np.append(span_logs(spans, np.zeros(0), model.alone), 0.0)[choice_P]
+    return PredictedParts(spans, offsets_of([len(s) for s in batches]), choice_P, start_P, weight, model.alone)

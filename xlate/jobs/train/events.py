@@ -57,7 +57,7 @@ from xlate.tuners.settings import TuneConfig
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
-from xlate.work.stages import identity_of, read_stage, run_stage
+from xlate.work.stages import identity_of, run_stage
 
 FEATURES = "families 2"
 UNIFORM = "uniform"
@@ -110,8 +110,7 @@ class LocalTraining(EventRecipe):
         penalties, bound = f"loss.l1={loss.l1} loss.l2={loss.l2}", loss.check_bound
         refuse_if(bool(loss.l1 and loss.l2), "two penalties", penalties, "one of them")
         told = "the bound of Theorem A.1 knows no penalties"
-        seen = f"loss.check_bound=true {penalties}"
-        refuse_if(bound and bool(loss.l1 or loss.l2), told, seen, "loss.l1=0 loss.l2=0")
+        refuse_if(bound and bool(loss.l1 or loss.l2), told, f"loss.check_bound=true {penalties}", "loss.l1=0 loss.l2=0")
         told = "the bound of Theorem A.1 is about one step per instance"
         seen = f"loss.check_bound=true loss.batch={loss.batch}"
         refuse_if(bound and bool(loss.batch), told, seen, "loss.batch=0, the compiled pass")
@@ -157,8 +156,7 @@ def check_event_model(model: EventModelConfig) -> None:
     floats = event_kind(model.kind).choices
     one_of("model.floats", model.floats, floats)
     one_of("model.binary", model.binary, tuple(FAMILIES))
-    expected = f"at least one of {', '.join(floats)}"
-    refuse_if(not model.floats, "a model without floats", "model.floats=[]", expected)
+    refuse_if(not model.floats, "a model without floats", "model.floats=[]", f"at least one of {', '.join(floats)}")
 
 
 def check_split(work: WorkDirectory, setting: str, split: str) -> None:
@@ -279,14 +277,13 @@ def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainCon
         "base": identity_of({"weights": weights.metadata, "config": to_yaml(trained)}),
         "split": floats.split,
         "nbest": floats.nbest,
-        "on": [read_stage(work.path, "blocks").identity],
+        "on": work.identities("blocks"),
         "version": 1,
     }
 
     def steps() -> Iterator[OracleStep]:
         """The oracle steps of all sentences of the split."""
-        opened = event_kind(trained.model.kind).open(base, trained, weights, work)
-        decoder = opened.with_search(nbest=floats.nbest)
+        decoder = event_kind(trained.model.kind).open(base, trained, weights, work).with_search(nbest=floats.nbest)
         text = tuning_text(TuneConfig("nbest", floats.split), work, trained.decoder.max_words)
         pairs = zip(text.sources, text.references, strict=True)
         for words, references in track(pairs, f"{floats.nbest}-best lists", total=len(text)):

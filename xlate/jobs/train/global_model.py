@@ -6,7 +6,8 @@ It learns from a split with references, or from the training text, decoded in fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -69,9 +70,9 @@ class GlobalMethod(WorkRecipe):
         else:
             raise InputError(
                 "only models over blocks learn globally from the training text",
-                seen=f"model={config.model.name} loss.globally.split={TRAIN}",
-                expected="model=block or model=distortion",
-                remedy="loss.globally.split=dev learns from the dev set",
+                f"model={config.model.name} loss.globally.split={TRAIN}",
+                "model=block or model=distortion",
+                "loss.globally.split=dev learns from the dev set",
             )
         made = weights_of(self.base).metadata
         other, seen = made.get("work_identity") != self.work.identity, made.get("work")
@@ -83,19 +84,19 @@ class GlobalMethod(WorkRecipe):
     def check(cls, config: TrainConfig) -> None:
         if config.model.kind in EVENT_KINDS:
             check_event_model(config.model)
-        told = "the global model starts from a run of the local one"
-        refuse_if(config.base is None, told, "no base", "base=RUN")
+        refuse_if(config.base is None, "the global model starts from a run of the local one", "no base", "base=RUN")
         one_of("loss.globally.rule", [config.loss.globally.rule], tuple(RULES))
 
     def learn(self, run: Run) -> dict[str, Any] | None:
         """Trains, writes the weights, and translates the dev set, and the test set if asked."""
         config, loss, g = self.config, self.config.loss, self.config.loss.globally
         text = (folded_text if g.split == TRAIN else text_of_split)(config, self.work, self.base)
-        sentences, last = text.sentences, g.heldout_every - 1
+        file, system, sentences, opened = text
+        last = g.heldout_every - 1
         # The last of every so many is held out.
         kept = [row for n, row in enumerate(sentences) if n % g.heldout_every != last]
         held = sentences[last :: g.heldout_every]
-        start = text.system.weights
+        start = system.weights
         made_from = {
             "loss": plain(loss),
             "decoder": plain(config.decoder),
@@ -104,8 +105,8 @@ class GlobalMethod(WorkRecipe):
             "on": self.work.identity,
         }
         training = GlobalTraining(
-            lambda weights: text.lattices(kept, weights, g),
-            lambda weights: text.lattices(held, weights, g),
+            partial(_lattices, opened, kept, g),
+            partial(_lattices, opened, held, g),
             replace(loss, globally=replace(g, seed=config.seed)),
             run.reporter,
             run.checkpoint(identity_of(made_from)),
@@ -116,8 +117,8 @@ class GlobalMethod(WorkRecipe):
         weights, epochs = found
         seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={loss.eta:g}"
         warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
-        saved = kind_of(config.model.kind).saved(text.system.with_weights(weights), text.file)
-        metadata = {**text.file.metadata, **made_with(config.model)}
+        saved = kind_of(config.model.kind).saved(system.with_weights(weights), file)
+        metadata = {**file.metadata, **made_with(config.model)}
         save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=metadata)
         steps = len(kept) * g.rounds * g.epochs
         figures = {
@@ -138,37 +139,27 @@ class Sentence(NamedTuple):
     fold: int = 0
 
 
-@dataclass(frozen=True)
-class GlobalText:
-    """Sentences without empty sides, and the model whose weights are learned from them.
+# What decodes a fold under some weights.
+Opened = Callable[[int, Weights], AnySystem]
+# The weights to begin with, the model under them, sentences without empty sides, and what decodes them.
+GlobalText = tuple[WeightsFile, AnySystem, list[Sentence], Opened]
 
-    Attributes:
-        file: the weights to begin with.
-        system: the model under them.
-        sentences: what is learned from.
-        opened: the system that decodes a fold, under some weights.
+
+def _lattices(
+    opened: Opened, sentences: Sequence[Sentence], settings: GlobalConfig, weights: Weights
+) -> Iterator[LatticeExample]:
+    """The lattices of sentences under some weights, fold by fold, with the oracles' derivations wanted.
+
+    There is none where no path has a word of the references.
     """
-
-    file: WeightsFile
-    system: AnySystem
-    sentences: list[Sentence]
-    opened: Callable[[int, Weights], AnySystem]
-
-    def lattices(
-        self, sentences: Sequence[Sentence], weights: Weights, settings: GlobalConfig
-    ) -> Iterator[LatticeExample]:
-        """The lattices of sentences under some weights, fold by fold, with the oracles' derivations wanted.
-
-        There is none where no path has a word of the references.
-        """
-        ordered = track(sorted(sentences, key=attrgetter("fold")), "lattices")
-        for fold, some in groupby(ordered, key=attrgetter("fold")):
-            system = self.opened(fold, weights)
-            for row in some:
-                lattice = system.lattice(row.source)
-                example = oracle_example(lattice, row.references, count=settings.oracles, margin=settings.margin)
-                if example is not None:
-                    yield example
+    ordered = track(sorted(sentences, key=attrgetter("fold")), "lattices")
+    for fold, some in groupby(ordered, key=attrgetter("fold")):
+        system = opened(fold, weights)
+        for row in some:
+            lattice = system.lattice(row.source)
+            example = oracle_example(lattice, row.references, count=settings.oracles, margin=settings.margin)
+            if example is not None:
+                yield example
 
 
 def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
@@ -178,7 +169,7 @@ def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> Globa
     text = tuning_text(TuneConfig(GLOBAL, settings.split), work, config.decoder.max_words)
     rows = zip(text.sources, text.references, strict=True)
     sentences = [Sentence(source, lines) for source, lines in rows if all(lines)][: settings.sentences]
-    return GlobalText(file, system, sentences, lambda _, weights: system.with_weights(weights))
+    return file, system, sentences, lambda _, weights: system.with_weights(weights)
 
 
 def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
@@ -200,4 +191,4 @@ def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalT
     def opened(fold: int, weights: Weights) -> AnySystem:
         return folds.opened(fold, weights, features, config.decoder).decoder
 
-    return GlobalText(file, kind.open(base, config, file, work), sentences, opened)
+    return file, kind.open(base, config, file, work), sentences, opened

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
 # Of the checkpoint beside what is learned.
 EPOCHS = ".epochs.safetensors"
+# Float weights θ, sparse weights φ, and figures of how they were learned.
+Learned = tuple[Weights, Floats, dict[str, Any]]
 
 
 class ListTraining(WorkRecipe):
@@ -94,8 +96,8 @@ class ListTraining(WorkRecipe):
         learned = self._learned(model, systems, run)
         if learned is None:
             return None
-        figures = {**learned.figures, "base": str(base)}
-        return tune(config, work, model.to_tune(learned.theta, learned.phi_F), self.text, run, figures)
+        theta, phi_F, figures = learned
+        return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
 
     def _tuned_floats(self, run: Run) -> Path | None:
         """The run of a phrase model's float weights, made when it is not there; None when stopped."""
@@ -120,7 +122,7 @@ class ListTraining(WorkRecipe):
             if found is None:
                 made.append(self._lists(systems, model.theta))
             else:
-                made.append(self._lists(systems, model.weighted(found.theta, found.phi_F), model.features))
+                made.append(self._lists(systems, model.weighted(*found[:2]), model.features))
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
                 if not made[-1].decode(run.stop.__bool__):
@@ -128,26 +130,17 @@ class ListTraining(WorkRecipe):
                 learn(self.config, model.features, pooled(made), model.theta, held, run, step)
                 if run.stop:
                     return None
-            found = Learned.read(held, model.theta, model.features)
-            step += found.figures["list_epochs"] + 1
+            found = read_learned(held, model.theta, model.features)
+            step += found[2]["list_epochs"] + 1
         return found
 
 
-@dataclass(frozen=True)
-class Learned:
-    """Float weights θ, sparse weights φ, and figures of how they were learned."""
-
-    theta: Weights
-    phi_F: Floats
-    figures: dict[str, Any]
-
-    @classmethod
-    def read(cls, held: Path, theta: Weights, features: UnitFeatures) -> Learned:
-        """What `learn` wrote into a file, which makes its checkpoint useless."""
-        held.with_suffix(EPOCHS).unlink(missing_ok=True)
-        file = load_weights(held)
-        weights = file.fitting(PHI, features, held)
-        return cls(replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"])
+def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:
+    """What `learn` wrote into a file, which makes its checkpoint useless."""
+    held.with_suffix(EPOCHS).unlink(missing_ok=True)
+    file = load_weights(held)
+    weights = file.fitting(PHI, features, held)
+    return replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"]
 
 
 def learn(
@@ -198,9 +191,8 @@ def _learner(
     batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
     if settings.joint:
         batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
-    gain_C = sentence_bleu(batch.gain_CG, settings.gain) / 100.0
     given = (
-        batch.arrays(gain_C, parts=True, dense=settings.joint),
+        batch.arrays(sentence_bleu(batch.gain_CG, settings.gain) / 100.0, parts=True, dense=settings.joint),
         batch.gain_CG,
         heldout_lists(len(batch), settings),
         len(sparse),

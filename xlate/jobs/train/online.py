@@ -24,7 +24,6 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import settings_of_source
 from xlate.errors import InputError, refuse_if
 from xlate.features.structure import StructureFeatures
-from xlate.jobs.run_text import text_of_base
 from xlate.jobs.train.recipe import (
     measured_splits,
     not_too_long,
@@ -33,6 +32,7 @@ from xlate.jobs.train.recipe import (
     warn_if_unmoved,
 )
 from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check_start, tuning_text
+from xlate.jobs.translate import text_of_base
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.kind import ToTune
@@ -197,7 +197,7 @@ def update_of(source: OnlineSourceConfig, seed: int) -> OnlineUpdate:
         return margins[source.update]
     if source.update not in losses():
         seen, expected = f"source.update={source.update}", ", ".join([*margins, *losses()])
-        raise InputError("no such update", seen=seen, expected=expected)
+        raise InputError("no such update", seen, expected)
     given = {"gamma": source.gamma, "margin": source.margin, "seed": seed}
     return LossSteps(loss_of(source.update, **given), source.eta, seed)
 
@@ -230,8 +230,7 @@ def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, m
     """
     sources = work.training_tokens("source")
     if tune.source is None:
-        targets = work.training_tokens("target")
-        text = TuningText(sources, [[words] for words in targets])
+        text = TuningText(sources, [[words] for words in work.training_tokens("target")])
         kept = not_too_long([len(words) for words in sources], most, "training text")
     else:
         text = tuning_text(tune, work, most, "source.text", work)
@@ -241,10 +240,10 @@ def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, m
         if not kept:
             raise InputError(
                 "no sentence of the training text",
+                f"{len(text)} sentences, the first: {' '.join(text.sources[0][:12])}",
+                "the raw text that the work directory was prepared from",
+                "source.text= and the file of data.train_source, or no source.folds",
                 file=tune.source,
-                seen=f"{len(text)} sentences, the first: {' '.join(text.sources[0][:12])}",
-                expected="the raw text that the work directory was prepared from",
-                remedy="source.text= and the file of data.train_source, or no source.folds",
             )
         left = len(text) - len(kept)
         if left:

@@ -1,6 +1,6 @@
 """What the recipes of training share: settings, weights written, measures for the summary, and warnings.
 
-A recipe learns from events (`events`, `contexts`), from lists (`lists`, `context_lists`, `rerank`), or with the decoder
+A recipe learns from events (`events`, `contexts`), from lists (`lists`, `contexts`, `rerank`), or with the decoder
 in the loop (`tuning`, `online`, `global_model`).
 """
 
@@ -21,14 +21,18 @@ import torch
 from xlate.array_types import Uints
 from xlate.config.schema import DEVICES, TrainConfig
 from xlate.errors import InputError, check_choice, refuse_if
-from xlate.jobs.evaluate import dev_set, measure
-from xlate.jobs.translate import Translator
+from xlate.jobs.sparse_features import full_explanation, most_reordered
+from xlate.jobs.translate import Translation, Translator
 from xlate.losses.loss import Needs, losses
-from xlate.metrics.score import checked_references, measure_sentences
+from xlate.metrics.score import checked_references, evaluate, measure_sentences
 from xlate.models.kind import ToTune
 from xlate.models.registry import event_kind
 from xlate.models.system import AnySystem
+from xlate.report.pictures import reordering_picture
+from xlate.report.run_directory import Reporter
+from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
+from xlate.text.lines import write_lines
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.train.loop import CHUNK, Phase, Standing, Training, TrainState
 from xlate.train.run import Outcome, Run
@@ -308,6 +312,81 @@ def _same(before: Weights, after: Weights) -> bool:
         return False
     sizes = [float(np.abs(w).sum()) or 1.0 for w in (one, other)]
     return bool(np.allclose(one / sizes[0], other / sizes[1], rtol=1e-9, atol=1e-12))
+
+
+# So many translations are drawn and explained.
+PICTURES = 4
+
+
+def measure(
+    config: TrainConfig,
+    work: WorkDirectory,
+    run: Path,
+    split: str,
+    reporter: Reporter,
+    step: int,
+    system: AnySystem | None = None,
+) -> dict[str, Any]:
+    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; nothing without such a set.
+
+    The figures are those of a run's summary, each key beginning with the split's name: measures, the number of
+    sentences, how fast they were translated, and source words per block.
+
+    Samples and picture are shown of the dev set only. Case counts unless the work directory was prepared lowercased.
+    With `system` it translates in place of the run's own, of a run that translates nothing by itself.
+    """
+    if not work.has_split(split):
+        return {}
+    lines, references = dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
+    translator = Translator.of_run(config, run) if system is None else Translator(work, system)
+    start = time.perf_counter()
+    translations = list(translator.translate(lines))
+    seconds = time.perf_counter() - start
+    write_lines(run / f"{split}.out", (t.text for t in translations))
+    if split == "dev":
+        _show(config, translations, lines, references, reporter, step)
+    if not references:
+        return {}
+    texts = [t.text for t in translations]
+    evaluation = evaluate(texts, references, lowercase=work.lowercased, measures=config.measures)
+    words = sum(len(t.source) for t in translations)
+    log.info("%s set, %s sentences:\n%s", split, f"{len(lines):,}", evaluation.summary())
+    figures = {
+        **evaluation.to_json(),
+        "sentences": len(lines),
+        "words_per_s": round(words / max(seconds, 1e-9), 1),
+        "words_per_block": round(words / max(sum(len(t.derivations[0].blocks) for t in translations), 1), 3),
+    }
+    return {f"{split}_{key}": value for key, value in figures.items()}
+
+
+def dev_set(config: TrainConfig, work: WorkDirectory) -> tuple[list[str], list[list[str]]]:
+    """The source lines of the dev set that are translated, and their references."""
+    lines = work.source_lines("dev")[: config.dev_sentences]
+    return lines, [reference[: len(lines)] for reference in work.references("dev")]
+
+
+def _show(
+    config: TrainConfig,
+    translations: list[Translation],
+    lines: list[str],
+    references: list[list[str]],
+    reporter: Reporter,
+    step: int,
+) -> None:
+    """Sends sample translations to the reporter, and pictures and explanations of those with most reordering."""
+    columns = {"source": lines, "translation": [t.text for t in translations]}
+    columns |= {"reference": references[0]} if references else {}
+    table = Table([Column(title, texts[: config.samples]) for title, texts in columns.items()])
+    reporter.text("samples/dev", table.markdown(), step)
+    shown = [t for t in translations if 0 < len(t.source) <= 20] or translations[:1]
+    for number, (drawn, phrases) in enumerate(most_reordered(shown)[:PICTURES], start=1):
+        picture = reordering_picture(drawn.source, list(drawn.derivations[0].words), phrases)
+        reporter.image(f"samples/reordering/{number}", picture, step)
+        explained = full_explanation(drawn).splitlines()
+        # Four spaces make it code, so that a tree keeps its form.
+        words = "\n".join(f"    {line}" for line in [" ".join(drawn.source), *explained])
+        reporter.text(f"samples/derivation/{number}", f"Line {drawn.number + 1} of the dev set\n\n{words}", step)
 
 
 def device_of(name: str) -> torch.device:

@@ -19,9 +19,21 @@ from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import family_of
-from xlate.jobs.ranking.lists import RankedLists, begin, ranking_objective
-from xlate.jobs.ranking.scores import FIRST, KNOWN, NEARLY, ORACLE, RERANKED, SET, SOURCES, Reported, reported
-from xlate.jobs.ranking.texts import given_list
+from xlate.jobs.given_lists import given_list
+from xlate.jobs.ranking import (
+    FIRST,
+    KNOWN,
+    NEARLY,
+    ORACLE,
+    RERANKED,
+    SET,
+    SOURCES,
+    RankedLists,
+    Reported,
+    begin,
+    ranking_objective,
+    reported,
+)
 from xlate.jobs.train.lists import gone_through
 from xlate.jobs.train.recipe import Recipe, refuse_base, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
@@ -51,7 +63,6 @@ class RankTraining(Recipe):
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         refuse_base(config, "no base")
-        nbest = config.nbest or ""
         refuse_if(
             config.nbest is None or not config.references,
             "lists of translations and their references are learned from",
@@ -59,7 +70,7 @@ class RankTraining(Recipe):
             "both",
             "nbest=FILE references=[FILE,…]",
         )
-        given_list(config, nbest)
+        given_list(config, config.nbest or "")
         if config.loss.lists is not None:
             loss_of_lists(config.loss.lists)
             ranking_objective(config)
@@ -67,7 +78,7 @@ class RankTraining(Recipe):
         tune = config.loss.tune
         if tune is None:
             seen, expected = f"loss={config.loss.name}", "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
-            raise InputError("lists are ranked by a loss over lists", seen=seen, expected=expected)
+            raise InputError("lists are ranked by a loss over lists", seen, expected)
         refuse_if(
             tune.metric != "bleu",
             "lists are ranked for the metric of the model",

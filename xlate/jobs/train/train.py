@@ -16,8 +16,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
 from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import check_sparse
-from xlate.jobs.train.context_lists import ContextListTraining
-from xlate.jobs.train.contexts import ContextTraining
+from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
 from xlate.jobs.train.lists import ListTraining

@@ -22,7 +22,6 @@ from xlate.candidates.lists import listed
 from xlate.candidates.nbest_gains import text_statistics
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
-from xlate.jobs.run_text import TextSides, TokenizedText, text_of_base
 from xlate.jobs.train.recipe import (
     Recipe,
     measured_splits,
@@ -31,6 +30,7 @@ from xlate.jobs.train.recipe import (
     save_tuned,
     warn_if_unmoved,
 )
+from xlate.jobs.translate import TextSides, TokenizedText, text_of_base
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
@@ -91,7 +91,7 @@ def tuning_text(
         given, lines, translations = work, work.source_lines(tune.split), work.references(tune.split)
         seen, remedy = tune.split, "prepare the work directory with references of this split"
     else:
-        raise InputError("nothing to tune on", seen=f"no {tune.split} set", expected=f"{key}=FILE, or a split of work=")
+        raise InputError("nothing to tune on", f"no {tune.split} set", f"{key}=FILE, or a split of work=")
     sources = [given.source_tokens(line) for line in lines]
     streams = [[given.target_tokens(line) for line in stream] for stream in translations]
     refuse_if(not streams, "no references to tune on", seen, "one reference or more for each line", remedy)
@@ -103,9 +103,9 @@ def tuning_text(
         told = ", ".join(f"{name}: {count} lines" for name, count in zip(names, counts, strict=True))
         raise InputError(
             "source and references do not fit",
+            f"{len(sources)} lines; {told}",
+            "the same number of lines each",
             file=seen,
-            seen=f"{len(sources)} lines; {told}",
-            expected="the same number of lines each",
         )
     kept = [n for n in not_too_long([len(source) for source in sources], most, seen) if sources[n]]
     seen, expected = f"{seen}: {len(sources)} lines", f"a line of 1 to {most} words"
@@ -273,8 +273,8 @@ class TunedTraining(DecoderRecipe):
         if tune is None:
             raise InputError(
                 f"the {config.model.kind} model is trained by tuning",
-                seen=f"loss.name={config.loss.name}",
-                expected="loss=" + ", ".join(TUNERS),
+                f"loss.name={config.loss.name}",
+                "loss=" + ", ".join(TUNERS),
             )
         refuse_if(
             config.loss.lists is None and tune.name != config.loss.name,
@@ -320,8 +320,7 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLE
     Raises:
         InputError: there is none of this name, or its settings cannot be.
     """
-    known = settings.name in TUNERS
-    refuse_if(not known, "no such tuner", f"loss.tune.name={settings.name}", ", ".join(TUNERS))
+    refuse_if(settings.name not in TUNERS, "no such tuner", f"loss.tune.name={settings.name}", ", ".join(TUNERS))
     tuner = _tuner(settings, trained_D, objective)
     if settings.weights:
         return tuner
@@ -357,5 +356,5 @@ def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bo
     strange = [name for name in settings.weights if name not in start.dense_names]
     if strange:
         seen, expected = f"loss.tune.weights: {strange[0]}", ", ".join(start.dense_names)
-        raise InputError("no float weight of this name", seen=seen, expected=f"some of {expected}")
+        raise InputError("no float weight of this name", seen, f"some of {expected}")
     return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)

@@ -44,7 +44,7 @@ from xlate.text.classes import POS
 from xlate.text.factors import factor_values
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import WHOLE, Folds
-from xlate.work.stages import identity_of, read_stage, run_stage
+from xlate.work.stages import identity_of, run_stage
 
 log = logging.getLogger(__name__)
 # What that of a classifier says which was trained on over lists: whether each candidate is judged by itself.
@@ -180,7 +180,7 @@ def context_stores(work: WorkDirectory, settings: ContextModelConfig) -> Context
         **({"factors": list(settings.factors)} if settings.factors else {}),
         **({"predicts": DISTORTION, "reach": settings.reach} if settings.predicts == DISTORTION else {}),
         **({"left_out": settings.left_out, "of": settings.left_out_of} if settings.left_out is not None else {}),
-        "on": [read_stage(work.path, name).identity for name in ("corpus", "align", "phrases")] + [folds.identity],
+        "on": [*work.identities("corpus", "align", "phrases"), folds.identity],
         "version": 2,
     }
 

@@ -30,7 +30,7 @@ from xlate.scoring.weights import Weights, WeightsFile
 from xlate.tuners.settings import ONLINE
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
-from xlate.work.stages import Stage, identity_of, read_stage, run_stage
+from xlate.work.stages import Stage, identity_of, run_stage
 
 if TYPE_CHECKING:
     # Of training, which translating has no need of.
@@ -183,7 +183,7 @@ def rule_stage(work: WorkDirectory, settings: RuleSettings, without: WithoutFold
     asked = settings.identity()
     identity: dict[str, Any] = {
         "rules": asked,
-        "on": [read_stage(work.path, name).identity for name in ("corpus", "align")],
+        "on": work.identities("corpus", "align"),
         "version": 1,
     }
     if without is not None:

@@ -34,7 +34,7 @@ from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WeightsFile
 from xlate.text.encoded import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import Stage, read_stage, run_stage
+from xlate.work.stages import Stage, run_stage
 
 if TYPE_CHECKING:
     from xlate.models.phrase.training import PhraseLists
@@ -219,7 +219,7 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
     check_choice("unknown value of model.reordering", reordering, REORDERINGS)
     settings: dict[str, Any] = {
         "reordering": reordering,
-        "on": [read_stage(work.path, name).identity for name in ("phrases", "lm")],
+        "on": work.identities("phrases", "lm"),
         "version": 1,
     }
     return run_stage(work.path, f"phrase/{reordering}", settings, lambda folder: _build(work, reordering, folder))

@@ -26,7 +26,6 @@ from xlate.errors import InputError
 from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
 from xlate.kernels.search.best_paths import sample_paths
 from xlate.kernels.search.phrase_paths import Paths
-from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import with_predictions
 from xlate.models.context.runs import classifier_runs, fold_classifier, predicted_by
@@ -44,7 +43,7 @@ from xlate.search.settings import DecoderSettings, PhraseSearch
 from xlate.text.folders import awaited, remove_folder
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds, WithoutFold
-from xlate.work.stages import Stage, identity_of, read_stage, run_stage
+from xlate.work.stages import Stage, identity_of, run_stage
 
 
 class TunedPhrases(TunedUnits[PhraseDecoder]):
@@ -171,7 +170,7 @@ class PhraseFolds:
     @cached_property
     def made_from(self) -> str:
         """What the models are made from."""
-        on = [read_stage(self.work.path, name).identity for name in ("phrases", "lm")]
+        on = self.work.identities("phrases", "lm")
         return identity_of({"on": on, "folds": self.count, "reordering": self.reordering, "version": 2})
 
     @property
@@ -243,8 +242,7 @@ class PhraseFolds:
         # Pairs that the whole text's table lacks were filtered there.
         table = table.select(self.rows.of(table).pair_B >= 0)
         reordering = reordering_model(table, source, target, links, self.reordering, longest)
-        order = read_stage(self.work.path, "lm").number("order")
-        lm = NgramModel.from_arpa(estimate(self.work.lm_text(target), self.work.target_vocabulary, order))
+        lm = NgramModel.from_arpa(self.work.estimated_lm(target))
         model = PhraseModel(table, self.work.source_vocabulary, self.work.target_vocabulary, lm, reordering)
         save_phrase_model(folder / "model", model)
         return {"pairs": len(table), "sentences": len(kept)}

@@ -10,8 +10,8 @@ import pytest
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.ranking.lists import POSITION, TOTAL, RankedLists, begin
-from xlate.jobs.ranking.texts import preference_pairs
+from xlate.jobs.given_lists import preference_pairs
+from xlate.jobs.ranking import POSITION, TOTAL, RankedLists, begin
 
 LINES = [
     "0 ||| a b ||| LM= 1 X= 3 ||| -1",

@@ -13,17 +13,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from xlate.array_types import Floats, Ints32
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import signature
-from xlate.jobs.inspect.contexts import inspect_context
-from xlate.jobs.inspect.features import (
+from xlate.jobs.sparse_features import (
     MEMBERS,
     MOST_FAMILIES,
     FiredFeatures,
     Learned,
-    StepFeatures,
     by_family,
     decimals,
     families_of,
@@ -40,11 +39,17 @@ from xlate.jobs.inspect.features import (
     strongest_table,
 )
 from xlate.jobs.translate import Translator
+from xlate.kernels.search.spans import span_rows
+from xlate.models.context.classifiers import classifier, factors_of_text
+from xlate.models.context.inspection import Influences, changes, influences
+from xlate.models.context.model import Classifier
 from xlate.models.pack_format import unpacked
 from xlate.models.registry import kind_of
 from xlate.models.run_files import located_config, weights_of
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
 from xlate.scoring.weights import WeightsFile
+from xlate.text.tokens import split_tokens
+from xlate.work.directory import WorkDirectory
 
 
 class InspectedRun:
@@ -97,7 +102,7 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
         InputError: the run cannot translate.
     """
     if "\n" in line:
-        raise InputError("one sentence at a time", seen=repr(line), expected="a line")
+        raise InputError("one sentence at a time", repr(line), "a line")
     translation = run.translator.translate_line(line)
     for text in (line, translation.text, translation.explanation):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -107,10 +112,10 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     # Those of the families that are asked for, with the text in their names that is searched for.
     family, find = "" if config.family is None else f":{config.family}:", config.find or ""
     fired = [
-        StepFeatures([one for one in weighted if family in f":{one.family}:" and find in one.name], without)
+        ([one for one in weighted if family in f":{one.family}:" and find in one.name], without)
         for weighted, without in FiredFeatures(run.translator.system).of(derivation)
     ]
-    places = decimals(feature.weight for one in fired for feature in one.weighted)
+    places = decimals(feature.weight for weighted, _ in fired for feature in weighted)
     table = new_table(fired_title(fired, places), "phrase", "weight", "feature")
     for step, (weighted, _) in zip(derivation.steps, fired, strict=True):
         if not weighted and step.is_end:
@@ -124,7 +129,7 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
             table.add_row("" if place else phrase, *row)
         table.add_section()
     print_table(table, console)
-    print_legend([feature.name for one in fired for feature in one.weighted[: config.top]], console)
+    print_legend([feature.name for weighted, _ in fired for feature in weighted[: config.top]], console)
 
 
 NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
@@ -166,12 +171,12 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
         InputError: neither run has the family or the text that is asked for, or they are the same run.
     """
     if run.folder.resolve() == other.folder.resolve():
-        raise InputError("a run does not differ from itself", seen=f"diff={other.folder}", expected="another run")
+        raise InputError("a run does not differ from itself", f"diff={other.folder}", "another run")
     known = list(dict.fromkeys([*families_of(run.weights), *families_of(other.weights)]))
     here, there = (of_families(learned_features(side.weights), config.family, known) for side in (run, other))
     found = [c for c in changes_between(here, there) if config.find is None or config.find in c.name]
     if config.find is not None and not found:
-        raise InputError("no feature of the two runs has this in its name", seen=config.find, expected="part of a name")
+        raise InputError("no feature of the two runs has this in its name", config.find, "part of a name")
     largest = [change for change in found if change.word != SAME][: config.top]
     names = _names(largest, (other, there), (run, here))
     console.print(f"run    {run.folder}\nother  {other.folder}", markup=False, highlight=False, soft_wrap=True)
@@ -182,7 +187,12 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
         console.print("float weights: all the same", highlight=False)
     if found:
         print_table(_counts(found), console)
-        print_table(_largest(largest, names), console)
+        table = new_table("the largest changes", "change", "", "run", "other", "feature")
+        places = decimals(change.size for change in largest)
+        for change, name in zip(largest, names, strict=True):
+            weights = (f"{weight:+.{places}f}" if weight else "-" for weight in (change.here, change.there))
+            table.add_row(f"{change.size:+.{places}f}", change.word, *weights, escape(name))
+        print_table(table, console)
         print_legend(names, console)
 
 
@@ -231,15 +241,6 @@ def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learn
     return list(names.values())
 
 
-def _largest(changes: Sequence[Change], names: Sequence[str]) -> Table:
-    table = new_table("the largest changes", "change", "", "run", "other", "feature")
-    places = decimals(change.size for change in changes)
-    for change, name in zip(changes, names, strict=True):
-        weights = (f"{weight:+.{places}f}" if weight else "-" for weight in (change.here, change.there))
-        table.add_row(f"{change.size:+.{places}f}", change.word, *weights, escape(name))
-    return table
-
-
 def inspect(config: InspectConfig, console: Console) -> None:
     """Prints float weights, families of sparse features and the strongest ones; of a sentence what decided it instead.
 
@@ -256,13 +257,12 @@ def inspect(config: InspectConfig, console: Console) -> None:
             if getattr(config, key) is not None:
                 raise InputError(
                     "a classifier in context has no families, and is not compared",
-                    seen=f"{key}={getattr(config, key)}",
-                    expected="find=WORD or sentence='…'",
+                    f"{key}={getattr(config, key)}",
+                    "find=WORD or sentence='…'",
                 )
         if config.find is None and config.sentence is None:
             print_table(float_table(run.weights.sets, of_costs=False), console)
-        work = Path(located_config(run.folder, work=config.work).work)
-        inspect_context(run.folder, work, config, console)
+        inspect_context(run.folder, Path(located_config(run.folder, work=config.work).work), config, console)
         return
     if config.weights is not None:
         write_feature_weights(config.weights, load_feature_weights(run.folder))
@@ -280,7 +280,7 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
         features = [feature for feature in features if config.find in feature.name]
         if not features:
             seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
-            raise InputError("no feature has this in its name", seen=seen, expected="part of a name")
+            raise InputError("no feature has this in its name", seen, "part of a name")
     listed = strongest(features, config.top)
     names = run.names(listed)
     print_table(float_table(run.weights.sets, of_costs), console)
@@ -300,3 +300,97 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
     if run.without_members is not None:
         why = str(run.without_members).splitlines()[0]
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
+
+
+# Translations that are shown of a phrase, and features that are named for a change.
+TRANSLATIONS, REASONS = 5, 3
+
+
+def inspect_context(run: Path, work: Path, config: InspectConfig, console: Console) -> None:
+    """Prints the strongest features of the contexts of `find`, and the table of `sentence` with and without context.
+
+    Raises:
+        InputError: `weights` is asked for, or the phrase of `find` has no translations.
+    """
+    refuse_if(
+        config.weights is not None,
+        "weights of pairs of features have no names to be written",
+        f"weights={config.weights}",
+        None,
+        "find=WORD shows those of the contexts of a word",
+        file=run,
+    )
+    prepared = WorkDirectory(work).check()
+    model = classifier(run, prepared)
+    if config.find is not None:
+        factors = factors_of_text(prepared, config_of_run(run).model)
+        _print_influences(model, prepared, factors, config.find, config.top, console)
+    if config.sentence is not None:
+        _print_changes(model, prepared, config.sentence, config.top, console)
+
+
+def _print_influences(
+    model: Classifier, work: WorkDirectory, factors: list[Ints32], text: str, top: int, console: Console
+) -> None:
+    """Prints what in its contexts speaks for and against each of the most frequent candidates of a phrase."""
+    words = split_tokens(text)
+    ids_n = model.vocabulary.ids(words)
+    row = int(span_rows(model.finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
+    refuse_if(
+        row < 0 or not len(model.choices.of(np.array([row])).number_C),
+        f"no phrase with {model.what}s in context",
+        text,
+        f"up to {model.longest} words of the training text, as xlate prepare made them",
+    )
+    found = influences(model, row, work.encoded[0], factors, MEMBERS)
+    counted = f"{found.places:,} times, {len(found.pair_C)} {model.what}s, {len(found.names):,} features"
+    console.print(f"{text}: {counted}", markup=False, highlight=False)
+    for c in range(min(len(found.pair_C), TRANSLATIONS)):
+        spelled = model.named(int(found.pair_C[c]), work.target_vocabulary)
+        console.print(_strongest_of(found, c, f"{spelled}   {model.without} {found.share_C[c]:.3f}", top))
+
+
+def _strongest_of(found: Influences, c: int, title: str, top: int) -> Table:
+    """The features that speak most for and against a candidate."""
+    table = new_table(title, "for", "times", "feature", "against", "times", "feature")
+    weight_X = found.weight_XC[:, c]
+    order = np.argsort(-weight_X, kind="stable")
+    high = [x for x in order[:top].tolist() if weight_X[x] > 0]
+    low = [x for x in order[::-1][:top].tolist() if weight_X[x] < 0]
+    for place in range(max(len(high), len(low))):
+        cells: list[str] = []
+        for side in (high, low):
+            x = side[place] if place < len(side) else -1
+            named = [f"{weight_X[x]:+.3f}", str(found.count_X[x]), escape(found.names[x])]
+            cells += named if x >= 0 else ["", "", ""]
+        table.add_row(*cells)
+    return table
+
+
+def _print_changes(model: Classifier, work: WorkDirectory, line: str, top: int, console: Console) -> None:
+    """Prints the phrases of a sentence that the context changes most, with and without it side by side."""
+    words = work.source_tokens(line)
+    console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
+    table = Table(title=f"{model.what}s with and without their context, largest changes first", title_justify="left")
+    for column in ("phrase", model.what, model.without, "in context", "change", "features that made it"):
+        numbers = column in (model.without, "in context", "change")
+        table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for change in changes(model, words, MEMBERS)[:top]:
+        order = np.argsort(-np.abs(change.change_C), kind="stable")[:TRANSLATIONS].tolist()
+        for place, c in enumerate(order):
+            table.add_row(
+                escape(" ".join(words[change.start : change.end])) if place == 0 else "",
+                escape(model.named(int(change.pair_C[c]), work.target_vocabulary)),
+                f"{change.share_C[c]:.3f}",
+                f"{change.probability_C[c]:.3f}",
+                f"{change.change_C[c]:+.3f}",
+                escape(_reasons(change.names, change.weight_XC[:, c], float(change.change_C[c]))),
+                end_section=place == len(order) - 1,
+            )
+    console.print(table)
+
+
+def _reasons(names: Sequence[str], weight_X: Floats, change: float) -> str:
+    """The features that moved a translation most into the direction in which it went."""
+    order = np.argsort(-weight_X if change > 0 else weight_X, kind="stable")[:REASONS]
+    return ", ".join(f"{names[x]} {weight_X[x]:+.2f}" for x in order.tolist() if weight_X[x] * change > 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.ranking.texts import sentence_lines
+from xlate.jobs.given_lists import sentence_lines
 
 
 @pytest.mark.parametrize(

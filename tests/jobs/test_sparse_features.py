@@ -14,7 +14,8 @@ from xlate.errors import InputError
 from xlate.features.block import FAMILIES as BLOCK_FAMILIES
 from xlate.features.phrase_sparse import PLAIN, REORDERING
 from xlate.features.structure import FAMILIES as STRUCTURE_FAMILIES
-from xlate.jobs.inspect.features import (
+from xlate.jobs.inspect import changes_between
+from xlate.jobs.sparse_features import (
     PARTS,
     FiredFeatures,
     Learned,
@@ -30,9 +31,7 @@ from xlate.jobs.inspect.features import (
     strongest,
     strongest_table,
 )
-from xlate.jobs.inspect.job import changes_between
-from xlate.jobs.run_text import TokenizedText
-from xlate.jobs.translate import Translator
+from xlate.jobs.translate import TokenizedText, Translator
 from xlate.scoring.weights import Weights, load_weights, save_weights
 
 FAMILIES = ["reordering:source_first:top80", "reordering:pair", "plain:source_first:top80", "WB"]
@@ -153,12 +152,12 @@ def test_what_fired_adds_up_to_what_the_search_charged(name: str) -> None:
         for derivation in system.translate(words):
             steps = fired.of(derivation)
             assert len(steps) == len(derivation.steps)
-            added = sum(feature.score for step in steps for feature in step.weighted)
+            added = sum(feature.score for weighted, _ in steps for feature in weighted)
             assert added == pytest.approx((system.weights_D * derivation.features_D)[sums].sum(), abs=1e-9)
-            for step in steps:
-                sizes = [abs(feature.score) for feature in step.weighted]
+            for weighted, _ in steps:
+                sizes = [abs(feature.score) for feature in weighted]
                 assert sizes == sorted(sizes, reverse=True)
-                assert {feature.family for feature in step.weighted} <= families
+                assert {feature.family for feature in weighted} <= families
 
 
 def test_features_without_weight_are_counted() -> None:
@@ -170,8 +169,8 @@ def test_features_without_weight_are_counted() -> None:
     translation = Translator(TokenizedText(), none).translate_line("a b")
     derivation = translation.derivations[0]
     found = FiredFeatures(none).of(derivation)
-    assert all(not step.weighted for step in found)
-    assert sum(step.without_weight for step in found) > 0
+    assert not any(weighted for weighted, _ in found)
+    assert sum(without for _, without in found) > 0
     # Then the trace alone explains it.
     assert full_explanation(translation) == none.explain(translation.source, derivation)
 
@@ -184,7 +183,7 @@ def test_the_strongest_features_stand_behind_the_trace() -> None:
     trace = system.explain(translation.source, derivation)
     assert text.startswith(f"{trace}\nsparse features that fired: ")
     title, *rows = text.removeprefix(trace).strip().splitlines()
-    fired = [one for step in FiredFeatures(system).of(derivation) for one in step.weighted]
+    fired = [one for weighted, _ in FiredFeatures(system).of(derivation) for one in weighted]
     assert f"{len(fired)} with a weight" in title
     assert title.endswith("; the strongest:")
     largest = sorted((one.score for one in fired), key=lambda score: -abs(score))[:3]

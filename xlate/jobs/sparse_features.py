@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import floor, log10
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -19,9 +19,13 @@ from rich.table import Table
 from xlate.array_types import Floats
 from xlate.errors import InputError
 from xlate.jobs.translate import Translation
+from xlate.kernels.pairs import LEFT
 from xlate.models.derivation import Step
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
+
+if TYPE_CHECKING:
+    from xlate.report.pictures import Block
 
 
 class Learned(NamedTuple):
@@ -56,9 +60,9 @@ def of_families(features: Sequence[Learned], asked: str | None, known: Sequence[
         near = difflib.get_close_matches(asked, [*parts, *known], n=1)
         raise InputError(
             "the run has no such family of sparse features",
-            seen=f"family={asked}",
-            expected=", ".join(parts) if parts else "no family: the run has no sparse features",
-            remedy=f"did you mean family={near[0]}?" if near else None,
+            f"family={asked}",
+            ", ".join(parts) if parts else "no family: the run has no sparse features",
+            f"did you mean family={near[0]}?" if near else None,
         )
     return [feature for feature in features if feature.family in named]
 
@@ -236,11 +240,8 @@ class Fired(NamedTuple):
         return f"{self.weight:+.{places}f}" + (f" ×{self.times}" if self.times > 1 else "")
 
 
-class StepFeatures(NamedTuple):
-    """The features that fired in a step and have a weight, strongest first, and how many have none."""
-
-    weighted: list[Fired]
-    without_weight: int
+# The features that fired in a step and have a weight, strongest first, and how many have none.
+StepFeatures = tuple[list[Fired], int]
 
 
 class FiredFeatures:
@@ -262,10 +263,9 @@ class FiredFeatures:
             kept = [feature for feature in counted if self._weights_F[feature]]
             names = [] if self.index is None else self.index.names(np.array(kept, np.int64), MEMBERS)
             families = [self._families[bisect_right(self._ends, feature)] for feature in kept]
-            weights = self._weights_F[kept].tolist()
-            fired = [*map(Fired, families, names, weights, map(counted.__getitem__, kept))]
+            fired = [*map(Fired, families, names, self._weights_F[kept].tolist(), map(counted.__getitem__, kept))]
             fired.sort(key=lambda one: -abs(one.score))
-            found.append(StepFeatures(fired, len(counted) - len(kept)))
+            found.append((fired, len(counted) - len(kept)))
         return found
 
 
@@ -276,13 +276,12 @@ SHOWN = 5
 def full_explanation(translation: Translation, top: int = SHOWN) -> str:
     """The trace of a translation, and behind it the strongest sparse features that fired, where there are any."""
     system, derivation = translation.system, translation.derivations[0]
-    assert system is not None
     trace = system.explain(translation.source, derivation)
-    fired = [] if system.features is None else FiredFeatures(system).of(derivation)
+    fired = FiredFeatures(system).of(derivation)
     held = [
         (phrase_text(translation.source, step), one)
-        for step, found in zip(derivation.steps, fired, strict=False)
-        for one in found.weighted
+        for step, (weighted, _) in zip(derivation.steps, fired, strict=True)
+        for one in weighted
     ]
     if not held:
         return trace
@@ -297,9 +296,9 @@ def full_explanation(translation: Translation, top: int = SHOWN) -> str:
 
 def fired_title(fired: Sequence[StepFeatures], places: int) -> str:
     """How many features fired in the steps of a derivation, and what those with a weight add up to."""
-    total = sum(feature.score for one in fired for feature in one.weighted)
-    count = sum(len(one.weighted) for one in fired)
-    silent = sum(one.without_weight for one in fired)
+    total = sum(feature.score for weighted, _ in fired for feature in weighted)
+    count = sum(len(weighted) for weighted, _ in fired)
+    silent = sum(without for _, without in fired)
     return f"sparse features that fired: {count:,} with a weight, {total:+.{places}f} in all; {silent:,} without"
 
 
@@ -313,3 +312,15 @@ def phrase_text(source: Sequence[str], step: Step) -> str:
 def source_text(source: Sequence[str], step: Step) -> str:
     """The source words of a step, with … for gaps."""
     return " … ".join(" ".join(source[a:b]) for a, b in step.source_spans)
+
+
+def most_reordered(translations: Iterable[Translation]) -> list[tuple[Translation, list[Block]]]:
+    """Translations, those with most phrases that swap first, and the blocks of each: its phrases in target order."""
+    found = []
+    for translation in translations:
+        best = translation.derivations[0]
+        rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
+        # A word that is left out has no place among the target words.
+        blocks = [(*step.source_span, *target, side) for step, target, side in rows if step.target_words]
+        found.append((translation, blocks))
+    return sorted(found, key=lambda row: (-sum(block[4] == LEFT for block in row[1]), -len(row[0].source)))

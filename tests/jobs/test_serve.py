@@ -31,8 +31,7 @@ from xlate.config.load import load
 from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.serving.answers import Limits, Request
-from xlate.jobs.serving.server import Application, http_server, open_server, open_socket
+from xlate.jobs.serve import Application, Limits, http_server, open_server, open_socket
 from xlate.jobs.translate import Translator
 
 LINES = ["Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka.", ""]
@@ -201,7 +200,7 @@ def test_without_waitress_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "waitress", None)
-    monkeypatch.delitem(sys.modules, "xlate.jobs.serving.server")
+    monkeypatch.delitem(sys.modules, "xlate.jobs.serve")
     assert main(["serve", "run=absent"]) == 2
     assert 'pip install "xlate[serve]"' in capsys.readouterr().err
 
@@ -237,7 +236,7 @@ class Marked:
     name, kind = "<i>run</i>", "<i>"
     TOKENS = ("<b>", "<script>document.title='broken'</script>", "&amp;", "<img/src/onerror=alert(1)>")
 
-    def answer(self, request: Request) -> dict[str, Any]:
+    def answer(self, *_: object) -> dict[str, Any]:
         features = {"family": "<u>", "weight": 1.0, "times": 2, "score": 2.0}
         step = {"copied": False, "orientation": "swaps", "more": {"count": 3, "score": -0.5}, "without_weight": 0}
         steps = [
@@ -295,7 +294,7 @@ def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: 
 
 def test_a_file_that_goes_is_not_the_fault_of_clients(caplog: pytest.LogCaptureFixture) -> None:
     class Gone(Marked):
-        def answer(self, request: Request) -> dict[str, Any]:
+        def answer(self, *_: object) -> dict[str, Any]:
             raise InputError("cannot be read", file="work/s", remedy="prepare again")
 
     with running(stub(Gone())) as server:

@@ -1,0 +1,471 @@
+"""N-best lists as a run learns from them; what lists are ranked by; and what choosing is worth.
+
+They are ranked by a trained run, by weights, or by how much their hypotheses agree.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from array import array
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.align.lexical import Model1
+from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
+from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import centred_in_lists, spread_within_lists
+from xlate.candidates.nbest import (
+    NbestArrays,
+    NbestCandidates,
+    bleu_statistics,
+    nbest_candidates,
+    reference_lines,
+    reference_rows,
+)
+from xlate.candidates.nbest_gains import (
+    UTILITIES,
+    chrf_statistics,
+    column_values,
+    gain_objective,
+    gain_statistics,
+    ter_statistics,
+    utilities,
+)
+from xlate.config.model_schema import RerankConfig
+from xlate.config.schema import NbestConfig, TrainConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.features.hypothesis_text import TextTemplates
+from xlate.features.index import GrowingFeatures, NamedFeatures
+from xlate.formats.nbest_file import NbestFile
+from xlate.jobs.given_lists import ListText, gaps, given_list, read_references, tell_seldom, warn_of_lacking
+from xlate.metrics.bleu import bleu_scores
+from xlate.metrics.objective import Objective
+from xlate.metrics.significance import PairedTests, paired_runs
+from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
+from xlate.models.run_files import weights_of
+from xlate.scoring.feature_weights import load_feature_weights, unweighted
+from xlate.search.oracle import best_of_each, first_best, oracle
+from xlate.text.classes import read_classes
+from xlate.text.encoded import EncodedText
+from xlate.text.folders import Fields, read_json
+from xlate.text.tokens import split_tokens
+from xlate.text.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+# None of these can be taken for a feature of the list: names there have no blanks.
+TOTAL, POSITION, MBR = "total score", "list position", "mbr "
+
+
+def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Floats]:
+    """What is computed from whole lists, each (C,), by its name.
+
+    Raises:
+        InputError: probabilities are asked for, and hypotheses have no totals.
+    """
+    found: dict[str, Floats] = {}
+    if np.isfinite(arrays.total_C).all():
+        found[TOTAL] = arrays.total_C
+    if settings.position:
+        starts_I, rows_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
+        place_C = (np.arange(len(rows_C)) - starts_I[rows_C]).astype(np.float64)
+        found[POSITION] = 1.0 / (1.0 + place_C)
+    if settings.mbr in UTILITIES:
+        found[MBR + settings.mbr] = utilities(arrays, settings.mbr, settings.mbr_scale)
+    return found
+
+
+def float_features(
+    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str]
+) -> tuple[tuple[str, ...], Floats]:
+    """Names and values, (C, D), of the list's own floats and of what is computed; the column of gains is left out, and
+    so are the list's sparse features, but for those that `nearly` every line has: they are 0 on the others.
+    """
+    kept = [place for place, name in enumerate(listed.dense_names) if name != settings.gain_column]
+    own_CD = listed.batch.dense_CD[:, kept].astype(np.float64)
+    more = {name: arrays.scores({name: 1.0}) for name in nearly} | computed_floats(arrays, settings)
+    names = (*(listed.dense_names[place] for place in kept), *more)
+    return names, np.concatenate([own_CD, *(column_C[:, None] for column_C in more.values())], axis=1)
+
+
+def begin(names: tuple[str, ...], size: float) -> Floats:
+    """Weights to begin with, (D,): the order of the list, by its totals or else by position, and nothing more."""
+    first = TOTAL if TOTAL in names else POSITION
+    return np.array([size if name == first else 0.0 for name in names])
+
+
+def sparse_features(
+    texts: Iterable[list[list[str]]], listed: NbestCandidates, kept: Container[str], min_lists: int, train_I: Bools
+) -> tuple[NamedFeatures, Floats, Ints, Ints32, Floats32 | None]:
+    """The features of words, `texts` list by list, and those columns of the list itself whose names are among the kept
+    ones, of which `min_lists` training lists each have hypotheses that differ.
+
+    Returns:
+        The features; how large the values of each are in the list, their root mean square (1 of words), by which they
+        are divided, (F,); and of the hypotheses their offsets, the ids in order, and the values, None where all are 1.
+    """
+    met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
+    for rows in texts:
+        sizes.append(len(rows))
+        for names in rows:
+            found.extend(map(met.add, names))
+            lengths.append(len(names))
+    list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
+    hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
+    # The features of the list itself, N values that are not 0.
+    own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
+    own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
+    value_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N.astype(np.float64)
+    own_N, hypothesis_N, value_N = own_N[own_N >= 0], hypothesis_N[own_N >= 0], value_N[own_N >= 0]
+    many = max(1, len(met))
+    lists_F = np.zeros(len(met), dtype=np.int64)
+    word_U = np.unique(hypothesis_T * many + id_T)
+    words = word_U // many, word_U % many, np.ones(len(word_U))
+    for hypothesis_P, id_P, value_P in (words, (hypothesis_N, own_N, value_N)):
+        lists_F += _differing(list_C[hypothesis_P] * many + id_P, value_P, np.array(sizes), train_I, many)[: len(met)]
+    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
+    own_N, hypothesis_T = id_F[own_N], np.concatenate([hypothesis_T, hypothesis_N])
+    count_F, square_F = (
+        np.bincount(own_N[own_N >= 0], weights, len(features)) for weights in (None, value_N[own_N >= 0] ** 2)
+    )
+    scale_F = np.where(count_F > 0, np.sqrt(square_F / np.maximum(count_F, 1)), 1.0)
+    id_T, value_T = np.concatenate([id_F[id_T], own_N]), np.concatenate([np.ones(len(id_T)), value_N])
+    kept_T = np.flatnonzero(id_T >= 0)
+    order_N = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
+    ids_N = id_T[order_N].astype(np.int32)
+    values_N = (value_T[order_N] / scale_F[ids_N]).astype(np.float32) if (own_N >= 0).any() else None
+    return features, scale_F, offsets_of(np.bincount(hypothesis_T[kept_T], minlength=len(lengths))), ids_N, values_N
+
+
+def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
+    """In how many training lists the hypotheses differ in a feature, (F,).
+
+    `pair_N` numbers list and feature of each hypothesis that has the feature.
+    """
+    if not len(pair_N):
+        return np.zeros(features, dtype=np.int64)
+    order_N = np.argsort(pair_N, kind="stable")
+    pair_P, start_P, held_by_P = np.unique(pair_N[order_N], return_index=True, return_counts=True)
+    spread_P = np.maximum.reduceat(value_N[order_N], start_P) - np.minimum.reduceat(value_N[order_N], start_P)
+    told_P = train_I[pair_P // features] & ((held_by_P < size_I[pair_P // features]) | (spread_P > 0.0))
+    return np.bincount(pair_P[told_P] % features, minlength=features)
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """Lists that a run learns from.
+
+    Attributes:
+        arrays: the lists as they were read; references: of each list; sources: the line of each, where it is known.
+        batch: candidates with the statistics of `objective`; floats are less their means in the lists, and divided by
+            `spread_D`, how much they vary there.
+        features: the sparse features; scale_F: what their values are divided by; dense_names: of the dense ones.
+        heldout_I: which lists are held out.
+        lexicon, classes: what the features know of words. nearly: the float features that some lines lack.
+    """
+
+    arrays: NbestArrays
+    references: list[list[str]]
+    sources: list[str] | None
+    batch: CandidateBatch
+    objective: Objective
+    features: NamedFeatures
+    scale_F: Floats
+    dense_names: tuple[str, ...]
+    spread_D: Floats
+    heldout_I: Bools
+    lexicon: dict[str, dict[str, float]] | None
+    classes: Mapping[str, str]
+    nearly: tuple[str, ...]
+
+    @classmethod
+    def read(cls, config: TrainConfig) -> RankedLists:
+        """The lists and references that a configuration names, with their features.
+
+        Raises:
+            InputError: what reading them raises.
+        """
+        rerank = config.model.rerank
+        arrays, text = ListText.read(given_list(config, str(config.nbest)), config.nbest_source, config.first_id)
+        streams = read_references(config.references, arrays.sentence_I, config.first_id)
+        if rerank.gain_column is not None:
+            column_values(arrays, rerank.gain_column)
+        listed = nbest_candidates(arrays, streams, config.first_id)
+        objective = ranking_objective(config)
+        statistics_CK = gain_statistics(arrays, streams, objective, rerank.gain_column, config.first_id)
+        settings = config.loss.lists or config.loss.tune
+        every, lists = settings.heldout_every, len(arrays.sentence_I)
+        # Every so many one, from the end of the first so many on.
+        heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, dtype=np.bool_)
+        lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
+        classes = read_classes(rerank.classes) if rerank.classes else {}
+        # The list's own sparse features, and its float ones that some lines lack; both are told of.
+        gaps_of_floats, seldom = gaps(arrays)
+        warn_of_lacking(arrays, gaps_of_floats, str(config.nbest), text.line_C)
+        tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
+        nearly = tuple(name for name in gaps_of_floats if name not in listed.dense_names)
+        texts = text.features(text_templates(rerank, classes, lexicon))
+        sparse = sparse_features(texts, listed, seldom if rerank.given_sparse else (), rerank.min_lists, ~heldout_I)
+        features, scale_F, offsets, ids_N, values_N = sparse
+        dense_names, dense_CD = float_features(arrays, listed, rerank, nearly)
+        spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
+        floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
+        gain_CK = statistics_CK.astype(np.float32)
+        batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, offsets, ids_N, part_values_N=values_N)
+        references = reference_lines(arrays.sentence_I, streams, config.first_id)
+        learned = batch, objective, features, scale_F, dense_names, spread_D, heldout_I
+        return cls(arrays, references, text.lines, *learned, lexicon, classes, nearly)
+
+
+def ranking_objective(config: TrainConfig) -> Objective:
+    """What lists are learned for, by a loss over them or by a tuner.
+
+    Raises:
+        InputError: no such measure, or the column of gains is not named.
+    """
+    rerank, settings = config.model.rerank, config.loss.lists or config.loss.tune
+    keys = "model.rerank.metric", "model.rerank.gain_column"
+    return gain_objective(rerank.metric, rerank.gain_column, keys, settings.gain)
+
+
+def text_templates(
+    settings: RerankConfig, classes: Mapping[str, str], lexicon: Mapping[str, Mapping[str, float]] | None
+) -> TextTemplates:
+    """The features of words that the settings ask for."""
+    return TextTemplates(settings.ngrams, settings.length, settings.class_ngrams if classes else 0, classes, lexicon)
+
+
+def _lexicon(
+    config: TrainConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
+) -> dict[str, dict[str, float]] | None:
+    """IBM Model 1 of sources and references: for each target word its likeliest source words."""
+    if text.sources is None or not config.model.rerank.pairs:
+        return None
+    rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
+    kept = np.flatnonzero(train_I).tolist()
+    sources = [text.sources[i] for i in kept]
+    targets = [split_tokens(references[0][rows[i]]) for i in kept]
+    source_words, target_words = Vocabulary.build(sources), Vocabulary.build(targets)
+    model = Model1.train(
+        EncodedText.encode(sources, source_words), EncodedText.encode(targets, target_words), len(target_words)
+    )
+    lexicon: dict[str, dict[str, float]] = {}
+    for key, p in zip(model.keys_K.tolist(), model.probability_K.tolist(), strict=True):
+        target, source = key >> 32, key & 0xFFFFFFFF
+        if target and p >= config.model.rerank.least_probability:
+            lexicon.setdefault(target_words.word(target), {})[source_words.word(source)] = round(p, 4)
+    return lexicon
+
+
+# The set of weights, and the file with what the features know of words.
+SET, KNOWN = "rerank", "words.json"
+# Whether sources were known in training, and float features that some lines lacked there.
+SOURCES, NEARLY = "sources", "nearly"
+
+
+def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> Floats:
+    """The scores that a run gives the hypotheses of a list, (C,).
+
+    Raises:
+        InputError: not a finished run of this kind, or a list without the floats or sources it was trained with.
+    """
+    config = config_of_run(run)
+    if config.model.rerank is None:
+        raise InputError("not a run that ranks lists", config.model.kind, "model=rerank", file=run)
+    file = weights_of(run, config)
+    weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
+    fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
+    known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
+    arrays, text = ListText.read(nbest, source, first_id)
+    floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+    computed = computed_floats(arrays, config.model.rerank)
+    missing = [name for name in floats if name not in {*arrays.names, *computed, *known[NEARLY]}]
+    if missing:
+        raise InputError(
+            "the list lacks features",
+            ", ".join(missing[:5]),
+            "what the run was trained with: " + ", ".join(floats),
+            "give lists of the same system, with the same columns",
+            file=nbest.path,
+        )
+    warn_of_lacking(arrays, floats, nbest.path, text.line_C)
+    if not known[SOURCES]:
+        text = replace(text, sources=None)
+    elif text.sources is None and (config.model.rerank.length or known["lexicon"]):
+        raise InputError(
+            "the run was trained with sources, and those of this list are not known",
+            "a list without sources",
+            "the sentences that were translated, for the features of word pairs and lengths",
+            "source=FILE",
+            file=nbest.path,
+        )
+    scores: list[float] = []
+    for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
+        scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        # What is no feature of the list has no column there.
+        own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
+        columns = (floats[name] * column_C for name, column_C in computed.items() if name in floats)
+        score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(scores)))
+        return arrays.finite(np.array(scores) + score_C)
+
+
+CHOICES = "one of weights=FILE, run=RUN or mbr=chrf"
+
+
+def check_alone(config: NbestConfig) -> None:
+    """Checks that lists are ranked by one thing.
+
+    Raises:
+        InputError: there is nothing to rank by, or several things.
+    """
+    ranked = {"run": config.run, "weights": config.weights, "mbr": config.mbr if config.mbr in UTILITIES else None}
+    given = [f"{key}={value}" for key, value in ranked.items() if value is not None]
+    if not given:
+        raise InputError("nothing to rank by", "neither run, weights nor mbr", CHOICES)
+    if len(given) > 1:
+        remedy = f"leave out {' and '.join(given[1:])}, or rank by one after the other"
+        raise InputError("several things to rank by", " ".join(given), CHOICES, remedy)
+
+
+def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tuple[Floats, dict[str, Any]]:
+    """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
+    if config.run is not None:
+        return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
+    if config.source is not None:
+        # Nothing is computed from sources here, but those of other sentences are refused all the same.
+        ListText.read(nbest, config.source, config.first_id)
+    if config.weights is None:
+        return utilities(arrays, config.mbr), {}
+    weights = load_feature_weights(config.weights)
+    missing = unweighted(arrays, weights)
+    if missing:
+        log.warning("without a weight: %d features, first %s", len(missing), ", ".join(missing[:5]))
+    return arrays.scores(weights), {"features_without_weight": len(missing)}
+
+
+def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
+    """What the new order is worth; the table for people goes to standard error."""
+    found = reported(arrays, reference_lines(arrays.sentence_I, references, config.first_id), score_C)
+    learned = () if config.run is None else tuple(ranking_objective(config_of_run(Path(config.run))).weights)
+    # What ranks by agreement in a measure is no more to be judged by that measure.
+    agreed = (config.mbr,) if config.mbr in UTILITIES else ()
+    print(found.table(learned, agreed), file=sys.stderr)
+    return found.to_json()
+
+
+FIRST, RERANKED, ORACLE, RANDOM, AGREED = "first", "reranked", "oracle", "random", "mbr"
+ORDER = (FIRST, RERANKED, ORACLE, RANDOM, AGREED)
+# How often a random choice is made; its figure is the mean. TER counts the edits of fewer: it takes a search for each.
+DRAWS, DRAWS_OF_TER = 20, 2
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The figures of each choice, and tests of some of them against the first.
+
+    Attributes:
+        rows: by choice and measure, 0 to 100. tests: of reranked and MBR choices.
+        chosen: the place of the hypothesis that is chosen of each list; none for those by lot.
+        sentences: how many lists there are.
+    """
+
+    rows: Mapping[str, Mapping[str, float]]
+    tests: Mapping[str, PairedTests]
+    chosen: Mapping[str, Ints]
+    sentences: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: a row a choice, with difference, interval and p where it was tested."""
+        plain: dict[str, Any] = {"sentences": self.sentences}
+        for name, row in self.rows.items():
+            plain[name] = {measure: round(score, 4) for measure, score in row.items()}
+            for measure, test in self.tests[name].tests.items() if name in self.tests else ():
+                plain[name][f"{measure}_against_first"] = {
+                    "difference": round(test.difference, 4),
+                    "interval": round(test.interval.half_width, 4),
+                    "p": test.p_randomisation,
+                }
+        return plain
+
+    def headroom(self) -> dict[str, float]:
+        """BLEU of the choices, and the share of the way from the first to the best that was gone."""
+        first, ranked, best = (self.rows[name]["bleu"] for name in (FIRST, RERANKED, ORACLE))
+        found = {"first_BLEU": first, "ranked_BLEU": ranked, "oracle_BLEU": best}
+        found["headroom_closed"] = 100 * (ranked - first) / max(best - first, 1e-9)
+        return {name: round(value, 2) for name, value in found.items()}
+
+    def table(self, learned: Sequence[str] = (), agreed: Sequence[str] = ()) -> str:
+        """A line a choice for people; `learned` are the measures that reranking was learned for, `agreed` those in
+        which hypotheses of a list agree.
+        """
+        head = "".join(f"{name:>7}{'against first':>15}{'p':>7}" for name in ("BLEU", "chrF", "TER"))
+        lines = [f"{'':<9}{head}"]
+        for name, row in self.rows.items():
+            tests = self.tests[name].tests if name in self.tests else {}
+            line = f"{name:<9}"
+            for measure, score in row.items():
+                test, told = tests.get(measure), ""
+                if test is not None:
+                    told = f"  {test.difference:+.2f} ± {test.interval.half_width:.2f}{test.p_randomisation:8.4f}"
+                line += f"{score:7.2f}{told:<22}"
+            lines.append(line.rstrip())
+        for named, how in ((learned, "learned for"), (agreed, "by agreement in")):
+            same = [name for name in named if name in self.rows[FIRST]]
+            if same:
+                lines.append(
+                    f"warning: reranking was {how} {' and '.join(same)}, which is measured here too; "
+                    "another measure tells more about its gain"
+                )
+        return "\n".join(lines)
+
+
+def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats) -> Reported:
+    """The rows of some lists; measured are words as they are.
+
+    Args:
+        arrays: I lists, with totals where they have them: the first hypothesis is that of the highest total.
+        references: those of each list, one or more.
+        score_C: scores by which they are ranked anew.
+    """
+    offsets_I1 = arrays.candidate_offsets_I1
+    bleu_CK = bleu_statistics(arrays, references)
+    totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
+    chosen = {
+        FIRST: first_best(bleu_CK, offsets_I1, totals_C).chosen_I,
+        RERANKED: best_of_each(score_C, offsets_I1),
+        ORACLE: oracle(bleu_CK, offsets_I1).chosen_I,
+        AGREED: best_of_each(utilities(arrays, "bleu"), offsets_I1),
+    }
+    # Choices by lot, the same every time.
+    random = np.random.default_rng(1)
+    drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
+    some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
+    stats = {
+        "bleu": Stats(bleu_CK.astype(np.float64), bleu_scores),
+        "chrf": Stats(chrf_statistics(arrays, references), chrf_scores),
+        "ter": Stats(ter_statistics(arrays, references, some), ter_scores),
+    }
+    choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
+    rows = {name: _figures(stats, choices[name]) for name in ORDER}
+    outputs = {
+        name: [{measure: given[chosen_I] for measure, given in stats.items()}] for name, chosen_I in chosen.items()
+    }
+    tests = {name: paired_runs(outputs[name], outputs[FIRST]) for name in (RERANKED, AGREED)}
+    return Reported(rows, tests, chosen, len(offsets_I1) - 1)
+
+
+def _figures(stats: Mapping[str, Stats], choices: Sequence[Ints]) -> dict[str, float]:
+    """The mean score of some choices by each measure."""
+    return {
+        measure: float(
+            np.mean([given[chosen_I].score() for chosen_I in choices[: DRAWS_OF_TER if measure == "ter" else DRAWS]])
+        )
+        for measure, given in stats.items()
+    }

@@ -1,1 +1,0 @@
-"""N-best lists of any system: read, learned from, ranked anew, reported on."""

@@ -1,0 +1,468 @@
+"""xlate serve: a run over HTTP, as JSON and a page. waitress does the HTTP, under limits that are set here."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import logging
+import math
+import re
+import secrets
+import socket
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from http import HTTPStatus
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import waitress
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+
+from xlate import __version__
+from xlate.config.schema import ServeConfig
+from xlate.config.stored import config_of_run
+from xlate.errors import InputError
+from xlate.jobs.sparse_features import FiredFeatures, legend, source_text
+from xlate.jobs.translate import Translation, Translator, line_tokens
+from xlate.kernels.pairs import LEFT, RIGHT
+from xlate.models.derivation import COPIED
+from xlate.models.pack_format import unpacked
+from xlate.models.system import AnyDerivation
+
+log = logging.getLogger(__name__)
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most bytes of a request, source words of a sentence, and translations of one."""
+
+    bytes: int
+    words: int
+    nbest: int
+
+
+class Refused(Exception):
+    """A request that is not answered: an HTTP status, and what is wrong."""
+
+    def __init__(self, status: HTTPStatus, message: str, **more: object) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: Json = {"error": message, **{name: str(value) for name, value in more.items() if value is not None}}
+
+
+def host_of(address: str) -> str:
+    """The host of a header such as `localhost:8000` or `[::1]:8000`, in lower case and without its port."""
+    return re.sub(r":[0-9]*$", "", address).lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str]) -> None:
+    """Refuses a page from elsewhere that uses a visitor's browser to ask, also one whose name leads to this machine.
+
+    Args:
+        environ: the WSGI environment of the request.
+        bound: the host that the server is bound to.
+        allow: other hosts that clients may write in the address.
+
+    Raises:
+        Refused: another `Host`, or an `Origin` that is neither the server's own nor allowed.
+    """
+    address, origin = environ.get("HTTP_HOST", ""), environ.get("HTTP_ORIGIN")
+    host, remedy = host_of(address), "if this is meant to work, start the server with allow=[HOST]"
+    if host not in (bound.lower(), *allow) and not is_loopback(host):
+        raise Refused(HTTPStatus.FORBIDDEN, "not a host of this server", seen=host[:200], remedy=remedy)
+    if origin is not None:
+        sender = origin.partition("://")[2].lower()
+        if sender != address.lower() and host_of(sender) not in allow:
+            message = "pages from elsewhere may not ask this server"
+            raise Refused(HTTPStatus.FORBIDDEN, message, seen=origin[:200], remedy=remedy)
+
+
+def read_request(body: bytes, limits: Limits) -> tuple[str, int, bool]:
+    """The line, how many translations of it, and whether to explain the best one, which a body of JSON asks for.
+
+    It holds `{"text": …, "nbest": …, "explain": …}`, of which only text must be there.
+
+    Raises:
+        Refused: it is no such JSON, or asks for too much.
+    """
+    if len(body) > limits.bytes:
+        status, expected = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {limits.bytes} bytes"
+        raise Refused(status, "the request is too large", seen=f"{len(body)} bytes", expected=expected)
+    try:
+        held = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _bad("the request is no JSON in UTF-8", seen=error) from error
+    if not isinstance(held, dict):
+        raise _bad("the request is no JSON object", expected='{"text": "…"}')
+    unknown = [name for name in held if name not in ("text", "nbest", "explain")]
+    if unknown:
+        raise _bad("the request has an unknown field", seen=unknown[0], expected="text, nbest, explain")
+    text, nbest, explain = held.get("text"), held.get("nbest", 1), held.get("explain", False)
+    if not isinstance(text, str):
+        raise _bad("text must be a string", expected='{"text": "…"}')
+    if not isinstance(nbest, int) or isinstance(nbest, bool) or not 1 <= nbest <= limits.nbest:
+        raise _bad("nbest is out of range", seen=repr(nbest), expected=f"a whole number from 1 to {limits.nbest}")
+    if not isinstance(explain, bool):
+        raise _bad("explain must be true or false", seen=repr(explain))
+    return _line(text), nbest, explain
+
+
+def _line(text: str) -> str:
+    line = text.strip(" \t\r\n")
+    if "\n" in line:
+        raise _bad("text must be one line", seen=f"{line.count(chr(10)) + 1} lines", expected="one sentence")
+    for place, character in enumerate(line, start=1):
+        # Control characters would split words; half a surrogate pair is not Unicode.
+        if unicodedata.category(character) in ("Cc", "Cs") and character != "\t":
+            seen = f"U+{ord(character):04X} as character {place}"
+            raise _bad("text holds a control character or half a character", seen=seen, expected="plain text")
+    return line
+
+
+def _bad(message: str, **more: object) -> Refused:
+    return Refused(HTTPStatus.BAD_REQUEST, message, **more)
+
+
+ORIENTATIONS = {RIGHT: "goes on", LEFT: "swaps"}
+JUMPS = "jumps"
+# How many features are shown of a step; of the others, their number and their sum.
+SHOWN = 12
+
+
+class ServedRun:
+    """A run that several threads may ask.
+
+    A system keeps what it ranked for earlier sentences, so it decodes one sentence at a time.
+
+    Args:
+        folder: the run.
+        limits: what clients may ask for.
+        work: its work directory, if the user has named it; near: one that may be it.
+
+    Raises:
+        InputError: the run is not finished, or it does not translate.
+    """
+
+    def __init__(self, folder: str, limits: Limits, work: str | None = None, near: str | None = None) -> None:
+        run = unpacked(Path(folder))
+        config = config_of_run(run)
+        self.name = run.resolve().name
+        self.kind = config.model.name
+        self._limits = limits
+        self._translator = Translator.of_run(config, run, given=work, near=near)
+        # Reads what would otherwise be read when the first sentence comes, from files that may have gone by then.
+        self._translator.translate_line("")
+        self._fired = FiredFeatures(self._translator.system)
+        self._asked = threading.Lock()
+
+    def answer(self, text: str, nbest: int = 1, explain: bool = False) -> Json:
+        """The translation, its score, the list of `nbest` translations, and on request how the best one came about.
+
+        Raises:
+            Refused: the sentence is too long, or it is not text that the run takes.
+            InputError: a file of the run cannot be read any more.
+        """
+        with self._asked:
+            translator = self._translator if nbest == 1 else self._listing
+            translation = translator.translate_tokens(self._tokens(text))
+            best = translation.derivations[0]
+            answer: Json = {"run": self.name, "translation": translation.text, "score": number(best.score)}
+            answer["unknown"] = best.copied
+            if nbest > 1:
+                target_text = self._translator.text.target_text
+                answer["nbest"] = [
+                    {"translation": target_text(list(derivation.words)), "score": number(derivation.score)}
+                    for derivation in translation.derivations[:nbest]
+                ]
+            if explain:
+                answer |= explained(translation, self._fired)
+            return answer
+
+    def _tokens(self, text: str) -> list[str]:
+        try:
+            tokens = line_tokens(self._translator.text, text, 0)
+        except InputError as error:
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, error.message, seen=error.seen, expected=error.expected, remedy=error.remedy
+            ) from error
+        if len(tokens) > self._limits.words:
+            message, expected = "the sentence is too long", f"at most {self._limits.words} words"
+            raise Refused(HTTPStatus.BAD_REQUEST, message, seen=f"{len(tokens)} words", expected=expected)
+        return tokens
+
+    @cached_property
+    def _listing(self) -> Translator:
+        """The same run with the longest lists that may be asked for, so that its ranking serves the next list."""
+        system = self._translator.system.with_search(nbest=self._limits.nbest, distinct=True)
+        return Translator(self._translator.text, system)
+
+
+def explained(translation: Translation, fired: FiredFeatures) -> Json:
+    """How a translation came about: tokens, steps with spans and features, float features, word links, the trace.
+
+    Works for every `System`: `steps` are those of the derivation that cover source words, in target order.
+    """
+    system, derivation = fired.system, translation.derivations[0]
+    links = system.word_links(derivation)
+    steps = _steps(translation.source, derivation, fired)
+    # The float features that add something to the score, strongest first.
+    values = zip(system.feature_names, system.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
+    rows = sorted((row for row in values if row[1] * row[2]), key=lambda row: -abs(row[1] * row[2]))
+    floats = [
+        {"name": name, "weight": number(weight), "value": number(value), "score": number(weight * value)}
+        for name, weight, value in rows
+    ]
+    return {
+        "source": translation.source,
+        "target": derivation.words,
+        "steps": steps,
+        "legend": dict(legend(feature["name"] for step in steps for feature in step["features"])),
+        "features": floats,
+        "links": None if links is None else [list(link) for link in links],
+        "trace": system.explain(translation.source, derivation),
+    }
+
+
+def number(value: float) -> float | None:
+    """A number as JSON can say it: None for one that is not finite."""
+    return value if math.isfinite(value) else None
+
+
+def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeatures) -> list[Json]:
+    features = [found for step, found in zip(derivation.steps, fired.of(derivation), strict=True) if not step.is_end]
+    turns = fired.system.orientations(derivation)
+    steps: list[Json] = []
+    for step, span, turn, (weighted, without_weight) in zip(
+        derivation.blocks, derivation.target_spans, turns, features, strict=False
+    ):
+        rest = weighted[SHOWN:]
+        shown = [
+            {**feature._asdict(), "weight": number(feature.weight), "score": number(feature.score)}
+            for feature in weighted[:SHOWN]
+        ]
+        steps.append(
+            {
+                "source_spans": [list(place) for place in step.source_spans],
+                "target_span": list(span),
+                "source": source_text(source, step),
+                "target": " ".join(step.target_words),
+                "copied": step.unit == COPIED,
+                "orientation": ORIENTATIONS.get(turn, JUMPS),
+                "features": shown,
+                "more": {"count": len(rest), "score": number(sum(feature.score for feature in rest))},
+                "without_weight": without_weight,
+            }
+        )
+    if steps:
+        # Some systems ask for no orientation where there is nothing before.
+        steps[0]["orientation"] = JUMPS if steps[0]["source_spans"][0][0] else ORIENTATIONS[RIGHT]
+    return steps
+
+
+# Paths and their methods.
+PATHS = {"/": ("GET", "HEAD"), "/health": ("GET", "HEAD"), "/translate": ("POST",)}
+# What stands in the page where each answer has another word, which scripts and styles must name to count.
+NONCE = "{{nonce}}"
+# The most connections at a time, and the threads that answer them; more connections wait.
+CONNECTIONS, THREADS = 500, 8
+# A client has so many seconds to send a request whole, and to begin the next one; clients are checked this often.
+CLIENT_SECONDS, CHECK_SECONDS = 30, 5
+# The most bytes before the body. A body that is only this much too large is still read: many clients send all of it
+# before they read why it is refused.
+HEADER_BYTES, EXCESS_BYTES = 1 << 14, 1 << 18
+
+
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses lengths that a proxy in front may read otherwise, so that a body would hide a second request."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        names = [line.partition(b":")[0].lower() for line in header_plus.split(b"\r\n")]
+        if names.count(b"content-length") + names.count(b"transfer-encoding") > 1:
+            raise ParsingError("more than one Content-Length or Transfer-Encoding")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Content-Length is invalid") from error
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    """Counts the time of a client from the first bytes of its request; waitress counts it from the latest ones.
+
+    It also does not ask for an answer to be sent while the thread that wrote the answer is sending it: waitress asks
+    without a pause, which takes the interpreter from that thread and costs two thirds of the answers at 100 clients.
+    """
+
+    parser_class = _Parser
+    last_activity: float
+
+    def writable(self) -> bool:
+        if self.requests and self.total_outbufs_len:
+            # The thread wakes the loop where it could not send everything.
+            if not self.outbuf_lock.acquire(False):
+                return False
+            self.outbuf_lock.release()
+        return bool(super().writable())
+
+    def handle_read(self) -> None:
+        begun, request = self.last_activity, self.request
+        super().handle_read()
+        if request is not None and self.request is request:
+            self.last_activity = begun
+
+
+@dataclass(frozen=True)
+class Application:
+    """The WSGI application: JSON under /translate and /health, a page under /.
+
+    Attributes:
+        runs: the run, and maybe another one for comparison.
+        limits: what a request may ask for.
+        bound: the host that the server is bound to; allow: other hosts that it answers as.
+    """
+
+    runs: Sequence[ServedRun]
+    limits: Limits
+    bound: str
+    allow: Collection[str] = ()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+        begun = time.perf_counter()
+        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+        status, headers = HTTPStatus.OK, {"Content-Type": "application/json"}
+        try:
+            check_sender(environ, self.bound, self.allow)
+            answer = self._answer(path, method, environ)
+        except Refused as refused:
+            status, answer = refused.status, refused.body
+            if status is HTTPStatus.METHOD_NOT_ALLOWED:
+                headers["Allow"] = ", ".join(PATHS[path])
+        except Exception as error:
+            log.error("%s %s: %s", method, path, error, exc_info=not isinstance(error, InputError))
+            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server failed; its log says how"}
+        if answer is None:
+            # The page may load nothing, and runs only its own script.
+            nonce = secrets.token_urlsafe(16)
+            text = (resources.files(__package__) / "page.html").read_text(encoding="utf-8").replace(NONCE, nonce)
+            body, own = text.encode("utf-8"), f"'nonce-{nonce}'"
+            policy = f"default-src 'none'; script-src {own}; style-src {own}; connect-src 'self'; img-src data:"
+            policy += "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            headers |= {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
+        else:
+            body = json.dumps(answer, allow_nan=False).encode("ascii") + b"\n"
+        headers |= {"Content-Length": str(len(body)), "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        log.debug("%s %s %d %.3f s", method, path, status, time.perf_counter() - begun)
+        start_response(f"{status.value} {status.phrase}", list(headers.items()))
+        return [] if method == "HEAD" else [body]
+
+    def _answer(self, path: str, method: str, environ: dict[str, Any]) -> Json | None:
+        """The JSON of an answer; None for the page."""
+        if path not in PATHS:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such path", seen=path[:200], expected=", ".join(PATHS))
+        if method not in PATHS[path]:
+            expected = ", ".join(PATHS[path])
+            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "not by this method", seen=method[:200], expected=expected)
+        if path == "/translate":
+            request = read_request(environ["wsgi.input"].read(), self.limits)
+            answer = self.runs[0].answer(*request)
+            _, _, explain = request
+            if explain and self.runs[1:]:
+                answer["other"] = self.runs[1].answer(*request)
+            return answer
+        if path == "/health":
+            runs = [{"run": run.name, "model": run.kind} for run in self.runs]
+            return {"status": "ok", "version": __version__, "runs": runs, "limits": vars(self.limits)}
+        return None
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address.
+
+    Raises:
+        InputError: there is no such address, or somebody else has it.
+    """
+    try:
+        if not host.strip():
+            raise OSError("an empty host would be every address of this machine")
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            "this address cannot be served",
+            f"host={host} port={port}: {getattr(error, 'strerror', None) or error}",
+            "an address of this machine and a port that is free",
+            "choose another host= or port=; port=0 takes any that is free",
+        ) from error
+
+
+def http_server(application: Application, listening: socket.socket) -> Any:
+    """waitress for an application, with its limits set; `run` answers until SIGINT or SIGTERM."""
+    # It warns whenever a request has to wait for a thread.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    server = waitress.create_server(
+        application, sockets=[listening], ident=f"xlate/{__version__}", threads=THREADS, asyncore_use_poll=True,
+        connection_limit=CONNECTIONS, channel_timeout=CLIENT_SECONDS, cleanup_interval=CHECK_SECONDS,
+        max_request_header_size=HEADER_BYTES, max_request_body_size=application.limits.bytes + EXCESS_BYTES,
+    )  # fmt: skip
+    server.channel_class = _Channel
+    return server
+
+
+def open_server(config: ServeConfig) -> Any:
+    """The server of a configuration, its runs loaded.
+
+    Raises:
+        InputError: as `open_socket` and `ServedRun` do; both runs are the same; allow names no hosts.
+    """
+    allow = [host_of(name) for name in config.allow]
+    for name, host in zip(config.allow, allow, strict=True):
+        if not host or host != name.lower() or set(host) & set("/@ "):
+            expected = "hosts without scheme and port: mt.example.org, 192.168.0.7, [2001:db8::1]"
+            raise InputError("allow names something else than a host", f"allow=[{name}]", expected)
+    if config.other is not None and Path(config.run).resolve() == Path(config.other).resolve():
+        seen, expected = f"run={config.run} other={config.other}", "another run to compare with"
+        raise InputError("both runs are the same", seen, expected, "leave out other=")
+    limits = Limits(config.max_bytes, config.max_words, config.max_nbest)
+    listening = open_socket(config.host, config.port)
+    try:
+        runs = [ServedRun(config.run, limits, config.work)]
+        if config.other is not None:
+            runs.append(ServedRun(config.other, limits, near=config.work))
+        return http_server(Application(runs, limits, _bracketed(config.host), allow), listening)
+    except BaseException:
+        listening.close()
+        raise
+
+
+def serve(config: ServeConfig) -> None:
+    """Answers until SIGINT or SIGTERM, then ends what is under way and returns.
+
+    Raises:
+        InputError: as `open_server`.
+    """
+    server = open_server(config)
+    if not is_loopback(config.host):
+        log.warning("warning: whoever reaches %s can use this server; it asks for no password", config.host)
+    log.info("serving %s at http://%s:%s/; Ctrl-C ends", config.run, _bracketed(config.host), server.effective_port)
+    with contextlib.closing(server), contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    log.info("stopped")
+
+
+def _bracketed(host: str) -> str:
+    """A host as it is written in an address."""
+    return f"[{host}]" if ":" in host else host

@@ -1,1 +1,0 @@
-"""A run that translates over HTTP: JSON, and a page for people."""
