@@ -12,13 +12,11 @@ kept links and can choose otherwise among rival links.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 
 import numpy as np
 
 from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Corpus, Direction
-from xlate.align.links import REMEDY, Links
-from xlate.array_types import AnyInts, Ints, Ints32
+from xlate.align.links import REMEDY, Lengths, Links, check_positions, matched_lengths
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
 
@@ -29,8 +27,6 @@ GROWING = {
     "grow-diag-final-and": (True, FINAL_AND),
 }
 SYMMETRIZATIONS = ("intersection", "union", *GROWING, "forward", "backward")
-
-Lengths = Sequence[int] | AnyInts
 
 
 def symmetrize(
@@ -59,31 +55,14 @@ def symmetrize(
         return forward if method == "forward" else backward
     one = forward.source_L, forward.target_L, forward.offsets_S1
     source_U, target_U, offsets_S1, origin_U = merge(*one, backward.source_L, backward.target_L, backward.offsets_S1)
-    source_lengths, target_lengths = np.asarray(source_lengths_S), np.asarray(target_lengths_S)
-    _check_inside(source_U, offsets_S1, source_lengths, "source")
-    _check_inside(target_U, offsets_S1, target_lengths, "target")
+    check_positions(Links(source_U, target_U, offsets_S1), source_lengths_S, target_lengths_S)
     if method in GROWING:
-        lengths = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
+        lengths = np.array(source_lengths_S, np.int64), np.array(target_lengths_S, np.int64)
         kept_U = grow(source_U, target_U, offsets_S1, origin_U, *lengths, *GROWING[method])
     else:
         kept_U = origin_U == BOTH if method == "intersection" else (origin_U & (FORWARD | BACKWARD)) > 0
     before_U1 = np.concatenate(([0], np.cumsum(kept_U)))
     return Links(source_U[kept_U], target_U[kept_U], before_U1[offsets_S1].astype(np.int64))
-
-
-def _check_inside(position_U: Ints32, offsets_S1: Ints, lengths_S: Ints, side: str) -> None:
-    length_U = np.repeat(lengths_S, np.diff(offsets_S1))
-    bad = (position_U < 0) | (position_U >= length_U)
-    if bad.any():
-        u = int(np.argmax(bad))
-        sentence = int(np.searchsorted(offsets_S1, u, side="right"))
-        raise InputError(
-            f"link outside its {side} sentence",
-            f"sentence pair {sentence}, {side} position {position_U[u]}",
-            f"positions below {length_U[u]}",
-            REMEDY,
-            line=sentence,
-        )
 
 
 log = logging.getLogger(__name__)
@@ -117,13 +96,7 @@ def align(
     """
     check_choice("unknown alignment method", method, METHODS)
     check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
-    if len(source) != len(target):
-        raise InputError(
-            "source and target differ in number of sentences",
-            f"{len(source)} source and {len(target)} target sentences",
-            "as many of one as of the other",
-            REMEDY,
-        )
+    matched_lengths(source, target, REMEDY)
     too_long = sum(max(len(s), len(t)) > LONGEST for s, t in zip(source, target, strict=True))
     if too_long:
         log.warning("sentence pairs of more than %d words, left without links: %d", LONGEST, too_long)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from xlate.align.links import Links
+from xlate.align.links import Links, check_counts
 from xlate.array_types import Floats, Ints, Ints32, Uints
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
@@ -56,13 +56,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     Raises:
         InputError: the three differ in number of sentences.
     """
-    if not len(source) == len(target) == len(links):
-        raise InputError(
-            "source, target and links differ in number of sentences",
-            f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
-            "three equal numbers",
-            "align the same two files again",
-        )
+    check_counts(source, target, links)
     per_sentence = np.diff(links.offsets_S1)
     source_place_L = links.source_L.astype(np.int64) + np.repeat(source.offsets_S1[:-1], per_sentence)
     target_place_L = links.target_L.astype(np.int64) + np.repeat(target.offsets_S1[:-1], per_sentence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
 _LINK = re.compile(r"([0-9]{1,9})(-)([0-9]{1,9})", re.ASCII)
+Lengths = Sequence[int] | AnyInts
 REMEDY = "align the same two files again, or check which side is the source"
 
 
@@ -72,8 +73,8 @@ class Links:
 
 def read_links(
     path: str | Path,
-    source_lengths_S: Sequence[int] | Ints,
-    target_lengths_S: Sequence[int] | Ints,
+    source_lengths_S: Lengths,
+    target_lengths_S: Lengths,
     *,
     reverse: bool = False,
 ) -> Links:
@@ -164,19 +165,57 @@ def check_line_count(path: str | Path, seen: int, expected: int) -> None:
         )
 
 
-def matched_lengths(source_lengths_S: Sequence[int] | Ints, target_lengths_S: Sequence[int] | Ints) -> int:
-    """The number of sentence pairs two lists of lengths agree on.
+def matched_lengths(source: Sized, target: Sized, remedy: str | None = None) -> int:
+    """The number of sentence pairs of two texts, or of the lists of their lengths.
 
     Raises:
         InputError: they differ.
     """
-    if len(source_lengths_S) != len(target_lengths_S):
+    if len(source) != len(target):
         raise InputError(
             "source and target differ in number of sentences",
-            f"{len(source_lengths_S)} source and {len(target_lengths_S)} target sentences",
+            f"{len(source)} source and {len(target)} target sentences",
             "as many of one as of the other",
+            remedy,
         )
-    return len(source_lengths_S)
+    return len(source)
+
+
+def check_counts(source: Sized, target: Sized, links: Links) -> None:
+    """Refuses links of another number of sentence pairs than two texts have.
+
+    Raises:
+        InputError: the three differ in number of sentences.
+    """
+    if not len(source) == len(target) == len(links):
+        raise InputError(
+            "source, target and links differ in number of sentences",
+            f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
+            "three equal numbers",
+            "align the same two files again",
+        )
+
+
+def check_positions(links: Links, source_lengths_S: Lengths, target_lengths_S: Lengths, remedy: str = REMEDY) -> None:
+    """Refuses links that lead out of their sentence pairs.
+
+    Raises:
+        InputError: the first such link of the source, else of the target.
+    """
+    sentence_L = row_numbers(links.offsets_S1)
+    sides = (links.source_L, source_lengths_S, "source"), (links.target_L, target_lengths_S, "target")
+    for position_L, lengths_S, side in sides:
+        length_L = np.asarray(lengths_S)[sentence_L]
+        bad = np.flatnonzero((position_L < 0) | (position_L >= length_L))
+        if len(bad):
+            number = int(sentence_L[bad[0]]) + 1
+            raise InputError(
+                f"link outside its {side} sentence",
+                f"sentence pair {number}, {side} position {position_L[bad[0]]}",
+                f"positions below {length_L[bad[0]]}",
+                remedy,
+                line=number,
+            )
 
 
 _GOLD = re.compile(r"([0-9]{1,9})([-p?])([0-9]{1,9})", re.ASCII)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -84,13 +83,19 @@ def read_arpa(path: str | Path) -> ArpaModel:
     """
     lines = _Lines(path)
     first, *more = _read_header(lines)
-    section = _read_section(lines, 1, first, last=not more)
-    words = [row[0] for row in section.words]
+    grams, log10, backoff = _read_section(lines, 1, first, last=not more)
+    words = [gram[0] for gram in grams]
     vocabulary = Vocabulary(words)
-    tables = [_unigrams(section, words, vocabulary)]
+    tables = [_unigrams(words, log10, backoff, vocabulary)]
+    known = {word: number for number, word in enumerate(vocabulary.words)}
     for order, count in enumerate(more, 2):
-        section = _read_section(lines, order, count, last=order == 1 + len(more))
-        tables.append(_table(section, order, vocabulary, lines))
+        grams, log10, backoff = _read_section(lines, order, count, last=order == 1 + len(more))
+        words_Kn = np.array([known.get(word, -1) for gram in grams for word in gram], np.int32).reshape(-1, order)
+        strange = np.flatnonzero((words_Kn < 0).any(axis=1))
+        if len(strange):
+            seen, line = " ".join(grams[strange[0]]), lines.number - count + 1 + int(strange[0])
+            raise lines.error("a word without a unigram", seen, "words listed among the 1-grams", line=line)
+        tables.append(NgramTable(words_Kn, np.array(log10), np.array(backoff)))
     lines.expect("\\end\\", "the end of the file")
     return ArpaModel(vocabulary, tables)
 
@@ -151,13 +156,6 @@ class _Lines:
         return self.error("the ARPA file is cut off", "end of file", expected, "copy or make the file again")
 
 
-class _Section(NamedTuple):
-    words: list[list[str]]
-    log10: list[float]
-    backoff: list[float]
-    first_line: int
-
-
 def _read_header(lines: _Lines) -> list[int]:
     line = lines.next_with_text()
     if line is None or line.strip() != "\\data\\":
@@ -181,7 +179,10 @@ def _read_header(lines: _Lines) -> list[int]:
     return counts
 
 
-def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Section:
+def _read_section(
+    lines: _Lines, order: int, count: int, *, last: bool
+) -> tuple[list[list[str]], list[float], list[float]]:
+    """The words, log10 probabilities and back-off weights of the n-grams of an order."""
     lines.expect(f"\\{order}-grams:", f"after which {count} lines follow")
     first = lines.number + 1
     rows = lines.many(count)
@@ -208,7 +209,7 @@ def _read_section(lines: _Lines, order: int, count: int, *, last: bool) -> _Sect
         backoff.append(0.0 if last else weight)
     if len(rows) < count:
         raise lines.cut_off(f"{count} {order}-grams, of which {len(rows)} were found")
-    return _Section(words, log10, backoff, first)
+    return words, log10, backoff
 
 
 def _number(text: str) -> float | None:
@@ -216,7 +217,7 @@ def _number(text: str) -> float | None:
     return values[0] if values else None
 
 
-def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> NgramTable:
+def _unigrams(words: list[str], log10: list[float], backoff: list[float], vocabulary: Vocabulary) -> NgramTable:
     log10_V = np.full(len(vocabulary), MISSING_UNKNOWN_LOG10)
     backoff_V = np.zeros(len(vocabulary))
     ids = [vocabulary.id(word) for word in words]
@@ -225,18 +226,6 @@ def _unigrams(section: _Section, words: list[str], vocabulary: Vocabulary) -> Ng
     missing = [word for word in (UNKNOWN, END) if word not in words]
     if missing:
         log.warning("%s missing from the model: given log10 probability %g", missing, MISSING_UNKNOWN_LOG10)
-    log10_V[ids] = section.log10
-    backoff_V[ids] = section.backoff
+    log10_V[ids] = log10
+    backoff_V[ids] = backoff
     return NgramTable(np.arange(len(vocabulary), dtype=np.int32)[:, None], log10_V, backoff_V)
-
-
-def _table(section: _Section, order: int, vocabulary: Vocabulary, lines: _Lines) -> NgramTable:
-    known = {word: number for number, word in enumerate(vocabulary.words)}
-    flat = [known.get(word, -1) for gram in section.words for word in gram]
-    words_Kn = np.array(flat, np.int32).reshape(-1, order)
-    strange = np.flatnonzero((words_Kn < 0).any(axis=1))
-    if len(strange):
-        gram = section.words[int(strange[0])]
-        line = section.first_line + int(strange[0])
-        raise lines.error("a word without a unigram", " ".join(gram), "words listed among the 1-grams", line=line)
-    return NgramTable(words_Kn, np.array(section.log10), np.array(section.backoff))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xlate.align.links import Links
+from xlate.align.links import Links, check_counts, check_positions
 from xlate.array_types import Ints, Ints16, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
@@ -126,24 +126,8 @@ def linked_sides(source: EncodedText, target: EncodedText, links: Links) -> tupl
     Raises:
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.
     """
-    if not len(source) == len(target) == len(links):
-        raise InputError(
-            "source, target and links differ in number of sentences",
-            f"{len(source)} source sentences, {len(target)} target sentences, {len(links)} lines of links",
-            "three equal numbers",
-            ALIGN_AGAIN,
-        )
-    sentence_L = row_numbers(links.offsets_S1)
-    for positions_L, text, side in ((links.source_L, source, "source"), (links.target_L, target, "target")):
-        length_L = np.diff(text.offsets_S1)[sentence_L]
-        bad = np.flatnonzero((positions_L < 0) | (positions_L >= length_L))
-        if len(bad):
-            raise InputError(
-                f"link outside its {side} sentence",
-                f"sentence pair {sentence_L[bad[0]] + 1}, {side} position {positions_L[bad[0]]}",
-                f"positions below {length_L[bad[0]]}",
-                ALIGN_AGAIN,
-                line=int(sentence_L[bad[0]]) + 1,
-            )
+    check_counts(source, target, links)
+    lengths = np.diff(source.offsets_S1), np.diff(target.offsets_S1)
+    check_positions(links, *lengths, remedy=ALIGN_AGAIN)
     by_target = links.transposed()
     return sides(source, target), SentenceLinks(by_target.target_L, by_target.source_L, by_target.offsets_S1)

@@ -25,10 +25,8 @@ from xlate.kernels.counting.alignment import InnerLinks, unlikely_words
 from xlate.kernels.counting.rule_extraction import (
     ONE,
     CountedRows,
-    Numbers,
     RuleLimits,
     RuleStore,
-    Totals,
     count_rules,
     merge_rows,
     merge_sequences,
@@ -114,7 +112,7 @@ class RuleRuns(ExitStack):
             self._streams[name].append(column)
         self._ends.append(tuple(np.add(ends, run.sizes).tolist()))
 
-    def merge(self, last: Run, least: int = 0) -> tuple[Run, Totals]:
+    def merge(self, last: Run, least: int = 0) -> tuple[Run, tuple[Ints, Ints]]:
         """The rules of all runs and of a last one, each once, with its most frequent shape, and the totals of sides.
 
         Rules with gaps that weigh less than `least` are left out.
@@ -135,9 +133,9 @@ class RuleRuns(ExitStack):
             distinct.append(select_phrases(text, row_M))
         sources, targets, shapes = distinct
         rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
-        totals = Totals(np.zeros(len(sources), dtype=np.int64), np.zeros(len(targets), dtype=np.int64))
+        totals = np.zeros(len(sources), dtype=np.int64), np.zeros(len(targets), dtype=np.int64)
         least_P = np.where(gaps_of(sources) > 0, least, 0)
-        source_B, target_B, shape_B, weight_B = merge_rows(rows, Numbers(*numbers), totals, least_P)
+        source_B, target_B, shape_B, weight_B = merge_rows(rows, (numbers[0], numbers[1], numbers[2]), totals, least_P)
         return Run((sources, targets, shapes), (source_B, target_B, shape_B), weight_B), totals
 
     def _open(self, name: str) -> AnyArray:
@@ -268,8 +266,8 @@ def extract_rules(
         target_of_B.astype(np.int32),
         swapped_B[order],
         weight_B[order] / ONE,
-        totals.source_P[source_B[order]] / ONE,
-        totals.target_Q[target_B[order]] / ONE,
+        totals[0][source_B[order]] / ONE,
+        totals[1][target_B[order]] / ONE,
         shapes,
         shape_B[order],
     )
@@ -283,7 +281,7 @@ def merged_rules(
     scratch: Path | None = None,
     *,
     anywhere: bool = False,
-) -> tuple[Run, Totals]:
+) -> tuple[Run, tuple[Ints, Ints]]:
     """The rules of a corpus, each once, and the totals of sides; `anywhere` lifts the normal form.
 
     Target sides are words and the numbers `GAP` and `SECOND`.

@@ -18,14 +18,7 @@ from xlate.array_types import AnyFloats, Bools, Floats
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.mira import (
-    JudgedWeights,
-    MiraGains,
-    MiraSteps,
-    MiraWeights,
-    mira_pass,
-    mira_room,
-)
+from xlate.kernels.learning.mira import MiraSteps, MiraWeights, mira_pass
 from xlate.kernels.learning.scores import best_candidates
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.objective import BLEU, Objective
@@ -101,21 +94,28 @@ def mira(
     Raises:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
-    arrays, gains = checked_lists(lists, start), _gains(lists, objective)
+    arrays = checked_lists(lists, start)
     random = np.random.default_rng(seed)
-    steps = MiraSteps(trained(trained_D, start), settings.C, settings.decay, settings.sparse_rate)
-    state, room = _begin(start, gains.statistics_CK.shape[1]), mira_room(arrays, len(start.sparse_F))
+    statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
+    steps = MiraSteps(
+        statistics_CK,
+        np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
+        objective.weights.get("bleu", 0.0),
+        (statistics_CK.shape[1] - 2) // 2 if objective.is_bleu else ORDER,
+        trained(trained_D, start),
+        settings.C,
+        settings.decay,
+        settings.sparse_rate,
+    )
+    state = _begin(start, statistics_CK.shape[1])
     best: tuple[bool, float, Weights] | None = None
     average = start
     for epoch in range(settings.epochs + 1):
-        judged = JudgedWeights(
-            np.asarray(average.dense_D, dtype=np.float64), np.asarray(average.sparse_F, dtype=np.float64)
-        )
         if epoch < settings.epochs:
-            order_I = random.permutation(len(lists))
-            sums_K = mira_pass(arrays, gains, state, judged, order_I, steps, room)
+            judged = np.asarray(average.dense_D, dtype=np.float64), np.asarray(average.sparse_F, dtype=np.float64)
+            sums_K = mira_pass(arrays, state, judged, random.permutation(len(lists)), steps)
         else:
-            sums_K = best_statistics(arrays, gains.statistics_CK, average)
+            sums_K = best_statistics(arrays, statistics_CK, average)
         # An epoch says what the average before it was worth; the first one knows the start only.
         if epoch > 0:
             score = float(objective.corpus(sums_K[None])[0])
@@ -125,16 +125,6 @@ def mira(
         average = _average(state, start)
     assert best is not None
     return best[2]
-
-
-def _gains(lists: CandidateBatch, objective: Objective) -> MiraGains:
-    statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
-    return MiraGains(
-        statistics_CK,
-        np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
-        objective.weights.get("bleu", 0.0),
-        (statistics_CK.shape[1] - 2) // 2 if objective.is_bleu else ORDER,
-    )
 
 
 def _begin(start: Weights, statistics: int) -> MiraWeights:

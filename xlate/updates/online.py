@@ -45,11 +45,6 @@ class OneList:
     rule: Rule
     room_F: Floats
 
-    def products_CC(self) -> Floats:
-        """Inner products of the candidates' features, weighed by their step sizes, (C, C)."""
-        products_CC: Floats = inner_products(self.arrays, self.rule.eta_D, self.rule.eta, self.room_F)
-        return products_CC
-
 
 @dataclass(frozen=True)
 class OnlineStep:
@@ -139,7 +134,8 @@ class Mira(PairUpdate):
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
         """Those of the largest dual."""
         rows = given.oracle_M, given.hypothesis_K
-        alpha_MK: Floats = largest_margins(given.products_CC(), given.score_C, *rows, loss_MK, self.C, STEPS)
+        products_CC = inner_products(given.arrays, given.rule.eta_D, given.rule.eta, given.room_F)
+        alpha_MK: Floats = largest_margins(products_CC, given.score_C, *rows, loss_MK, self.C, STEPS)
         return alpha_MK
 
 

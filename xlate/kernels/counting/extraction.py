@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bools, Ints, Ints32, Uints
-from xlate.compiled import compiled, inlined, loop
+from xlate.array_types import Bytes, Ints, Ints32, Uints
+from xlate.compiled import compiled, loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.memory import (
     ROOT,
@@ -19,6 +19,7 @@ from xlate.kernels.memory import (
     child,
     count,
     find,
+    grown,
     new_tally,
     new_trie,
     pack,
@@ -37,15 +38,28 @@ from xlate.kernels.pairs import (
 from xlate.kernels.search.spans import span_rows
 
 
-@inlined
-def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> tuple[Ints32, Ints32, Ints32, Ints32]:
-    """The source and target words of a sentence pair, and the source and target places of its links."""
+class SentencePair(NamedTuple):
+    """One sentence pair with its links, sorted by (target, source); `before_U1[u]` links begin before target word u."""
+
+    source: Ints32
+    target: Ints32
+    link_source: Ints32
+    link_target: Ints32
+    before_U1: Ints
+
+
+@compiled
+def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> SentencePair:
+    """The words and links of a sentence pair."""
     low, high = links.offsets_S1[s], links.offsets_S1[s + 1]
-    return (
+    target = text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]]
+    link_target = links.target_L[low:high]
+    return SentencePair(
         text.source_T[text.source_offsets_S1[s] : text.source_offsets_S1[s + 1]],
-        text.target_U[text.target_offsets_S1[s] : text.target_offsets_S1[s + 1]],
+        target,
         links.source_L[low:high],
-        links.target_L[low:high],
+        link_target,
+        np.searchsorted(link_target, np.arange(len(target) + 1)),
     )
 
 
@@ -61,10 +75,11 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
     sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
     pairs, shaped = new_tally(1024), new_tally(1024)
     for s in range(len(text.source_offsets_S1) - 1):
-        source, target, link_source, link_target = sentence_pair(text, links, s)
+        pair = sentence_pair(text, links, s)
+        source, target, link_source, link_target, before_U1 = pair
         if len(link_source) == 0:
             continue
-        spans = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)
+        spans = consistent_spans(pair, max_length, max_length)
         sources = room(sources, len(source) * max_length)
         targets = room(targets, len(target) * max_length)
         pairs = room_for(pairs, len(spans))
@@ -75,33 +90,27 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
             source_start, source_end, target_start, target_end = spans[row]
             source_node = _span_node(sources, source, source_nodes, source_start, source_end)
             target_node = _span_node(targets, target, target_nodes, target_start, target_end)
-            pair = count(pairs, pack(source_node, target_node))
-            first, last = np.searchsorted(link_target, target_start), np.searchsorted(link_target, target_end)
+            row_of_pair = count(pairs, pack(source_node, target_node))
+            first, last = before_U1[target_start], before_U1[target_end]
             shapes = room(shapes, last - first)
             shape = ROOT
             for k in range(first, last):
                 column = max_length - 1 - (link_target[k] - target_start)
                 shape = child(shapes, shape, column * max_length + link_source[k] - source_start)
-            count(shaped, pack(pair, shape))
+            count(shaped, pack(row_of_pair, shape))
     return sources, targets, shapes, pairs, shaped
 
 
 @compiled
-def consistent_spans(
-    source_length: int,
-    target_length: int,
-    link_source_K: Ints32,
-    link_target_K: Ints32,
-    max_source: int,
-    max_target: int,
-) -> Ints32:
+def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> Ints32:
     """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
 
     A pair of spans is consistent when there is a link between them and no link leads from inside one to outside the
     other. They have at most `max_source` and `max_target` words.
     """
-    source_low, source_high = _reach(source_length, link_source_K, link_target_K)
-    target_low, target_high = _reach(target_length, link_target_K, link_source_K)
+    source_length, target_length = len(pair.source), len(pair.target)
+    source_low, source_high = _reach(source_length, pair.link_source, pair.link_target)
+    target_low, target_high = _reach(target_length, pair.link_target, pair.link_source)
     spans = np.empty((16, 4), dtype=np.int32)
     found = 0
     for target_start in range(target_length):
@@ -118,7 +127,7 @@ def consistent_spans(
                 end = high
                 while end < source_length and end - start < max_source and (end == high or source_high[end] < 0):
                     if found == len(spans):
-                        spans = np.concatenate((spans, np.empty_like(spans)))
+                        spans = grown(spans, found, 1)
                     spans[found, 0], spans[found, 1] = start, end + 1
                     spans[found, 2], spans[found, 3] = target_start, target_end
                     found += 1
@@ -201,23 +210,19 @@ def pair_occurrences(
     """
     rows_X5, size = np.empty((1 << 16, 5), dtype=np.int32), 0
     for s in range(len(text.source_offsets_S1) - 1):
-        source, target, link_source, link_target = sentence_pair(text, links, s)
+        pair = sentence_pair(text, links, s)
+        source, target, link_source, _, before_U1 = pair
         if len(link_source) == 0:
             continue
-        spans = consistent_spans(len(source), len(target), link_source, link_target, max_length, max_length)
-        linked = np.zeros(len(target), dtype=np.bool_)
-        linked[link_target] = True
-        if size + len(spans) > len(rows_X5):
-            larger = np.empty((2 * (size + len(spans)), 5), dtype=np.int32)
-            larger[:size] = rows_X5[:size]
-            rows_X5 = larger
+        spans = consistent_spans(pair, max_length, max_length)
+        rows_X5 = grown(rows_X5, size, len(spans))
         for row in range(len(spans)):
             start, end, first, last = spans[row]
             p, q = row_of(source_finder, source, start, end), row_of(target_finder, target, first, last)
-            pair = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
-            if pair >= 0:
-                rows_X5[size, 0], rows_X5[size, 1], rows_X5[size, 2] = s, start, end
-                rows_X5[size, 3], rows_X5[size, 4] = pair, linked[first] and linked[last - 1]
+            b = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
+            if b >= 0:
+                rows_X5[size, 0], rows_X5[size, 1], rows_X5[size, 2], rows_X5[size, 3] = s, start, end, b
+                rows_X5[size, 4] = before_U1[first + 1] > before_U1[first] and before_U1[last] > before_U1[last - 1]
                 size += 1
     return rows_X5[:size].copy()
 
@@ -225,21 +230,12 @@ def pair_occurrences(
 WORD, PHRASE, HIERARCHICAL, AS_MOSES, FIVE_WAY = 0, 1, 2, 3, 4
 
 
-class Corners(NamedTuple):
-    """What stands before the phrases of a sentence pair, by (source, target) place; each array (n + 2, m + 2).
-
-    Word i has the place i + 1, so that there are places before the first word and behind the last. `aligned` marks the
-    links; the places before the sentences are linked to each other, and those behind them. `left_end` and `right_end`
-    mark where blocks end on the target whose last (first) source word stands there, `all_before` the ends of blocks
-    that hold all earlier target words. Links are in the order of target and source.
-    """
-
-    aligned: Bools
-    left_end: Bools
-    right_end: Bools
-    all_before: Bools
-    link_source: Ints32
-    link_target: Ints32
+# What stands before the phrases of a sentence pair, marked by (source, target) place in an array (n + 2, m + 2). Word i
+# has the place i + 1, so that there are places before the first word and behind the last. Links are `ALIGNED`; the
+# places before the sentences are linked to each other, and those behind them. `LEFT_END` and `RIGHT_END` mark where
+# blocks end on the target whose last (first) source word stands there, `ALL_BEFORE` the ends of blocks that hold all
+# earlier target words.
+ALIGNED, LEFT_END, RIGHT_END, ALL_BEFORE = 1, 2, 4, 8
 
 
 @loop
@@ -260,76 +256,70 @@ def count_orientations(
     """
     k = counts_BK2.shape[1] // 2
     for s in range(len(text.source_offsets_S1) - 1):
-        source, target, link_source, link_target = sentence_pair(text, links, s)
-        if len(link_source) == 0:
+        pair = sentence_pair(text, links, s)
+        if len(pair.link_source) == 0:
             continue
-        n, m = len(source), len(target)
-        spans_X4 = consistent_spans(n, m, link_source, link_target, max_length, max_length)
+        n, m = len(pair.source), len(pair.target)
+        spans_X4 = consistent_spans(pair, max_length, max_length)
         # The corners of no block (word-based), of the extracted phrases, or of blocks of any size (hierarchical).
         blocks_X4 = spans_X4[:0] if kind == WORD else spans_X4
         if kind >= HIERARCHICAL:
-            blocks_X4 = consistent_spans(n, m, link_source, link_target, max(n, m), max(n, m))
-        before = _corners(n, m, link_source.copy(), link_target.copy(), blocks_X4, False)
+            blocks_X4 = consistent_spans(pair, max(n, m), max(n, m))
+        linked = pair.link_source.copy(), pair.link_target.copy()
+        before_XX = _corners(n, m, linked, blocks_X4, False)
         # What is behind a phrase is before it in the mirrored sentences.
         mirrored_X4 = np.empty_like(blocks_X4)
         for x in range(len(blocks_X4)):
             mirrored_X4[x, 0], mirrored_X4[x, 1] = n - blocks_X4[x, 1], n - blocks_X4[x, 0]
             mirrored_X4[x, 2], mirrored_X4[x, 3] = m - blocks_X4[x, 3], m - blocks_X4[x, 2]
-        turned = np.int32(n - 1) - link_source[::-1].copy(), np.int32(m - 1) - link_target[::-1].copy()
-        behind = _corners(n, m, turned[0], turned[1], mirrored_X4, kind == AS_MOSES)
-        source_C = span_rows(source_finder, source, max_length)
-        target_C = span_rows(target_finder, target, max_length)
+        turned = np.int32(n - 1) - linked[0][::-1].copy(), np.int32(m - 1) - linked[1][::-1].copy()
+        behind_XX = _corners(n, m, turned, mirrored_X4, kind == AS_MOSES)
+        source_C = span_rows(source_finder, pair.source, max_length)
+        target_C = span_rows(target_finder, pair.target, max_length)
         for x in range(len(spans_X4)):
             begin, end, first, last = spans_X4[x]
             p = source_C[begin * max_length + end - begin - 1]
             q = target_C[first * max_length + last - first - 1]
             b = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
             if b >= 0:
-                counts_BK2[b, _orientation(before, begin, end, first, kind)] += 1
-                counts_BK2[b, k + _orientation(behind, n - end, n - begin, m - last, kind)] += 1
+                counts_BK2[b, _orientation(before_XX, linked, begin, end, first, kind)] += 1
+                counts_BK2[b, k + _orientation(behind_XX, turned, n - end, n - begin, m - last, kind)] += 1
 
 
 @loop
-def _corners(
-    source_length: int,
-    target_length: int,
-    link_source: Ints32,
-    link_target: Ints32,
-    blocks_X4: Ints32,
-    as_moses: bool,
-) -> Corners:
+def _corners(n: int, m: int, linked: tuple[Ints32, Ints32], blocks_X4: Ints32, as_moses: bool) -> Bytes:
     """With `as_moses`, a block counts only for a phrase right behind its first target word."""
-    shape = (source_length + 2, target_length + 2)
-    aligned, all_before = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    left_end, right_end = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    all_before[0, 0] = aligned[0, 0] = aligned[source_length + 1, target_length + 1] = True
-    for k in range(len(link_source)):
-        aligned[link_source[k] + 1, link_target[k] + 1] = True
+    corners_XX = np.zeros((n + 2, m + 2), np.uint8)
+    corners_XX[0, 0] = ALIGNED | ALL_BEFORE
+    corners_XX[n + 1, m + 1] = ALIGNED
+    for k in range(len(linked[0])):
+        corners_XX[linked[0][k] + 1, linked[1][k] + 1] = ALIGNED
     for x in range(len(blocks_X4)):
         begin, end, first, last = blocks_X4[x]
         stop = first + 1 if as_moses else last
-        left_end[end, stop] = right_end[begin + 1, stop] = True
+        corners_XX[end, stop] |= LEFT_END
+        corners_XX[begin + 1, stop] |= RIGHT_END
         if first == 0:
-            all_before[end, last] = True
-    return Corners(aligned, left_end, right_end, all_before, link_source, link_target)
+            corners_XX[end, last] |= ALL_BEFORE
+    return corners_XX
 
 
 @loop
-def _orientation(corners: Corners, begin: int, end: int, first: int, kind: int) -> int:
+def _orientation(corners_XX: Bytes, linked: tuple[Ints32, Ints32], begin: int, end: int, first: int, kind: int) -> int:
     """Of the source span [begin, end) whose target side starts at `first`, with respect to what is before it.
 
     Monotone when the word to the left in both languages is linked and the one to the right is not, or a block ends
     there; swapped when it is the other way round. Of five orientations, a jump starts where the nearest linked target
     word before is linked to.
     """
-    left, right = corners.aligned[begin, first], corners.aligned[end + 1, first]
-    if (left and not right) or corners.left_end[begin, first]:
-        return MONOTONE_GLOBAL if kind == FIVE_WAY and corners.all_before[begin, first] else MONOTONE
-    if (right and not left) or corners.right_end[end + 1, first]:
+    left, right = corners_XX[begin, first], corners_XX[end + 1, first]
+    if (left & ALIGNED and not right & ALIGNED) or left & LEFT_END:
+        return MONOTONE_GLOBAL if kind == FIVE_WAY and left & ALL_BEFORE else MONOTONE
+    if (right & ALIGNED and not left & ALIGNED) or right & RIGHT_END:
         return SWAP
     nearest, source = -1, -1
     if kind == FIVE_WAY:
-        for k in range(len(corners.link_target)):
-            if nearest <= corners.link_target[k] < first:
-                nearest, source = corners.link_target[k], corners.link_source[k]
+        for k in range(len(linked[1])):
+            if nearest <= linked[1][k] < first:
+                nearest, source = linked[1][k], linked[0][k]
     return DISCONTINUOUS if source < begin else DISCONTINUOUS_RIGHT

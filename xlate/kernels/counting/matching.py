@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from xlate.array_types import Bools, Ints, Ints8, Ints32
 from xlate.compiled import compiled, inlined, loop
-from xlate.kernels.memory import HashTable, find, pack, whole
+from xlate.kernels.memory import HashTable, find, grown, pack, whole
 from xlate.kernels.pairs import LEFT, RIGHT, Sides
 
 
@@ -124,9 +124,7 @@ def _pair_up(
 @compiled
 def _put(matches_M5: Ints32, size: int, block: int, source_3: Ints32, target_3: Ints32) -> tuple[Ints32, int]:
     if size == len(matches_M5):
-        larger = np.empty((2 * size, 5), dtype=np.int32)
-        larger[:size] = matches_M5
-        matches_M5 = larger
+        matches_M5 = grown(matches_M5, size, 1)
     matches_M5[size, 0] = block
     matches_M5[size, 1], matches_M5[size, 2] = source_3[0], source_3[1]
     matches_M5[size, 3], matches_M5[size, 4] = target_3[0], target_3[1]
@@ -171,21 +169,13 @@ def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, I
                     orientation = LEFT
                 else:
                     continue
-                if size == capacity:
-                    capacity *= 2
-                    predecessor_E = _longer(predecessor_E, capacity)
-                    successor_E = _longer(successor_E, capacity)
-                    orientation_E = _longer(orientation_E, capacity)
+                if size == len(predecessor_E):
+                    predecessor_E = grown(predecessor_E, size, 1)
+                    successor_E = grown(successor_E, size, 1)
+                    orientation_E = grown(orientation_E, size, 1)
                 predecessor_E[size], successor_E[size], orientation_E[size] = m, n, orientation
                 size += 1
     return predecessor_E[:size].copy(), successor_E[:size].copy(), orientation_E[:size].copy()
-
-
-@compiled
-def _longer(values: Any, capacity: int) -> Any:
-    larger = np.empty(capacity, dtype=values.dtype)
-    larger[: len(values)] = values
-    return larger
 
 
 @loop

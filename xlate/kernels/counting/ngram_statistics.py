@@ -5,8 +5,6 @@ The n-grams of the references of a sentence are put in a table; each hypothesis 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
@@ -18,18 +16,11 @@ _ROOT = 0
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-class NgramCounts(NamedTuple):
-    """The n-grams of the references of one sentence: a trie in a hash table of 2^b slots.
-
-    A slot with `keys_M` = (node, word) holds the node `node_M` of that n-gram, or -1 when it is free. Node n was met
-    `most_N[n]` times in the reference that has it most often, and `count_N[n]` times in the text `owner_N[n]`.
-    """
-
-    keys_M: Ints
-    node_M: Ints
-    most_N: Ints
-    count_N: Ints
-    owner_N: Ints
+# The n-grams of the references of one sentence: a trie in a hash table of 2^b slots. A slot whose key is (node, word)
+# holds the node of that n-gram, or has the key -1 when it is free. Node n was met `most_N[n]` times in the reference
+# that has it most often, and `count_N[n]` times in the text `owner_N[n]`. In this order: keys_M, node_M, most_N,
+# count_N and owner_N.
+NgramCounts = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 @loop
@@ -54,23 +45,24 @@ def list_statistics(
         reference_rows_I1: references of instance i, at least one.
     """
     stats_CK = np.zeros((len(offsets_C1) - 1, 2 + 2 * order), dtype=np.int64)
-    bits = _table_bits(reference_offsets_R1, reference_rows_I1, order)
-    counts = NgramCounts(
-        np.empty(1 << bits, dtype=np.int64),
-        np.empty(1 << bits, dtype=np.int64),
-        np.zeros(1 << bits, dtype=np.int64),
-        np.zeros(1 << bits, dtype=np.int64),
-        np.zeros(1 << bits, dtype=np.int64),
-    )
+    largest = 1
+    for i in range(len(reference_rows_I1) - 1):
+        first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
+        largest = max(largest, (reference_offsets_R1[last] - reference_offsets_R1[first]) * order)
+    bits = _bits(largest)
+    keys_M, node_M = np.empty(1 << bits, dtype=np.int64), np.empty(1 << bits, dtype=np.int64)
+    most_N, count_N = np.zeros(1 << bits, dtype=np.int64), np.zeros(1 << bits, dtype=np.int64)
+    owner_N = np.zeros(1 << bits, dtype=np.int64)
+    counts = keys_M, node_M, most_N, count_N, owner_N
     for i in range(len(candidate_offsets_I1) - 1):
-        counts.keys_M[:] = -1
+        keys_M[:] = -1
         nodes = 1
         first, last = reference_rows_I1[i], reference_rows_I1[i + 1]
-        counts.owner_N[:] = -1
+        owner_N[:] = -1
         for row in range(first, last):
             words_L = reference_ids_U[reference_offsets_R1[row] : reference_offsets_R1[row + 1]]
             nodes = _add_reference(words_L, order, bits, counts, row, nodes)
-        counts.owner_N[:nodes] = -1
+        owner_N[:nodes] = -1
         for c in range(candidate_offsets_I1[i], candidate_offsets_I1[i + 1]):
             words_L = ids_T[offsets_C1[c] : offsets_C1[c + 1]]
             stats_CK[c, 0] = len(words_L)
@@ -80,13 +72,10 @@ def list_statistics(
 
 
 @loop
-def _table_bits(offsets_R1: Ints, rows_I1: Ints, order: int) -> int:
-    """The number of bits of a table that the n-grams of any sentence fill at most by half."""
-    largest = 1
-    for i in range(len(rows_I1) - 1):
-        largest = max(largest, (offsets_R1[rows_I1[i + 1]] - offsets_R1[rows_I1[i]]) * order)
+def _bits(entries: int) -> int:
+    """The number of bits of a table that so many n-grams fill at most by half."""
     bits = 2
-    while (1 << bits) < 2 * (largest + 1):
+    while (1 << bits) < 2 * (entries + 1):
         bits += 1
     return bits
 
@@ -194,9 +183,7 @@ def list_overlap(ids_T: Ints32, offsets_H1: Ints, order: int) -> Ints32:
 def _numbered(ids_T: Ints32, offsets_H1: Ints, order: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Entries of n-gram, text and count, text by text; and the order of each n-gram, less 1."""
     most = len(ids_T) * order
-    bits = 2
-    while (1 << bits) < 2 * (most + 1):
-        bits += 1
+    bits = _bits(most)
     keys_M, nodes_M = np.full(1 << bits, -1, dtype=np.int64), np.empty(1 << bits, dtype=np.int64)
     order_M, entry_M = np.zeros(most + 1, dtype=np.int64), np.full(most + 1, -1, dtype=np.int64)
     node_E, text_E, count_E = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)

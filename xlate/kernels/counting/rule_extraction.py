@@ -12,8 +12,8 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.compiled import compiled, inlined
-from xlate.kernels.counting.extraction import consistent_spans, sentence_pair
-from xlate.kernels.memory import ROOT, Tally, Trie, child, count, new_tally, new_trie, pack, room, room_for
+from xlate.kernels.counting.extraction import SentencePair, consistent_spans, sentence_pair
+from xlate.kernels.memory import ROOT, Tally, Trie, child, count, grown, new_tally, new_trie, pack, room, room_for
 from xlate.kernels.pairs import SentenceLinks, Sides
 
 # What a rule weighs in whole numbers, so that sums do not depend on their order.
@@ -61,16 +61,6 @@ class RuleStore(NamedTuple):
     weight_N: Ints
 
 
-class SentencePair(NamedTuple):
-    """One sentence pair with its links, sorted by (target, source); `before_U1[u]` links begin before target word u."""
-
-    source: Ints32
-    target: Ints32
-    link_source: Ints32
-    link_target: Ints32
-    before_U1: Ints
-
-
 @compiled
 def new_rule_store() -> RuleStore:
     """A store without rules."""
@@ -86,14 +76,12 @@ def count_rules(
     """Counts the rules of the sentence pairs from `first` to before `last`; returns the store, or a larger copy."""
     chosen_C2 = np.empty((64, 2), dtype=np.int32)
     for s in range(first, last):
-        source, target, link_source, link_target = sentence_pair(text, links, s)
-        if len(link_source) == 0:
+        pair = sentence_pair(text, links, s)
+        if len(pair.link_source) == 0:
             continue
-        before_U1 = np.searchsorted(link_target, np.arange(len(target) + 1))
-        pair = SentencePair(source, target, link_source, link_target, before_U1)
         initial_X4, gap_G4, begin_E = _spans(pair, limits)
         for x in range(len(initial_X4)):
-            links_inside = _links(before_U1, initial_X4[x])
+            links_inside = _links(pair.before_U1, initial_X4[x])
             plain = _words(initial_X4[x], 0) <= limits.symbols and links_inside >= limits.least_links
             chosen_C2, found = _choose_gaps(initial_X4[x], gap_G4, begin_E, pair, limits, chosen_C2)
             rules = found + plain
@@ -114,9 +102,7 @@ def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints
     """The phrase pairs that rules come from; those that may become gaps, by target end, and the first one that ends at
     or after each target place.
     """
-    spans_X4 = consistent_spans(
-        len(pair.source), len(pair.target), pair.link_source, pair.link_target, limits.source_span, limits.target_span
-    )
+    spans_X4 = consistent_spans(pair, limits.source_span, limits.target_span)
     linked = np.zeros(len(pair.source), dtype=np.bool_)
     linked[pair.link_source] = True
     initial_X, gap_X = np.ones(len(spans_X4), dtype=np.bool_), np.ones(len(spans_X4), dtype=np.bool_)
@@ -156,7 +142,7 @@ def _choose_gaps(
 @compiled
 def _keep(chosen_C2: Ints32, found: int, q: int, r: int) -> tuple[Ints32, int]:
     if found == len(chosen_C2):
-        chosen_C2 = np.concatenate((chosen_C2, np.empty_like(chosen_C2)))
+        chosen_C2 = grown(chosen_C2, found, 1)
     chosen_C2[found, 0], chosen_C2[found, 1] = q, r
     return chosen_C2, found + 1
 
@@ -284,21 +270,6 @@ class CountedRows(NamedTuple):
     runs_R1: Ints
 
 
-class Numbers(NamedTuple):
-    """The number of each sequence of all runs among the distinct ones, which are in the order of a dictionary."""
-
-    source: Ints32
-    target: Ints32
-    shape: Ints32
-
-
-class Totals(NamedTuple):
-    """What all rules of each source side and of each target side weigh."""
-
-    source_P: Ints
-    target_Q: Ints
-
-
 @compiled
 def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Ints32, Ints]:
     """Numbers the sequences of sorted runs in the order of a dictionary, equal ones alike.
@@ -339,11 +310,15 @@ def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
 
 @compiled
 def merge_rows(
-    rows: CountedRows, numbers: Numbers, totals: Totals, least_P: Ints
+    rows: CountedRows, numbers: tuple[Ints32, Ints32, Ints32], totals: tuple[Ints, Ints], least_P: Ints
 ) -> tuple[Ints32, Ints32, Ints32, Ints]:
     """Adds up rules of sorted runs; a rule of source side p is left out when it weighs less than `least_P[p]`.
 
-    `totals`, zeros at first, get the weights of all rules, also of those left out.
+    Args:
+        rows: the rules.
+        numbers: of the sequences of all runs (source sides, target sides, shapes) as `merge_sequences` gives them.
+        totals: zeros, which become what all rules of each source and of each target side weigh, also those left out.
+        least_P: the least weights.
 
     Returns:
         Source and target side of each rule, its heaviest shape (the last of equally heavy ones), its weight; (B,).
@@ -363,25 +338,26 @@ def merge_rows(
             if weight >= heaviest:
                 shape_B[found], heaviest = shape, weight
             source, target, shape, weight = _next_row(rows, numbers, next_R)
-        totals.source_P[source_B[found]] += weight_B[found]
-        totals.target_Q[target_B[found]] += weight_B[found]
+        totals[0][source_B[found]] += weight_B[found]
+        totals[1][target_B[found]] += weight_B[found]
         if weight_B[found] >= least_P[source_B[found]]:
             found += 1
     return source_B[:found], target_B[:found], shape_B[:found], weight_B[:found]
 
 
 @compiled
-def _next_row(rows: CountedRows, numbers: Numbers, next_R: Ints) -> tuple[int, int, int, int]:
+def _next_row(rows: CountedRows, numbers: tuple[Ints32, Ints32, Ints32], next_R: Ints) -> tuple[int, int, int, int]:
     """The first of the next rows of all runs, with the weights of all that equal it; the source is -1 at the end."""
+    source_number, target_number, shape_number = numbers
     source = target = shape = -1
     weight = 0
     for r in range(len(next_R)):
         row = next_R[r]
         if row == rows.runs_R1[r + 1]:
             continue
-        its_source = numbers.source[rows.source_N[row]]
-        its_target = numbers.target[rows.target_N[row]]
-        its_shape = numbers.shape[rows.shape_N[row]]
+        its_source = source_number[rows.source_N[row]]
+        its_target = target_number[rows.target_N[row]]
+        its_shape = shape_number[rows.shape_N[row]]
         before = source < 0 or its_source < source
         if not before and its_source == source:
             before = its_target < target or (its_target == target and its_shape < shape)
@@ -389,9 +365,9 @@ def _next_row(rows: CountedRows, numbers: Numbers, next_R: Ints) -> tuple[int, i
             source, target, shape, weight = its_source, its_target, its_shape, 0
     for r in range(len(next_R)):
         row = next_R[r]
-        if row == rows.runs_R1[r + 1] or numbers.source[rows.source_N[row]] != source:
+        if row == rows.runs_R1[r + 1] or source_number[rows.source_N[row]] != source:
             continue
-        if numbers.target[rows.target_N[row]] == target and numbers.shape[rows.shape_N[row]] == shape:
+        if target_number[rows.target_N[row]] == target and shape_number[rows.shape_N[row]] == shape:
             weight += rows.weight_N[row]
             next_R[r] += 1
     return source, target, shape, weight

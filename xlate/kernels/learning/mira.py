@@ -165,36 +165,25 @@ def _shift(now_C: Floats, product_CC: Floats, moved_C: Floats, step: float) -> N
                 now_C[c] += step * moved_C[b] * product_CC[b, c]
 
 
-class MiraGains(NamedTuple):
-    """Statistics of C hypotheses, BLEU's 2 + 2·order in front.
+class MiraSteps(NamedTuple):
+    """What C hypotheses gain, and how weights move.
 
     A hypothesis gains `bleu_share` times its BLEU and `beside_C`, what other measures make of it (0 to 1, weighted).
+
+    Attributes:
+        statistics_CK: of each hypothesis, BLEU's 2 + 2·order in front.
+        trained_D: which dense weights move; most: the longest step.
+        decay: of the background corpus; sparse_rate: the rate of sparse weights.
     """
 
     statistics_CK: Floats
     beside_C: Floats
     bleu_share: float
     order: int
-
-
-class MiraSteps(NamedTuple):
-    """Which dense weights move, the longest step, the decay of the background corpus, the rate of sparse weights."""
-
     trained_D: Bools
     most: float
     decay: float
     sparse_rate: float
-
-
-class MiraRoom(NamedTuple):
-    """Room for the parts and candidates of a list, and for the sparse difference of two; what counts starts at 0."""
-
-    part_score: Floats
-    part_judged: Floats
-    score_X: Floats
-    judged_X: Floats
-    part_count: Ints
-    difference_F: Floats
 
 
 class MiraWeights(NamedTuple):
@@ -211,80 +200,58 @@ class MiraWeights(NamedTuple):
     clock_1: Ints
 
 
-class JudgedWeights(NamedTuple):
-    """Weights that are looked at on the way."""
-
-    dense_D: Floats
-    sparse_F: Floats
-
-
-@loop
-def mira_room(lists: CandidateArrays, size: int) -> MiraRoom:
-    """Enough room for the largest list and F = `size` sparse weights."""
-    parts, most = largest(lists)
-    part_2, score_2 = (np.empty(parts), np.empty(parts)), (np.empty(most), np.empty(most))
-    return MiraRoom(part_2[0], part_2[1], score_2[0], score_2[1], np.zeros(parts, dtype=np.int64), np.zeros(size))
-
-
 @loop
 def mira_pass(
-    lists: CandidateArrays,
-    gains: MiraGains,
-    weights: MiraWeights,
-    judged: JudgedWeights,
-    order_I: Ints,
-    steps: MiraSteps,
-    room: MiraRoom,
+    lists: CandidateArrays, weights: MiraWeights, judged: tuple[Floats, Floats], order_I: Ints, steps: MiraSteps
 ) -> Floats:
     """Goes once through lists whose parts are written out, changing the weights.
 
-    Returns the summed statistics of each list's best hypothesis under the weights that are `judged`, (K,): reading the
-    lists takes longer than scoring them twice.
+    Returns the summed statistics of each list's best hypothesis under the dense and sparse weights that are `judged`,
+    (K,): reading the lists takes longer than scoring them twice.
     """
-    lists, gains, weights, judged = lent(lists), lent(gains), lent(weights), lent(judged)
-    steps, room = lent(steps), lent(room)
-    sums_K = np.zeros(gains.statistics_CK.shape[1])
+    lists, weights, judged, steps = lent(lists), lent(weights), lent(judged), lent(steps)
+    sums_K = np.zeros(steps.statistics_CK.shape[1])
+    parts, most = largest(lists)
+    part_2, score_2 = (np.empty(parts), np.empty(parts)), (np.empty(most), np.empty(most))
+    # How much more often hope holds each part of its list than fear; 0 between steps.
+    count_P = np.zeros(parts, dtype=np.int64)
+    difference_F = np.zeros(len(weights.sparse_F))
     for i in order_I:
         first, last = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1]
         if first == last:
             continue
-        score_list_twice(
-            i,
-            lists,
-            (weights.dense_D, judged.dense_D),
-            (weights.sparse_F, judged.sparse_F),
-            (room.part_score, room.part_judged),
-            (room.score_X, room.judged_X),
-        )
-        hope, fear, margin, cost, best = _hope_and_fear(gains, weights.background_K, room, first, last)
+        dense_2, sparse_2 = (weights.dense_D, judged[0]), (weights.sparse_F, judged[1])
+        score_list_twice(i, lists, dense_2, sparse_2, part_2, score_2)
+        hope, fear, margin, cost, best = _hope_and_fear(steps, weights.background_K, score_2, first, last)
         for k in range(len(sums_K)):
-            sums_K[k] += gains.statistics_CK[best, k]
+            sums_K[k] += steps.statistics_CK[best, k]
         if cost > margin:
-            _count_parts(lists, room, hope, fear)
-            norm = _norm(lists, steps, room, i, hope, fear)
+            _count_parts(lists, count_P, hope, fear)
+            norm = _norm(lists, steps, (count_P, difference_F), i, hope, fear)
             if norm > 0.0:
-                _move(lists, weights, steps, room, i, hope, fear, margin_step(cost - margin, norm, steps.most))
-            _forget_parts(lists, room, hope, fear)
+                _move(lists, weights, steps, count_P, i, hope, fear, margin_step(cost - margin, norm, steps.most))
+            _count_parts(lists, count_P, fear, hope)
         weights.clock_1[0] += 1
         for k in range(len(weights.background_K)):
-            weights.background_K[k] = steps.decay * (weights.background_K[k] + gains.statistics_CK[hope, k])
+            weights.background_K[k] = steps.decay * (weights.background_K[k] + steps.statistics_CK[hope, k])
     return sums_K
 
 
 @loop
 def _hope_and_fear(
-    gains: MiraGains, background_K: Floats, room: MiraRoom, first: int, last: int
+    steps: MiraSteps, background_K: Floats, score_2: tuple[Floats, Floats], first: int, last: int
 ) -> tuple[int, int, float, float, int]:
     """Hope and fear, how much higher hope scores, how much more it gains, the best of `judged`; of equals the first."""
+    score_X, judged_X = score_2
     hope, fear, best, highest = first, first, first, -np.inf
     hope_score = hope_gain = fear_score = fear_gain = 0.0
     for c in range(first, last):
-        score, other = room.score_X[c - first], room.judged_X[c - first]
+        score, other = score_X[c - first], judged_X[c - first]
         if other > highest:
             best, highest = c, other
-        gain = gains.bleu_share * background_gain(gains.statistics_CK[c], background_K, gains.order)
+        gain = steps.bleu_share * background_gain(steps.statistics_CK[c], background_K, steps.order)
         # What the background's BLEU gains by a hypothesis is in words of its own sentence, too.
-        gain += gains.beside_C[c] * gains.statistics_CK[c, 1]
+        gain += steps.beside_C[c] * steps.statistics_CK[c, 1]
         if c == first or score + gain > hope_score + hope_gain:
             hope, hope_score, hope_gain = c, score, gain
         if c == first or score - gain > fear_score - fear_gain:
@@ -308,41 +275,36 @@ def background_gain(statistics_K: Floats, background_K: Floats, order: int) -> f
 
 
 @inlined
-def _count_parts(lists: CandidateArrays, room: MiraRoom, hope: int, fear: int) -> None:
-    """How much more often hope holds each part of its list than fear."""
-    for k in range(lists.candidate_part_offsets_C1[hope], lists.candidate_part_offsets_C1[hope + 1]):
-        room.part_count[lists.candidate_parts_K[k]] += 1
-    for k in range(lists.candidate_part_offsets_C1[fear], lists.candidate_part_offsets_C1[fear + 1]):
-        room.part_count[lists.candidate_parts_K[k]] -= 1
-
-
-@inlined
-def _forget_parts(lists: CandidateArrays, room: MiraRoom, hope: int, fear: int) -> None:
-    for c in (hope, fear):
-        for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
-            room.part_count[lists.candidate_parts_K[k]] = 0
+def _count_parts(lists: CandidateArrays, count_P: Ints, one: int, other: int) -> None:
+    """Adds how much more often one hypothesis holds each part of its list than the other; exchanged, takes it back."""
+    for k in range(lists.candidate_part_offsets_C1[one], lists.candidate_part_offsets_C1[one + 1]):
+        count_P[lists.candidate_parts_K[k]] += 1
+    for k in range(lists.candidate_part_offsets_C1[other], lists.candidate_part_offsets_C1[other + 1]):
+        count_P[lists.candidate_parts_K[k]] -= 1
 
 
 @loop
-def _norm(lists: CandidateArrays, steps: MiraSteps, room: MiraRoom, i: int, hope: int, fear: int) -> float:
+def _norm(lists: CandidateArrays, steps: MiraSteps, room: tuple[Ints, Floats], i: int, hope: int, fear: int) -> float:
     """The squared norm of hope's features less those of fear, sparse ones weighed by their rate.
 
-    Parts that both hold cancel. The values of the others are summed up by id, then squared, each sum once.
+    Parts that both hold cancel. The values of the others are summed up by id, then squared, each sum once. `room`
+    counts the parts, and has a 0 for every sparse feature.
     """
     norm, sparse = 0.0, 0.0
+    count_P, own = room
     for d in range(len(steps.trained_D)):
         if steps.trained_D[d]:
             difference = np.float64(lists.dense_CD[hope, d]) - np.float64(lists.dense_CD[fear, d])
             norm += difference * difference
     if len(lists.part_ids_N) == 0:
         return norm
-    begin, valued, own = lists.part_offsets_I1[i], len(lists.part_values_N) > 0, room.difference_F
+    begin, valued = lists.part_offsets_I1[i], len(lists.part_values_N) > 0
     for squaring in (False, True):
         for c in (hope, fear):
             for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
                 local = lists.candidate_parts_K[k]
                 # Every occurrence of a part adds one way or the other, so that a part counts as often as it is held.
-                if room.part_count[local] == 0:
+                if count_P[local] == 0:
                     continue
                 part, sign = begin + local, 1.0 if c == hope else -1.0
                 for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
@@ -360,7 +322,7 @@ def _move(
     lists: CandidateArrays,
     weights: MiraWeights,
     steps: MiraSteps,
-    room: MiraRoom,
+    count_P: Ints,
     i: int,
     hope: int,
     fear: int,
@@ -380,7 +342,7 @@ def _move(
         sign = 1.0 if c == hope else -1.0
         for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
             local = lists.candidate_parts_K[k]
-            if room.part_count[local] == 0:
+            if count_P[local] == 0:
                 continue
             part = begin + local
             for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
