@@ -26,7 +26,8 @@ import torch
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import epoch_order
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass, prediction_errors
+from xlate.kernels.learning.instances import instance_pass, prediction_errors
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.scoring.linear import LinearScorer
 from xlate.updates.rule import UpdateRule
@@ -56,7 +57,7 @@ def synthetic(instances: int, seed: int = 1) -> CandidateBatch:
 def kernel_run(batch: CandidateBatch, order: np.ndarray, dense_D: np.ndarray, sparse_F: np.ndarray) -> None:
     """One pass of the kernel over the instances in `order`."""
     loss, rule = LocalSoftmax(SINK), UpdateRule()
-    steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(FLOATS, ETA), ETA), True, False)
+    steps = Steps(loss.numbers_array, rule.compiled(np.full(FLOATS, ETA), ETA))
     state = np.ones(1, dtype=np.uint64)
     assert loss.slope is not None
     instance_pass(order, batch.arrays(), rule.learned(dense_D, sparse_F), steps, loss.slope.pointer, state)

@@ -22,7 +22,8 @@ import torch
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
+from xlate.kernels.learning.lists import list_pass, list_room
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
 from xlate.train.list_learner import DeviceListLearner, loss_of_lists, rule_of_lists
@@ -72,7 +73,7 @@ def kernel(batch: CandidateBatch, *, adagrad: bool = False) -> float:
     lists, settings = batch.arrays(parts=True), ListsConfig(gamma=1.0, rate=0.1, adagrad=adagrad)
     loss, rule = loss_of_lists(settings), rule_of_lists(settings)
     weights = rule.learned(np.zeros(0), np.zeros(WEIGHTS, np.float32))
-    steps = ListSteps(loss.numbers_array, rule.compiled(np.zeros(0), settings.rate), 1)
+    steps = Steps(loss.numbers_array, rule.compiled(np.zeros(0), settings.rate))
     room = list_room(lists, 1)
     order = np.random.default_rng(1).permutation(len(batch))
     assert loss.slope is not None

@@ -30,7 +30,8 @@ import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, epoch_order
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass
+from xlate.kernels.learning.instances import instance_pass
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.updates.rule import UpdateRule
 
@@ -100,7 +101,7 @@ def kernel_rate(instances: CandidateBatch, features: int, epoch: int) -> float:
     # Memory is handed out when it is first written, which Vowpal Wabbit's earlier passes have done.
     learned = rule.learned(np.zeros(floats_of(instances)), np.full(features, 0.0))
     eta_D = np.full(floats_of(instances), ETA)
-    steps = InstanceSteps(loss.numbers_array, rule.compiled(eta_D, ETA), True, False)
+    steps = Steps(loss.numbers_array, rule.compiled(eta_D, ETA))
     arrays, state = instances.arrays(), np.ones(1, dtype=np.uint64)
     assert loss.slope is not None
     order = epoch_order(count, 1, epoch)

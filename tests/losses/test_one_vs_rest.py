@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass
+from xlate.kernels.learning.instances import instance_pass
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.one_vs_rest import OneVsRest
 from xlate.updates.rule import UpdateRule
 
@@ -38,7 +39,7 @@ def step(batch: CandidateBatch, negatives: int, seed: int) -> np.ndarray:
     dense_D, sparse_F = np.full(FLOATS, 0.2), np.full(size, 0.2)
     learned = rule.learned(dense_D, sparse_F)
     loss = OneVsRest(negatives)
-    steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(FLOATS, rate), rate), True, False, loss.negatives)
+    steps = Steps(loss.numbers_array, rule.compiled(np.full(FLOATS, rate), rate), True, False, loss.negatives)
     state = np.array([seed], dtype=np.uint64)
     assert loss.slope is not None
     instance_pass(np.array([0]), batch.arrays(), learned, steps, loss.slope.pointer, state)

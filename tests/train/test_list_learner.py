@@ -12,7 +12,8 @@ import torch
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
-from xlate.kernels.learning.lists import ListSteps, list_pass, list_room
+from xlate.kernels.learning.lists import list_pass, list_room
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.loss import Needs, losses
 from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists, rule_of_lists
 from xlate.train.settings import ListsConfig
@@ -64,7 +65,7 @@ def learned(settings, weights, dense=()):
 
 def steps_of(settings, dense=0):
     rule = rule_of_lists(settings).compiled(np.full(dense, settings.dense_rate), settings.rate)
-    return ListSteps(loss_of_lists(settings).numbers_array, rule, settings.batch)
+    return Steps(loss_of_lists(settings).numbers_array, rule, batch=settings.batch)
 
 
 def stepped(order, lists, state, settings):

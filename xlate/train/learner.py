@@ -13,7 +13,8 @@ from xlate.array_types import Floats, Ints
 from xlate.candidates.store import CandidateStore, will_need
 from xlate.errors import InputError, refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass
+from xlate.kernels.learning.instances import instance_pass
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.loss import Loss, Needs, loss_of, slopes
 from xlate.scoring.linear import Resident
 from xlate.scoring.weights import Weights
@@ -145,7 +146,7 @@ class InstanceLearner(Learner):
         first = int(part[0]) if len(part) and negatives else 0
         state = np.array([s.seed + (first << 20)], dtype=np.uint64)
         rule = s.rule.compiled(*self.etas(scale))
-        steps = InstanceSteps(self.loss.numbers_array, rule, s.use_sparse, s.check_bound, negatives)
+        steps = Steps(self.loss.numbers_array, rule, s.use_sparse, s.check_bound, negatives)
         loss, curvature = 0.0, 0.0
         for candidates, order_I in self._runs(part):
             more, curved = instance_pass(order_I, candidates, self.learned, steps, self._slope, state)

@@ -20,7 +20,6 @@ from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import (
     ListRoom,
-    ListSteps,
     PredictedParts,
     list_losses,
     list_pass,
@@ -29,7 +28,7 @@ from xlate.kernels.learning.lists import (
     predicted_pass,
     predicted_room,
 )
-from xlate.kernels.learning.slopes import Learned
+from xlate.kernels.learning.slopes import Learned, Steps
 from xlate.losses.lists import FlatLists
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
@@ -119,7 +118,7 @@ class ListLearner:
         self.rule = rule_of_lists(settings)
         self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))
         compiled = self.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
-        self.steps = ListSteps(self.loss.numbers_array, compiled, settings.batch)
+        self.steps = Steps(self.loss.numbers_array, compiled, batch=settings.batch)
         self._room: ListRoom = list_room(lists, settings.batch)
 
     @property

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from tests.strategies import ragged_batches
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.kernels.learning.instances import InstanceSteps, instance_pass, prediction_errors
+from xlate.kernels.learning.instances import instance_pass, prediction_errors
 from xlate.kernels.learning.scores import plain_scores
+from xlate.kernels.learning.slopes import Steps
 from xlate.losses.hinge import Hinge
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.updates.rule import UpdateRule
@@ -36,9 +37,7 @@ def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: 
     )  # fmt: skip
     learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:])
     etas = eta_W[:DENSE], float(eta_W[-1])
-    steps = InstanceSteps(
-        loss.numbers_array, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options
-    )
+    steps = Steps(loss.numbers_array, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options)
     state = np.ones(1, dtype=np.uint64)
     slope = options.get("slope", loss.slope.pointer)
     met, curvature = options.get("kernel", instance_pass)(order, batch.arrays(), learned, steps, slope, state)
@@ -277,7 +276,7 @@ def test_a_pass_over_large_instances_equals_that_over_pairs_written_out() -> Non
     order, ends, loss = np.array([0, 1, 2, 4, 3, 5, 4, 2]), [], LocalSoftmax(-4.0)
     for one in (given, given.crossed(SIZE)):
         weights_D, weights_F, rule = np.zeros(2), np.zeros(SIZE), UpdateRule()
-        steps = InstanceSteps(loss.numbers_array, rule.compiled(np.full(2, 0.01), 0.01), True, False)
+        steps = Steps(loss.numbers_array, rule.compiled(np.full(2, 0.01), 0.01))
         learned, state = rule.learned(weights_D, weights_F), np.ones(1, np.uint64)
         total, _ = instance_pass(order, one.arrays(), learned, steps, loss.slope.pointer, state)
         ends.append((total, weights_D, weights_F, plain_scores(one.arrays(), weights_D, weights_F)))

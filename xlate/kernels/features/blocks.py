@@ -176,16 +176,6 @@ def jump_costs(
 
 
 @loop
-def lm_states(lm: NgramArrays, begin: int, words_T: Ints32) -> Ints32:
-    """The state before each word of a sentence and behind the last; shape (T + 1,)."""
-    states = np.empty(len(words_T) + 1, dtype=np.int32)
-    states[0] = begin
-    for t in range(len(words_T)):
-        _, states[t + 1] = step(lm, states[t], words_T[t])
-    return states
-
-
-@loop
 def lexical_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, floor: float) -> Floats32:
     """-ln p(S|T) of TZ07 section 3.1 for B blocks: each source word's mean p(s|t) over the t that support it.
 
@@ -207,13 +197,18 @@ def lexical_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, f
 
 
 class Filled(NamedTuple):
-    """Arrays of a plain ragged batch, longer than what is used."""
+    """Arrays of a plain ragged batch, longer than what is used.
+
+    Of the instance at hand, `taken_X` are the keys of its candidates; `sizes_2` counts all candidates and these.
+    """
 
     candidate_offsets_I1: Ints
     dense_CD: Floats32
     gain_C: Floats32
     id_offsets_C1: Ints
     ids_N: Ints32
+    taken_X: Ints
+    sizes_2: Ints
 
 
 class MatchedText(NamedTuple):
@@ -245,83 +240,69 @@ class SuccessorArrays(NamedTuple):
     shown_E: Bools
 
 
-class Place(NamedTuple):
-    """Where writing stands: the next candidate of all, and how many the instance at hand has."""
-
-    candidate: int
-    taken: int
-
-
-@compiled
-def _room(instances: int, candidates: int, dense: int, families: int) -> Filled:
+@loop
+def _room(instances: int, candidates: int, blocks: BlockArrays, families: int, widest: int) -> Filled:
     return Filled(
         np.zeros(instances + 1, dtype=np.int64),
-        np.empty((candidates, dense), dtype=np.float32),
+        np.empty((candidates, blocks.dense), dtype=np.float32),
         np.empty(candidates, dtype=np.float32),
         np.zeros(candidates + 1, dtype=np.int64),
         np.empty(candidates * families, dtype=np.int32),
+        np.empty(widest, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
     )
 
 
-@inlined
-def _is_new(oriented: bool, placed: Placed, taken_X: Ints, n: int) -> bool:
-    """Whether a candidate is none of the first n of its instance; if so, takes it down as number n.
-
-    With the features of the orientation model, a block is told apart from itself by its orientation; with those of the
-    phrase-distortion model, by its position.
-    """
-    if oriented:
-        key = placed.block * 3 + placed.orientation
-    else:
-        key = (placed.block << 16) | placed.start
-    for x in range(n):
-        if taken_X[x] == key:
-            return False
-    taken_X[n] = key
-    return True
+@loop
+def _lm_states(lm: NgramArrays, begin: int, text: MatchedText, sentence: int) -> Ints32:
+    """The state before each target word of a sentence and behind the last; shape (T + 1,)."""
+    words_T = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
+    states = np.empty(len(words_T) + 1, dtype=np.int32)
+    states[0] = begin
+    for t in range(len(words_T)):
+        _, states[t + 1] = step(lm, states[t], words_T[t])
+    return states
 
 
 # Functions that take many arrays are put into their callers: handing the arrays over costs up to a tenth of the time.
 @embedded
-def _put(
-    filled: Filled,
-    place: Place,
-    blocks: BlockArrays,
-    lm: NgramArrays,
-    before: Before,
-    placed: Placed,
-    gain: float,
-) -> Place:
-    """Writes a candidate; without a block before, it has no sparse features."""
-    c = place.candidate
+def _add(
+    filled: Filled, blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Placed, gain: float, shown: bool
+) -> None:
+    """Writes a candidate unless its instance has it; without a block before, it has no sparse features.
+
+    With the features of the orientation model, a block is told apart from itself by its orientation; with those of the
+    phrase-distortion model, by its position. One that is not `shown` is only remembered, so that it is not added later.
+    """
+    key = placed.block * 3 + placed.orientation if blocks.oriented else (placed.block << 16) | placed.start
+    taken_X, sizes_2 = filled.taken_X, filled.sizes_2
+    for x in range(sizes_2[1]):
+        if taken_X[x] == key:
+            return
+    taken_X[sizes_2[1]] = key
+    sizes_2[1] += 1
+    if not shown:
+        return
+    c = sizes_2[0]
+    sizes_2[0] += 1
     block_costs(blocks, lm, before, placed, filled.dense_CD[c])
     filled.gain_C[c] = gain
     n = filled.id_offsets_C1[c]
     if before.block >= 0:
         n = put_bigrams(blocks.bigrams, before.block, placed.block, filled.ids_N, n)
     filled.id_offsets_C1[c + 1] = n
-    return Place(c + 1, place.taken + 1)
 
 
 @embedded
 def _add_alternatives(
-    filled: Filled,
-    place: Place,
-    taken_X: Ints,
-    blocks: BlockArrays,
-    lm: NgramArrays,
-    before: Before,
-    true: Placed,
-    top: int,
-) -> Place:
+    filled: Filled, blocks: BlockArrays, lm: NgramArrays, before: Before, true: Placed, top: int
+) -> None:
     """Adds the `top` most frequent blocks with the source phrase of a true candidate, placed like it."""
     phrase = blocks.source_B[true.block]
     first = blocks.options_P1[phrase]
     for o in range(first, min(first + top, blocks.options_P1[phrase + 1])):
         placed = Placed(int(blocks.option_O[o]), true.start, true.orientation)
-        if _is_new(blocks.oriented, placed, taken_X, place.taken):
-            place = _put(filled, place, blocks, lm, before, placed, -1.0)
-    return place
+        _add(filled, blocks, lm, before, placed, -1.0, True)
 
 
 @compiled
@@ -338,23 +319,13 @@ def target_matches(text: MatchedText, match: int) -> tuple[int, int]:
 
 @embedded
 def _add_target_alternatives(
-    filled: Filled,
-    place: Place,
-    taken_X: Ints,
-    blocks: BlockArrays,
-    lm: NgramArrays,
-    before: Before,
-    text: MatchedText,
-    true: tuple[int, int],
-) -> Place:
+    filled: Filled, blocks: BlockArrays, lm: NgramArrays, before: Before, text: MatchedText, true: tuple[int, int]
+) -> None:
     """Adds the blocks of other matches of the same target words as a true successor, a match and its orientation."""
     first, last = target_matches(text, true[0])
     for m in range(first, last):
         if text.rows_M5[m, 4] == text.rows_M5[true[0], 4]:
-            placed = _placed(text, m, true[1])
-            if _is_new(blocks.oriented, placed, taken_X, place.taken):
-                place = _put(filled, place, blocks, lm, before, placed, -1.0)
-    return place
+            _add(filled, blocks, lm, before, _placed(text, m, true[1]), -1.0, True)
 
 
 @inlined
@@ -399,38 +370,30 @@ def linked_instances(
     language model's state at the beginning of a sentence.
     """
     most, widest = _most_candidates(groups, top, events, text, by_target)
-    filled = _room(len(groups), most, blocks.dense, len(blocks.bigrams.tag_A))
-    sentence = -1
-    states = np.zeros(1, dtype=np.int32)
-    taken_X = np.empty(widest + 1, dtype=np.int64)
-    place = Place(0, 0)
+    filled = _room(len(groups), most, blocks, len(blocks.bigrams.tag_A), widest + 1)
+    sentence, states = -1, np.zeros(1, dtype=np.int32)
     for i in range(len(groups)):
         match = events.group_G[groups[i]]
         if text.sentence_M[match] != sentence:
             sentence = text.sentence_M[match]
-            words = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
-            states = lm_states(lm, begin, words)
+            states = _lm_states(lm, begin, text, sentence)
         block, _, source_end, _, target_end = text.rows_M5[match]
         before = Before(int(block), int(source_end), int(states[target_end]))
         low, high = events.group_offsets_G1[groups[i]], events.group_offsets_G1[groups[i] + 1]
-        place = Place(place.candidate, 0)
+        filled.sizes_2[1] = 0
         for e in range(low, high):
             placed = _placed(text, events.successor_E[e], events.orientation_E[e])
-            if _is_new(blocks.oriented, placed, taken_X, place.taken):
-                if events.shown_E[e]:
-                    place = _put(filled, place, blocks, lm, before, placed, 1.0)
-                else:
-                    place = Place(place.candidate, place.taken + 1)
+            _add(filled, blocks, lm, before, placed, 1.0, bool(events.shown_E[e]))
         for e in range(low, high):
             if events.shown_E[e]:
                 placed = _placed(text, events.successor_E[e], events.orientation_E[e])
-                place = _add_alternatives(filled, place, taken_X, blocks, lm, before, placed, top)
+                _add_alternatives(filled, blocks, lm, before, placed, top)
         if by_target:
             for e in range(low, high):
                 if events.shown_E[e]:
                     true = int(events.successor_E[e]), int(events.orientation_E[e])
-                    place = _add_target_alternatives(filled, place, taken_X, blocks, lm, before, text, true)
-        filled.candidate_offsets_I1[i + 1] = place.candidate
+                    _add_target_alternatives(filled, blocks, lm, before, text, true)
+        filled.candidate_offsets_I1[i + 1] = filled.sizes_2[0]
     return filled
 
 
@@ -439,22 +402,17 @@ def neutral_instances(
     blocks: BlockArrays, lm: NgramArrays, begin: int, top: int, matches: Ints, text: MatchedText
 ) -> Filled:
     """One instance for each of the `matches` without predecessor: itself, then its source alternatives."""
-    filled = _room(len(matches), len(matches) * (1 + top), blocks.dense, 0)
-    sentence = -1
-    states = np.zeros(1, dtype=np.int32)
-    taken_X = np.empty(2 + top, dtype=np.int64)
-    place = Place(0, 0)
+    filled = _room(len(matches), len(matches) * (1 + top), blocks, 0, 2 + top)
+    sentence, states = -1, np.zeros(1, dtype=np.int32)
     for i in range(len(matches)):
         match = matches[i]
         if text.sentence_M[match] != sentence:
             sentence = text.sentence_M[match]
-            words = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
-            states = lm_states(lm, begin, words)
+            states = _lm_states(lm, begin, text, sentence)
         true = _placed(text, match, NEUTRAL)
         before = Before(NOBODY, 0, int(states[text.rows_M5[match, 3]]))
-        place = Place(place.candidate, 0)
-        if _is_new(blocks.oriented, true, taken_X, 0):
-            place = _put(filled, place, blocks, lm, before, true, 1.0)
-        place = _add_alternatives(filled, place, taken_X, blocks, lm, before, true, top)
-        filled.candidate_offsets_I1[i + 1] = place.candidate
+        filled.sizes_2[1] = 0
+        _add(filled, blocks, lm, before, true, 1.0, True)
+        _add_alternatives(filled, blocks, lm, before, true, top)
+        filled.candidate_offsets_I1[i + 1] = filled.sizes_2[0]
     return filled

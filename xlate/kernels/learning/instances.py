@@ -24,26 +24,7 @@ from xlate.kernels.learning.candidates import (
     plain_score,
     score_ids,
 )
-from xlate.kernels.learning.slopes import Learned, Rule, begin_step, draw, move_dense, move_sparse, settle
-
-
-class InstanceSteps(NamedTuple):
-    """Which loss a pass steps down, and how.
-
-    Attributes:
-        numbers: the settings of the loss, as its slope takes them.
-        rule: how a step is made of slopes.
-        use_sparse: whether sparse weights count in scores.
-        curvature: add up Σ_k η_k g_k² of the gradients g, for the bound of Theorem A.1.
-        negatives: of the candidates that are not true so many are drawn by lot for each instance, if there are more;
-            each then stands for as many as were left out for it. 0 looks at all of them.
-    """
-
-    numbers: Floats
-    rule: Rule
-    use_sparse: bool
-    curvature: bool
-    negatives: int = 0
+from xlate.kernels.learning.slopes import Learned, Rule, Steps, begin_step, draw, move_dense, move_sparse, settle
 
 
 class Room(NamedTuple):
@@ -66,7 +47,7 @@ def step_room(rows_I: Ints, offsets_I1: Ints) -> Room:
 
 @loop
 def instance_pass(
-    order_I: Ints, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps, slope: Any, state: Uints
+    order_I: Ints, candidates: CandidateArrays, learned: Learned, steps: Steps, slope: Any, state: Uints
 ) -> tuple[float, float]:
     """Trains on the instances in `order_I`, changing `learned`; the summed loss and curvature before each step."""
     # Behind a call through a pointer the compiler counts references to arrays at every turn, unless they are lent.
@@ -144,7 +125,7 @@ def _score(
     here: tuple[Crossed, int],
     candidates: CandidateArrays,
     learned: Learned,
-    steps: InstanceSteps,
+    steps: Steps,
 ) -> None:
     """Writes the scores of the members of instance i, whose pairs are `here` when it has been looked up."""
     pairs, turn = here
@@ -266,9 +247,7 @@ def _curvature(i: int, room: Room, size: int, candidates: CandidateArrays, rule:
 
 
 @inlined
-def _fetch_ahead(
-    order_I: Ints, place: int, candidates: CandidateArrays, learned: Learned, steps: InstanceSteps
-) -> None:
+def _fetch_ahead(order_I: Ints, place: int, candidates: CandidateArrays, learned: Learned, steps: Steps) -> None:
     """Instances come in random order, so each would wait for memory several times; later ones are asked for early."""
     size, crosses = len(order_I), len(candidates.context_offsets_I1) > 0
     if place + 16 < size:

@@ -22,21 +22,7 @@ from xlate.compiled import embedded, lent, loop
 from xlate.kernels.learning.candidates import CandidateArrays, plain_score
 from xlate.kernels.learning.instances import Room, add_gradient, move_touched, step_room
 from xlate.kernels.learning.scores import add_parts, best_of_list, largest, score_list
-from xlate.kernels.learning.slopes import Learned, Rule, begin_step, log_chances, move_dense, move_sparse, settle
-
-
-class ListSteps(NamedTuple):
-    """Which loss a pass steps down, and how.
-
-    Attributes:
-        numbers: the settings of the loss, as its slope takes them.
-        rule: how a step is made of slopes.
-        batch: lists per step; their gradients are averaged.
-    """
-
-    numbers: Floats
-    rule: Rule
-    batch: int
+from xlate.kernels.learning.slopes import Learned, Rule, Steps, begin_step, log_chances, move_dense, move_sparse, settle
 
 
 class ListRoom(NamedTuple):
@@ -68,7 +54,7 @@ def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
 
 @loop
 def list_pass(
-    order_I: Ints, lists: CandidateArrays, learned: Learned, steps: ListSteps, room: ListRoom, slope: Any
+    order_I: Ints, lists: CandidateArrays, learned: Learned, steps: Steps, room: ListRoom, slope: Any
 ) -> float:
     """Steps through lists in a given order, `batch` lists per step; returns the sum of the losses met on the way."""
     lists, learned, steps, room = lent(lists), lent(learned), lent(steps), lent(room)
@@ -247,7 +233,7 @@ def predicted_pass(
     lists: CandidateArrays,
     parts: PredictedParts,
     learned: Learned,
-    steps: ListSteps,
+    steps: Steps,
     room: PredictedRoom,
     slope: Any,
 ) -> float:

@@ -156,6 +156,27 @@ class Rule(NamedTuple):
     project: bool
 
 
+class Steps(NamedTuple):
+    """Which loss a pass steps down, and how.
+
+    Attributes:
+        numbers: the settings of the loss, as its slope takes them.
+        rule: how a step is made of slopes.
+        use_sparse: whether sparse weights count in scores.
+        curvature: add up Σ_k η_k g_k² of the gradients g, for the bound of Theorem A.1.
+        negatives: of the candidates that are not true so many are drawn by lot for each instance, if there are more;
+            each then stands for as many as were left out for it. 0 looks at all of them.
+        batch: lists per step; their gradients are averaged.
+    """
+
+    numbers: Floats
+    rule: Rule
+    use_sparse: bool = True
+    curvature: bool = False
+    negatives: int = 0
+    batch: int = 1
+
+
 @inlined
 def move_sparse(learned: Learned, rule: Rule, n: int, slope: float) -> None:
     """Moves sparse weight n along a slope, with the penalties that act on the weights of a step."""
