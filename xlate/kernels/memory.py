@@ -56,6 +56,16 @@ def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
     return (mixed ^ (mixed >> np.uint64(32))) & mask
 
 
+@compiled
+def slot_of(keys_H: Uints, key: np.uint64) -> np.uint64:
+    """The slot of a key among H slots, or the `EMPTY` slot that it would take."""
+    mask = np.uint64(len(keys_H) - 1)
+    slot = first_slot(key, mask)
+    while keys_H[slot] != EMPTY and keys_H[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
 @inlined
 def row_key(bits_RW: Uints, row: int) -> np.uint64:
     """A key of a row of W numbers; 0 for a row of zeros, and hardly ever for another row."""
@@ -101,16 +111,13 @@ def find_all(table: HashTable, keys_Q: Uints) -> Ints32:
 
 @compiled
 def _fill(keys_H: Uints, rows_H: Ints32, keys_K: Uints) -> int:
-    mask = np.uint64(len(keys_H) - 1)
     for row in range(len(keys_K)):
         key = keys_K[row]
         if key == EMPTY:
             return row
-        slot = first_slot(key, mask)
-        while keys_H[slot] != EMPTY:
-            if keys_H[slot] == key:
-                return row
-            slot = (slot + np.uint64(1)) & mask
+        slot = slot_of(keys_H, key)
+        if keys_H[slot] == key:
+            return row
         keys_H[slot] = key
         rows_H[slot] = row
     return -1
@@ -223,13 +230,10 @@ def room(trie: Trie, nodes: int) -> Trie:
     larger = new_trie(max(needed, 2 * len(trie.parent_N)))
     size = trie.size_1[0]
     larger.size_1[0] = size
-    mask = np.uint64(len(larger.keys_H) - 1)
     for node in range(1, size):
         larger.parent_N[node], larger.word_N[node] = trie.parent_N[node], trie.word_N[node]
         key = pack(larger.parent_N[node], larger.word_N[node])
-        slot = first_slot(key, mask)
-        while larger.keys_H[slot] != EMPTY:
-            slot = (slot + np.uint64(1)) & mask
+        slot = slot_of(larger.keys_H, key)
         larger.keys_H[slot] = key
         larger.rows_H[slot] = node
     return larger
@@ -239,12 +243,9 @@ def room(trie: Trie, nodes: int) -> Trie:
 def child(trie: Trie, parent: int, word: int) -> int:
     """The node of a sequence with one more word, made when it is new; `room` must have been called for it."""
     key = pack(parent, word)
-    mask = np.uint64(len(trie.keys_H) - 1)
-    slot = first_slot(key, mask)
-    while trie.keys_H[slot] != EMPTY:
-        if trie.keys_H[slot] == key:
-            return int(trie.rows_H[slot])
-        slot = (slot + np.uint64(1)) & mask
+    slot = slot_of(trie.keys_H, key)
+    if trie.keys_H[slot] == key:
+        return int(trie.rows_H[slot])
     node = trie.size_1[0]
     trie.keys_H[slot] = key
     trie.rows_H[slot] = node
@@ -304,8 +305,7 @@ def take_rows(ids_T: Ints32, offsets_S1: Ints, row_R: Ints) -> tuple[Ints32, Int
 
 def preorder(parent_N: Ints32, word_N: Ints32) -> Ints32:
     """The rank of each node when sequences are sorted by their words, prefixes first; shape (N,)."""
-    parents = parent_N[1:].astype(np.uint64)
-    order = np.argsort((parents << np.uint64(32)) | word_N[1:].astype(np.uint64)).astype(np.int32) + np.int32(1)
+    order = np.argsort(pair_keys(parent_N[1:], word_N[1:])).astype(np.int32) + np.int32(1)
     first_N1 = np.searchsorted(parent_N[order], np.arange(len(parent_N) + 1)).astype(np.int64)
     ranks: Ints32 = _walk(order, first_N1)
     return ranks

@@ -19,6 +19,7 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
 from xlate.errors import InputError
+from xlate.kernels.memory import pair_keys
 from xlate.lm.arpa import HIGHEST_ORDER, ArpaModel, NgramTable
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
@@ -103,8 +104,9 @@ def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
             (places + n < len(stream_T)) & (stream_T[np.minimum(places + n - 1, len(stream_T) - 1)] != END_ID)
         ]
         prefix, suffix, last = rows_T[places], rows_T[places + 1], stream_T[places + n]
-        keys = (prefix.astype(np.uint64) << np.uint64(32)) | last.astype(np.uint64)
-        _, first, inverse, raw = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        _, first, inverse, raw = np.unique(
+            pair_keys(prefix, last), return_index=True, return_inverse=True, return_counts=True
+        )
         starts = stream_T[places[first]] == BEGIN_ID
         orders.append(_Ngrams(places[first], raw, prefix[first], suffix[first], last[first], starts))
         rows_T = np.full(len(stream_T) + 1, -1, np.int64)

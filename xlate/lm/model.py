@@ -23,7 +23,7 @@ from xlate.kernels.lm import (
     walk,
     walk_sentences,
 )
-from xlate.kernels.memory import HashTable, build_table, find_all
+from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.lm.arpa import ArpaModel
 from xlate.text.encoded import EncodedText
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
@@ -134,7 +134,7 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
     orders: list[HashTable] = []
     for n, table in enumerate(arpa.tables):
         prefix_K = _contexts_of(table.words_Kn[:, :-1], orders, first_of_order)
-        key_K = (prefix_K.astype(np.uint64) << np.uint64(32)) | table.words_Kn[:, -1].astype(np.uint64)
+        key_K = pair_keys(prefix_K, table.words_Kn[:, -1])
         _check(arpa, table.words_Kn, prefix_K, key_K)
         extended_N[prefix_K] = True
         suffix_K = _longest_suffix(table.words_Kn, orders, first_of_order)
@@ -173,8 +173,7 @@ def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints
     """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones."""
     context_K = np.zeros(len(words_Kn), np.int64)
     for n in range(words_Kn.shape[1]):
-        keys = (context_K.astype(np.uint64) << np.uint64(32)) | words_Kn[:, n].astype(np.uint64)
-        rows = find_all(orders[n], keys)
+        rows = find_all(orders[n], pair_keys(context_K, words_Kn[:, n]))
         context_K = np.where((context_K >= 0) & (rows >= 0), first_of_order[n] + rows, -1)
     return context_K
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32, Uints
 from xlate.compiled import compiled, embedded, inlined, loop, prefetch
-from xlate.kernels.memory import EMPTY, HashTable, find, first_slot
+from xlate.kernels.memory import EMPTY, HashTable, find, first_slot, grown, slot_of
 
 WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
 # Columns of a fact, and of a described feature: family, both kinds, and the values.
@@ -165,12 +165,9 @@ def numbered(kinds: Kinds, growing: Growing, facts_A5: Ints32, add: bool) -> tup
 def _row(
     growing: Growing, key: np.uint64, family: int, kinds_2: Ints32, values: tuple[int, int, int, int], add: bool
 ) -> int:
-    mask = np.uint64(len(growing.keys_H) - 1)
-    slot = first_slot(key, mask)
-    while growing.keys_H[slot] != EMPTY:
-        if growing.keys_H[slot] == key:
-            return int(growing.rows_H[slot])
-        slot = (slot + np.uint64(1)) & mask
+    slot = slot_of(growing.keys_H, key)
+    if growing.keys_H[slot] == key:
+        return int(growing.rows_H[slot])
     if not add:
         return NO_VALUE
     row = growing.size_1[0]
@@ -186,23 +183,17 @@ def _row(
 def _with_room(growing: Growing, more: int) -> Growing:
     """The table, or one in larger arrays that can take so many more features."""
     size, needed = growing.size_1[0], growing.size_1[0] + more
-    described_F7, keys_H, rows_H = growing.described_F7, growing.keys_H, growing.rows_H
-    if needed > len(described_F7):
-        described_F7 = np.empty((max(needed, 2 * len(described_F7)), DESCRIBED), dtype=np.int32)
-        described_F7[:size] = growing.described_F7[:size]
+    keys_H, rows_H = growing.keys_H, growing.rows_H
     slots = len(keys_H)
     while 2 * slots < 3 * needed:
         slots *= 2
     if slots > len(keys_H):
         keys_H, rows_H = np.full(slots, EMPTY, dtype=np.uint64), np.full(slots, -1, dtype=np.int32)
-        mask = np.uint64(slots - 1)
         for old in range(len(growing.keys_H)):
             if growing.keys_H[old] != EMPTY:
-                slot = first_slot(growing.keys_H[old], mask)
-                while keys_H[slot] != EMPTY:
-                    slot = (slot + np.uint64(1)) & mask
+                slot = slot_of(keys_H, growing.keys_H[old])
                 keys_H[slot], rows_H[slot] = growing.keys_H[old], growing.rows_H[old]
-    return Growing(keys_H, rows_H, described_F7, growing.size_1)
+    return Growing(keys_H, rows_H, grown(growing.described_F7, size, more), growing.size_1)
 
 
 @loop
