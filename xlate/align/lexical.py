@@ -37,13 +37,6 @@ class LexicalTable:
         """The number of distinct word pairs K."""
         return len(self.source_K)
 
-    def row(self, source: int, target: int) -> int:
-        """The row of a word pair, -1 when it was never linked; pass `NULL` for the empty word."""
-        key = (np.int64(source) + 1 << 32) | (np.int64(target) + 1)
-        keys_K = (self.source_K.astype(np.int64) + 1 << 32) | (self.target_K.astype(np.int64) + 1)
-        found = int(np.searchsorted(keys_K, key))
-        return found if found < len(keys_K) and keys_K[found] == key else -1
-
 
 def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, decimals: int | None = 7) -> LexicalTable:
     """Relative frequencies of linked words; a word without links is linked to NULL (Koehn et al. 2003, section 4.4).
