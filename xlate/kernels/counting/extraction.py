@@ -268,12 +268,8 @@ def count_orientations(
         linked = pair.link_source.copy(), pair.link_target.copy()
         before_XX = _corners(n, m, linked, blocks_X4, False)
         # What is behind a phrase is before it in the mirrored sentences.
-        mirrored_X4 = np.empty_like(blocks_X4)
-        for x in range(len(blocks_X4)):
-            mirrored_X4[x, 0], mirrored_X4[x, 1] = n - blocks_X4[x, 1], n - blocks_X4[x, 0]
-            mirrored_X4[x, 2], mirrored_X4[x, 3] = m - blocks_X4[x, 3], m - blocks_X4[x, 2]
         turned = np.int32(n - 1) - linked[0][::-1].copy(), np.int32(m - 1) - linked[1][::-1].copy()
-        behind_XX = _corners(n, m, turned, mirrored_X4, kind == AS_MOSES)
+        behind_XX = _corners(n, m, turned, _mirrored(n, m, blocks_X4), kind == AS_MOSES)
         source_C = span_rows(source_finder, pair.source, max_length)
         target_C = span_rows(target_finder, pair.target, max_length)
         for x in range(len(spans_X4)):
@@ -284,6 +280,16 @@ def count_orientations(
             if b >= 0:
                 counts_BK2[b, _orientation(before_XX, linked, begin, end, first, kind)] += 1
                 counts_BK2[b, k + _orientation(behind_XX, turned, n - end, n - begin, m - last, kind)] += 1
+
+
+@loop
+def _mirrored(n: int, m: int, blocks_X4: Ints32) -> Ints32:
+    """Blocks in two sentences of n and m words that are read from their ends."""
+    mirrored_X4 = np.empty_like(blocks_X4)
+    for x in range(len(blocks_X4)):
+        mirrored_X4[x, 0], mirrored_X4[x, 1] = n - blocks_X4[x, 1], n - blocks_X4[x, 0]
+        mirrored_X4[x, 2], mirrored_X4[x, 3] = m - blocks_X4[x, 3], m - blocks_X4[x, 2]
+    return mirrored_X4
 
 
 @loop
