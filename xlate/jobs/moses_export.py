@@ -25,7 +25,7 @@ from xlate.formats.moses_table import (
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, marked
 from xlate.jobs.imports import ALGORITHMS, LM_FILE, SEARCH, copy_packed
-from xlate.jobs.translate import line_tokens, text_of
+from xlate.jobs.translate import TextSides, line_tokens, text_of
 from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, SET, open_phrase_model
@@ -230,8 +230,9 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
         return _exported(config)
 
 
-def _exported(config: ExportConfig) -> dict[str, Any]:
-    run, out = unpacked(Path(config.run)), Path(config.out)
+def _exportable(config: ExportConfig) -> tuple[Path, TrainConfig]:
+    """The folder of the run, and how it was trained; what Moses has no form for is refused."""
+    run = unpacked(Path(config.run))
     if is_pack(run):
         raise InputError(
             "a packed run has no language model in the form of Moses",
@@ -240,8 +241,6 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
             "export it where it was packed",
             file=Path(config.run),
         )
-    asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
-    check_replaceable(*asked)
     kind = config_of_run(run).model.kind
     if kind != KIND:
         raise InputError("only phrase models have Moses's form", f"model.kind={kind}", file=run)
@@ -253,19 +252,32 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
             "a run without them",
             file=run,
         )
+    return run, trained
+
+
+def _folded(run: Path, trained: TrainConfig) -> tuple[PhraseModel, Floats]:
+    """The model with its sparse features in its tables, and its weights."""
+    model = open_phrase_model(run, trained)
+    if model.in_sentence is not None or model.placed is not None:
+        raise InputError(
+            "predictions in context differ from sentence to sentence, so no one table has them",
+            "a run with context=…",
+            file=run,
+            remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
+        )
+    return folded(model, weights_of(run).fitting(SET, model.sparse, run))
+
+
+def _exported(config: ExportConfig) -> dict[str, Any]:
+    out = Path(config.out)
+    asked = out, "an exported system", without_mark(MARK, FORMAT, FILES), "name another folder with out=…"
+    check_replaceable(*asked)
+    run, trained = _exportable(config)
     tables = None if config.input is None else ExportedTables.open(config, Path(config.input))
     if tables is not None:
         model, weights_D = tables.model, tables.decoder.weights_D
     else:
-        model = open_phrase_model(run, trained)
-        if model.in_sentence is not None or model.placed is not None:
-            raise InputError(
-                "predictions in context differ from sentence to sentence, so no one table has them",
-                "a run with context=…",
-                file=run,
-                remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
-            )
-        model, weights_D = folded(model, weights_of(run).fitting(SET, model.sparse, run))
+        model, weights_D = _folded(run, trained)
     names = [name for name in PHRASE_FEATURES if model.reordering is not None or name != "LexicalReordering0"]
     weights = {name: weights_D[SLOTS[name]].tolist() for name in names}
     with WholeFolder(*asked) as aside:
@@ -280,17 +292,20 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
         else:
             copy_packed(lm, aside / LM_FILE)
         _write_ini(aside, trained, model.lm.order, features, weights)
-        # A model of Moses's truecaser for each side that is truecased, of the words that the system knows.
-        text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
-        vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
-        for side, caser in text.casers.items():
-            lines = caser.moses_lines(vocabularies[side].words)
-            write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
+        _write_truecasing(aside, WorkDirectory(Path(trained.work)) if trained.work else text_of(run), model, escape)
         more = {} if tables is None else {"tables": True, "escaped": escape}
         write_json(aside / MARK, {"format": FORMAT, "run": str(run), **more}, indent=1)
     if tables is not None:
         return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
+
+
+def _write_truecasing(out: Path, text: TextSides, model: PhraseModel, escape: bool) -> None:
+    """Writes a model of Moses's truecaser for each side that is truecased, of the words that the system knows."""
+    vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
+    for side, caser in text.casers.items():
+        lines = caser.moses_lines(vocabularies[side].words)
+        write_lines(out / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
 
 
 def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,6 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
             template = template.replace(name, value)
         return Path(template)
 
-    factors: dict[tuple[str, str], dict[str, list[Path]]] = {}
-    for key, templates in data.factor_files.items():
-        found = _FACTOR_FILES.fullmatch(key)
-        if found is None:
-            expected = "SPLIT_SIDE_FACTOR, such as train_source_pos"
-            raise InputError("not files of a factor", f"data.factor_files.{key}", expected)
-        factors.setdefault((found[1], found[2]), {})[found[3]] = [fill(t) for t in templates]
     texts = {
         ("train", "source"): data.train_source,
         ("train", "target"): data.train_target,
@@ -107,11 +100,23 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
         held={key: [fill(t) for t in templates] for key, templates in texts.items()},
         lm_text=[fill(t) for t in data.lm_text],
         tagger_classes=fill(data.tagger_classes) if data.tagger_classes else None,
-        factors=factors,
+        factors=_factor_files(data, fill),
         documents={split: [fill(t) for t in templates] for split, templates in data.documents.items()},
     )
     _check_pairing(files)
     return files
+
+
+def _factor_files(data: DataConfig, fill: Callable[[str], Path]) -> dict[tuple[str, str], dict[str, list[Path]]]:
+    """The files of factors by split and side, then by factor."""
+    factors: dict[tuple[str, str], dict[str, list[Path]]] = {}
+    for key, templates in data.factor_files.items():
+        found = _FACTOR_FILES.fullmatch(key)
+        if found is None:
+            expected = "SPLIT_SIDE_FACTOR, such as train_source_pos"
+            raise InputError("not files of a factor", f"data.factor_files.{key}", expected)
+        factors.setdefault((found[1], found[2]), {})[found[3]] = [fill(t) for t in templates]
+    return factors
 
 
 def _check_pairing(files: CorpusFiles) -> None:

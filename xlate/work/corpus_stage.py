@@ -152,23 +152,7 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
         )
     figures: dict[str, Any] = {"pairs": len(kept), "dropped": total - len(kept)}
     for side in SIDES:
-        chosen = [tokens[side][i] for i in kept]
-        caser = Truecaser.train(chosen) if data.case == "true" else None
-        if caser is not None:
-            caser.save(folder / f"truecase.{side}")
-        prepared = PreparedSide(preprocessors[side], data.case, caser)
-        cased = [prepared.cased(tokens) for tokens in chosen]
-        check_reserved(cased, files.held["train", side], kept)
-        write_lines(folder / f"train.{side}.gz", (" ".join(t) for t in cased))
-        vocabulary = Vocabulary.build(cased)
-        vocabulary.save(folder / f"vocabulary.{side}")
-        figures[f"{side}_words"] = sum(map(len, cased))
-        figures[f"{side}_types"] = len(vocabulary)
-        if side == "target" and files.lm_text:
-            extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files)]
-            lm_tokens = [prepared.cased(tokens) for tokens in preprocess_lines(extra, preprocessors[side])]
-            check_reserved(lm_tokens, files.lm_text)
-            write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
+        figures |= _write_side(folder, side, [tokens[side][i] for i in kept], kept, preprocessors[side], files)
     group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
     save_copies(folder / "copies", group_S)
     figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
@@ -176,6 +160,38 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
     if tagger is not None:
         text = with_tags(text, tagger, [tokens["source"][i] for i in kept])
     _save_annotations(folder, "train", text)
+    for split, part in _splits(files, dev).items():
+        if tagger is not None:
+            part = with_tags(part, tagger, preprocess_lines(part.source.lines, preprocessors["source"]))
+        figures[split] = _write_split(split, part, folder, files)
+    write_json(folder / "preprocessing.json", _preprocessing(files))
+    save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
+    return figures
+
+
+def _write_side(
+    folder: Path, side: str, tokens: list[list[str]], kept: list[int], preprocessor: Preprocessor, files: CorpusFiles
+) -> dict[str, int]:
+    """Cases and writes a side of the training text and its vocabulary; the figures of the side."""
+    caser = Truecaser.train(tokens) if files.data.case == "true" else None
+    if caser is not None:
+        caser.save(folder / f"truecase.{side}")
+    prepared = PreparedSide(preprocessor, files.data.case, caser)
+    cased = list(map(prepared.cased, tokens))
+    check_reserved(cased, files.held["train", side], kept)
+    write_lines(folder / f"train.{side}.gz", map(" ".join, cased))
+    vocabulary = Vocabulary.build(cased)
+    vocabulary.save(folder / f"vocabulary.{side}")
+    if side == "target" and files.lm_text:
+        extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files)]
+        lm_tokens = list(map(prepared.cased, preprocess_lines(extra, preprocessor)))
+        check_reserved(lm_tokens, files.lm_text)
+        write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
+    return {f"{side}_words": sum(map(len, cased)), f"{side}_types": len(vocabulary)}
+
+
+def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, AnnotatedText]:
+    """The dev and test sets that there are; `dev` is one that was cut off the training text."""
     splits = {
         split: _plain_text(split, _read_split(split, files), files)
         for split in ("dev", "test")
@@ -191,13 +207,7 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
             "data.dev_pairs=1000 takes the last 1000 training pairs",
             file=next(iter(files.held["dev", "source"]), None),
         )
-    for split, part in splits.items():
-        if tagger is not None:
-            part = with_tags(part, tagger, preprocess_lines(part.source.lines, preprocessors["source"]))
-        figures[split] = _write_split(split, part, folder, files)
-    write_json(folder / "preprocessing.json", _preprocessing(files))
-    save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
-    return figures
+    return splits
 
 
 def _preprocessing(files: CorpusFiles) -> dict[str, Any]:

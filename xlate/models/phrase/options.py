@@ -202,14 +202,7 @@ def collect_phrase_options(
         found = ranked.units(rows)
     else:
         found, cell_O = _in_sentence(ranked, words, longest, ranked.places(rows), cell_O)
-    empty_C = np.ones(len(row_C), np.bool_)
-    empty_C[cell_O] = False
-    left = np.flatnonzero(empty_C[::longest])
-    if len(left):
-        both = np.concatenate([cell_O, left * longest])
-        order = np.argsort(both, kind="stable")
-        found = joined_rows(found, ranked.copies([words[place] for place in left.tolist()]), order >= len(cell_O))
-        cell_O = both[order]
+    found, cell_O = _with_copies(ranked, words, longest, found, cell_O)
     if target is not None:
         phrases, units = phrases_in(target), zip(found.unit_R.tolist(), (cell_O // longest).tolist(), strict=True)
         spelled = ((words[start],) if unit == COPIED else model.target_words(unit) for unit, start in units)
@@ -237,6 +230,21 @@ def collect_phrase_options(
         more_OE=found.more_RE,
         place_OR=model.place_logs(SentencePhrases(words, start_O, end_O, found.unit_R)),
     )
+
+
+def _with_copies(
+    ranked: RankedPhrases, words: Sequence[str], longest: int, found: RankedPairs, cell_O: Ints
+) -> tuple[RankedPairs, Ints]:
+    """Options and their cells with a copy of each word that no pair translates by itself."""
+    empty_C = np.ones(len(words) * longest, np.bool_)
+    empty_C[cell_O] = False
+    left = np.flatnonzero(empty_C[::longest])
+    if not len(left):
+        return found, cell_O
+    both = np.concatenate([cell_O, left * longest])
+    order = np.argsort(both, kind="stable")
+    copies = ranked.copies([words[place] for place in left.tolist()])
+    return joined_rows(found, copies, order >= len(cell_O)), both[order]
 
 
 def _in_sentence(
