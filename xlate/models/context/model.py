@@ -52,6 +52,11 @@ class Prediction:
     share_C: Floats
 
 
+def no_factors(_words: Sequence[str]) -> Sequence[Ints32]:
+    """Of a model all of whose layers are values of words."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Classifier(ABC):
     """Looks at source phrases of at most `longest` words in their sentence.
@@ -79,7 +84,7 @@ class Classifier(ABC):
     longest: int
     weights: Weights
     alone: bool
-    factors: FactorsOf = field(default=lambda _words: ())
+    factors: FactorsOf = field(default=no_factors)
     beside: TargetFeatures | None = None
 
     @cached_property

@@ -12,18 +12,17 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
-from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE, GroupScores
+from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import Derivation, Step
 from xlate.models.phrase.lists import PhraseList, list_of_steps, target_ids
 from xlate.models.phrase.model import FIVE_WAY, PhraseModel
 from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import (
+    GroupWeights,
     PhraseOptions,
-    PlacedPhrases,
     RankedPhrases,
     collect_phrase_options,
-    group_scores,
 )
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
@@ -81,9 +80,9 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return RankedPhrases(self.model, self.weights_D, self.search.options, self.sparse_F)
 
     @cached_property
-    def group_scores(self) -> Callable[[PlacedPhrases], GroupScores]:
+    def group_scores(self) -> GroupWeights:
         """What the words of the group before a phrase score in a sentence."""
-        return group_scores(self.model, self.weights_D, self.sparse_F)
+        return GroupWeights(self.model, self.weights_D, self.sparse_F)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
         """Makes what is made once, for all of these sentences together, so that forked processes share it."""

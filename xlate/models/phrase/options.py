@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -269,22 +269,27 @@ def _in_sentence(
     return replace(chosen, static_R=static_O, alone_R=alone_O, more_RE=more_OE[kept]), cell_O[kept]
 
 
-def group_scores(model: PhraseModel, weights_D: Floats, sparse_F: Floats) -> Callable[[PlacedPhrases], GroupScores]:
+class GroupWeights:
     """What a group's words score in K orientations, as a function of the phrases of a sentence.
 
-    When no sparse feature looks at groups, they are empty and never looked at.
+    When no sparse feature looks at groups, the scores are empty and never looked at.
     """
-    sparse, weights_K1 = model.sparse, weights_D[model.sums]
-    if sparse is None or not (sparse.has_groups or sparse.has_bigrams):
-        none_0K, kinds_0 = np.zeros((0, model.orientations)), np.zeros(0, np.int32)
-        nothing = GroupScores(none_0K, none_0K, none_0K, none_0K, none_0K, kinds_0, kinds_0, np.zeros((0, 0)))
-        return lambda _: nothing
-    positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
-    first_VK, last_VK, between_VK, target_first_WK, target_last_WK = (
-        sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in positions
-    )
 
-    def of_sentence(phrases: PlacedPhrases) -> GroupScores:
+    def __init__(self, model: PhraseModel, weights_D: Floats, sparse_F: Floats) -> None:
+        sparse, weights_K1 = model.sparse, weights_D[model.sums]
+        self.sparse = None if sparse is None or not (sparse.has_groups or sparse.has_bigrams) else sparse
+        self.sparse_F, self.orientations = sparse_F, model.orientations
+        positions = ("top_source_first", "top_source_last", "between", "top_target_first", "top_target_last")
+        if self.sparse is not None:
+            self.plain = float(weights_K1[-1])
+            self.scores = [self.sparse.word_scores(sparse_F, position) * weights_K1[:-1] for position in positions]
+
+    def __call__(self, phrases: PlacedPhrases) -> GroupScores:
+        sparse = self.sparse
+        if sparse is None:
+            none_0K, kinds_0 = np.zeros((0, self.orientations)), np.zeros(0, np.int32)
+            return GroupScores(none_0K, none_0K, none_0K, none_0K, none_0K, kinds_0, kinds_0, np.zeros((0, 0)))
+        first_VK, last_VK, between_VK, target_first_WK, target_last_WK = self.scores
         word_O2 = np.concatenate([phrases.first_O, phrases.last_O])
         _, place, number_O2 = np.unique(sparse.kind_V[word_O2], return_index=True, return_inverse=True)
         words_R = np.concatenate([[BEGIN_ID], word_O2[place]])
@@ -293,7 +298,7 @@ def group_scores(model: PhraseModel, weights_D: Floats, sparse_F: Floats) -> Cal
         between_nK = np.concatenate([np.zeros((1, between_VK.shape[1])), between_VK[phrases.source_n]]).cumsum(axis=0)
         bigrams_RR = np.zeros((0, 0))
         if sparse.has_bigrams:
-            bigrams_RR = sparse.bigram_scores(sparse_F, words_R, words_R) * float(weights_K1[-1])
+            bigrams_RR = sparse.bigram_scores(self.sparse_F, words_R, words_R) * self.plain
         return GroupScores(
             first_VK[source_n1],
             last_VK[source_n1],
@@ -304,5 +309,3 @@ def group_scores(model: PhraseModel, weights_D: Floats, sparse_F: Floats) -> Cal
             kind_O2[len(phrases) :],
             bigrams_RR,
         )
-
-    return of_sentence
