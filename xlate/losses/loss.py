@@ -115,6 +115,17 @@ class Loss(nn.Module):
         """`numbers` as an array with one number more, since compiled code does not take empty ones."""
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
 
+    @property
+    def pointer(self) -> Any:
+        """The compiled slope, as compiled passes take it.
+
+        Raises:
+            InputError: there is none.
+        """
+        if self.slope is None:
+            raise InputError("a loss without a compiled slope", self.name, "one with a function under @Slope beside it")
+        return self.slope.pointer
+
 
 class MarginLoss(Loss):
     """A loss of scores times `gamma`, in which a unit of gain is worth `margin` units of score."""

@@ -11,7 +11,7 @@ import torch
 
 from xlate.array_types import Floats, Ints
 from xlate.candidates.store import CandidateStore, will_need
-from xlate.errors import InputError, refuse_if
+from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import instance_pass
 from xlate.kernels.learning.slopes import Steps
@@ -131,9 +131,6 @@ class InstanceLearner(Learner):
         super().__init__(settings, store, weights, memory)
         if not store.arrays.is_plain:
             raise ValueError("steps per instance need plain candidates, one part each")
-        if self.loss.slope is None:
-            raise InputError("a loss without a compiled slope", seen=settings.loss, expected="loss.batch above 0")
-        self._slope = self.loss.slope.pointer
 
     def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """One step for each true candidate of the instances, in order.
@@ -149,7 +146,7 @@ class InstanceLearner(Learner):
         steps = Steps(self.loss.numbers_array, rule, s.use_sparse, s.check_bound, negatives)
         loss, curvature = 0.0, 0.0
         for candidates, order_I in self._runs(part):
-            more, curved = instance_pass(order_I, candidates, self.learned, steps, self._slope, state)
+            more, curved = instance_pass(order_I, candidates, self.learned, steps, self.loss.pointer, state)
             loss, curvature = loss + more, curvature + curved
         return loss, curvature
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 import numpy as np
 import torch
@@ -121,12 +120,6 @@ class ListLearner:
         self.steps = Steps(self.loss.numbers_array, compiled, batch=settings.batch)
         self._room: ListRoom = list_room(lists, settings.batch)
 
-    @property
-    def _slope(self) -> Any:
-        if self.loss.slope is None:
-            raise InputError("a loss without a compiled slope", seen=self.loss.name, expected="one that has one")
-        return self.loss.slope.pointer
-
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
     ) -> Iterator[EpochFigures]:
@@ -201,10 +194,10 @@ class ListLearner:
         return self._losses(rows_I, best_I), best_I
 
     def _pass(self, order_I: Ints) -> float:
-        return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self._slope))
+        return float(list_pass(order_I, self.lists, self.weights, self.steps, self._room, self.loss.pointer))
 
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self.lists, self.weights, self.steps.numbers, self._room, self._slope
+        given = self.lists, self.weights, self.steps.numbers, self._room, self.loss.pointer
         return float(list_losses(rows_I, *given, best_I))
 
 
@@ -236,11 +229,11 @@ class PredictedListLearner(ListLearner):
         self._room = self._predicted.lists
 
     def _pass(self, order_I: Ints) -> float:
-        given = self.weights, self.steps, self._predicted, self._slope
+        given = self.weights, self.steps, self._predicted, self.loss.pointer
         return float(predicted_pass(order_I, self.lists, self.parts, *given))
 
     def _losses(self, rows_I: Ints, best_I: Ints) -> float:
-        given = self.weights, self.steps.numbers, self._predicted, self._slope
+        given = self.weights, self.steps.numbers, self._predicted, self.loss.pointer
         return float(predicted_losses(rows_I, self.lists, self.parts, *given, best_I))
 
 

@@ -102,7 +102,7 @@ def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse:
     counts as an error, so weights of zero have P = 1 wherever there is an alternative.
 
     Raises:
-        ValueError: a loss without a compiled slope.
+        InputError: a loss without a compiled slope.
     """
     nan = float("nan")
     errors, total, positives = _errors(store, np.arange(len(store)), weights, loss, use_sparse)
@@ -112,9 +112,7 @@ def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse:
 def _errors(
     store: CandidateStore, rows_I: Ints, weights: Weights, loss: Loss, use_sparse: bool
 ) -> tuple[int, float, int]:
-    if loss.slope is None:
-        raise ValueError(f"{loss.name} has no compiled slope")
-    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.slope.pointer
+    given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.pointer
     found: tuple[int, float, int] = prediction_errors(rows_I, store.arrays.arrays(), *given)
     return found
 
