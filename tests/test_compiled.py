@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import pickle
+from pathlib import Path
 
+import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 from numba.core.event import Event, EventStatus
 
 from xlate import compiled
@@ -36,3 +40,13 @@ def test_numba_tells_what_it_compiles(caplog: pytest.LogCaptureFixture, monkeypa
     with install_listener("numba:compile", Announcer()):
         njit(lambda x: x + 1)(1)
     assert any("compiling loops" in line for line in caplog.messages)
+
+
+def test_code_kept_for_a_module_that_is_gone_is_compiled_anew(tmp_path: Path) -> None:
+    file = IndexDataCacheFile(str(tmp_path), "function", "stamp")
+    file.save("key", 1)
+    (index,) = tmp_path.glob("*.nbi")
+    index.write_bytes(pickle.dumps(numba.__version__) + b"cxlate.no_such_module\nRoom\n.")
+    assert file.load("key") is None
+    file.save("key", 2)
+    assert file.load("key") == 2

@@ -24,9 +24,23 @@ from numba import cfunc as cfunc
 from numba import njit
 from numba import types as types
 from numba.core import cgutils
+from numba.core.caching import IndexDataCacheFile
 from numba.core.event import Event, Listener, register
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
+
+_load_index = IndexDataCacheFile._load_index
+
+
+def _index(file: Any) -> Any:
+    try:
+        return _load_index(file)  # type: ignore[no-untyped-call]
+    except (ImportError, AttributeError):
+        # The code was compiled when a tuple's class stood in a module that has moved since.
+        return {}
+
+
+IndexDataCacheFile._load_index = _index  # type: ignore[method-assign]
 
 loop = njit(cache=True, nogil=True)
 """A function that runs without the interpreter's lock."""
