@@ -27,8 +27,8 @@ import numpy as np
 from xlate.cli.main import main as xlate
 from xlate.config.stored import config_of_run
 from xlate.models.context.predicted import PredictedPlaces, PredictedScores
+from xlate.models.kind import open_system
 from xlate.models.phrase.decoder import PhraseDecoder
-from xlate.models.registry import open_system
 from xlate.search.settings import PhraseSearch
 from xlate.work.directory import WorkDirectory
 

@@ -36,9 +36,8 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import collect_events, match_blocks
 from xlate.phrases.table import PhraseTable, score_phrases
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
-from xlate.text.vocabulary import BEGIN_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, EncodedText, Vocabulary
 
 ORDER, THRESHOLD, SMOOTHING, TOP = 3, 2, 0.5, 9
 STAGES = ("match", "events", "stores")

@@ -21,7 +21,7 @@ from pathlib import Path
 from rules_run import named_runs
 
 from xlate.config.stored import config_of_run
-from xlate.models.registry import open_system
+from xlate.models.kind import open_system
 from xlate.models.system import AnySystem
 
 ROUNDS = 3

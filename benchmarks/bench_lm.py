@@ -31,10 +31,9 @@ import numpy as np
 from xlate.lm.arpa import read_arpa, write_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import LN10, NgramModel
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 try:
     import kenlm

@@ -24,9 +24,9 @@ from tests.models.hierarchical.bottom_up import bottom_up_grammar
 from xlate.arrays.ragged import gathered, row_numbers
 from xlate.config.stored import config_of_run
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, HierarchicalModel
-from xlate.models.registry import open_system
+from xlate.models.kind import open_system
 from xlate.phrases.table import GAP, RuleTable, select_phrases
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 MOST = 25
 BEAMS = (10, 100, 1000)

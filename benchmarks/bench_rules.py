@@ -30,9 +30,8 @@ from xlate.machine import peak_megabytes
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.phrases.table import gaps_of, score_phrases
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 Text = tuple[EncodedText, EncodedText, Links]
 SMALL_MB = 64

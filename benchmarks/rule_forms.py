@@ -13,7 +13,7 @@ from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases.rule_extraction import SECOND, RuleSettings, merged_rules
 from xlate.phrases.table import GAP, MOST_GAPS
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from safetensors.numpy import load_file
 
-from xlate.config.experiments import rows_of_tables
+from xlate.config.choices import rows_of_tables
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training

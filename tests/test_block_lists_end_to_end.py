@@ -24,7 +24,7 @@ from xlate.features.block import families_of
 from xlate.models.block import lists as block_lists
 from xlate.models.block.kind import frequent_features
 from xlate.models.block.lists import BlockFolds
-from xlate.models.registry import event_kind, open_system
+from xlate.models.kind import event_kind, open_system
 from xlate.models.run_files import weights_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows

@@ -22,10 +22,9 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
-from xlate.models.hierarchical.decoder import HierarchicalDecoder
+from xlate.models.hierarchical.decoder import HierarchicalDecoder, TunedRules
 from xlate.models.hierarchical.model import UNKNOWN
-from xlate.models.hierarchical.tuned import TunedRules
-from xlate.models.registry import open_system
+from xlate.models.kind import open_system
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules

@@ -19,12 +19,12 @@ from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.demo.corpus import DemoCorpus, Split
 from xlate.models.context.classifiers import context_model
-from xlate.models.registry import open_system
+from xlate.models.kind import open_system
 from xlate.scoring.weights import load_weights
 from xlate.text.classes import write_classes
-from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames
 from xlate.text.lines import read_lines, write_lines
+from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 
 SIZES: dict[Split, int] = {"train": 120, "dev": 12, "test": 12}

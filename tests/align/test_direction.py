@@ -26,7 +26,7 @@ for aligner.WORTHWHILE in (10**9, 1, 1, 10**9):
 
 LONG = """
 from xlate.align.direction import AlignmentProcess, Direction
-from xlate.train.signals import termination_raised
+from xlate.machine import termination_raised
 words = [[str(n % 7), str(n % 5), str(n % 3)] for n in range(30000)]
 given = Direction("eflomal", 0, "backward"), words, words
 with termination_raised(), AlignmentProcess(*given), AlignmentProcess(*given) as process:

@@ -15,9 +15,8 @@ from xlate.errors import InputError
 from xlate.kernels.counting.alignment import model1_costs
 from xlate.kernels.memory import find_all, pair_keys
 from xlate.kernels.pairs import PhrasePairs
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
 def text(*sentences):

@@ -20,7 +20,7 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.matching import Matches, collect_events, match_blocks
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 OPENERS: dict[str, Callable[[Path], Any]] = {
     "table": PhraseTable.load,

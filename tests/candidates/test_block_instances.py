@@ -31,8 +31,7 @@ from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, EncodedText, Vocabulary
 
 SMOOTHING = 0.5
 # Words 3 to 7 of the target side, and the same words in another order in the language model, without the last.

@@ -23,7 +23,7 @@ from xlate.config.load import load
 from xlate.config.schema import TranslateConfig
 from xlate.errors import InputError
 from xlate.jobs.translate import TokenizedText, Translator
-from xlate.train.signals import Terminated
+from xlate.machine import Terminated
 
 
 class Picky(TokenizedText):

@@ -17,7 +17,7 @@ from xlate.cli.main import main
 from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
 from xlate.cli.train import expand, in_sweep
 from xlate.cli.train import run as train_without_hydra
-from xlate.config.experiments import folder_name
+from xlate.config.choices import folder_name
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run

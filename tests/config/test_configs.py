@@ -11,8 +11,7 @@ import pytest
 import xlate
 from xlate.cli import main as cli
 from xlate.config import schema
-from xlate.config.choices import CHOICES, DEFAULTS, SCHEMAS, own_keys
-from xlate.config.experiments import conf_folder, rows_of_tables
+from xlate.config.choices import CHOICES, DEFAULTS, SCHEMAS, conf_folder, own_keys, rows_of_tables
 from xlate.config.load import load
 from xlate.config.page import GROUPS, page
 from xlate.config.schema import COMMANDS, NbestConfig

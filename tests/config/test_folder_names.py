@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.config.experiments import folder_name
+from xlate.config.choices import folder_name
 
 
 @pytest.mark.parametrize(

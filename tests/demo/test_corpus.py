@@ -10,7 +10,7 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xlate.demo.corpus import LONGEST, SHORTEST, SPLITS, DemoCorpus, DemoSentence, text_of
+from xlate.demo.corpus import LONGEST, SHORTEST, SPLITS, DemoCorpus, DemoSentence, SourceWriter, TargetWriter, text_of
 from xlate.demo.meaning import Clause, Couple, Draw, Name, NounPhrase, Pronoun, Sentence, Setting
 from xlate.demo.words import (
     ADJECTIVES,
@@ -24,7 +24,6 @@ from xlate.demo.words import (
     Selecting,
     Word,
 )
-from xlate.demo.writers import SourceWriter, TargetWriter
 from xlate.errors import InputError
 from xlate.text.factors import FactorNames
 from xlate.text.lines import read_lines

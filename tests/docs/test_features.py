@@ -11,9 +11,9 @@ from xlate.candidates.nbest_gains import UTILITIES
 from xlate.features import block, structure
 from xlate.features.block import DISTORTION_FLOATS, FLOATS, MORE_FLOATS
 from xlate.features.context import TARGET_KINDS
-from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS
+from xlate.jobs.given_lists import TextTemplates
 from xlate.jobs.ranking import MBR, POSITION, TOTAL
 from xlate.jobs.sparse_features import PARTS
 from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE

@@ -29,8 +29,7 @@ from xlate.features.context import (
 )
 from xlate.features.word_values import every_word, word_classes
 from xlate.models.phrase import model as phrase_model
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 WORDS = Vocabulary.build([["a", "b", "c", "d"]])
 A, B, C, D = WORDS.ids(["a", "b", "c", "d"]).tolist()

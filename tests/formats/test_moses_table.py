@@ -21,9 +21,8 @@ from xlate.formats.moses_table import (
 )
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 GOOD = [
     "das haus ||| the house ||| 1 0.5 1 2.5e-07 ||| 0-0 1-1 ||| 2 2 2 ||| |||",

@@ -15,10 +15,9 @@ from xlate.errors import InputError
 from xlate.lm.arpa import read_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
-from xlate.text.vocabulary import BEGIN_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, EncodedText, Vocabulary
 
 MANY = Vocabulary(f"w{number}" for number in range(60))
 

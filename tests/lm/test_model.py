@@ -17,10 +17,9 @@ from xlate.errors import InputError
 from xlate.lm.arpa import ArpaModel, NgramTable, read_arpa, write_arpa
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel, perplexity
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
-from xlate.text.vocabulary import BEGIN_ID, END_ID
+from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText
 
 CLOSE = {"rel": 1e-5, "abs": 1e-5}
 

@@ -20,8 +20,7 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import PhraseTable
 from xlate.search.settings import BlockSearch, DistortionSearch
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 
 SOURCE = Vocabulary(["a", "b", "c", "d"])
 TARGET = Vocabulary(["u", "v", "w", "x", "y"])

@@ -14,8 +14,8 @@ from xlate.config.model_schema import ClassifierConfig, SparseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
+from xlate.models.kind import event_kind, kind_of
 from xlate.models.phrase.kind import open_phrase_model
-from xlate.models.registry import event_kind, kind_of
 from xlate.models.run_files import PLACES, located, made_with, named_runs, weights_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 

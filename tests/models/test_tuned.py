@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.test_every_system import SYSTEMS
 from xlate.models.tuned import TunedCosts
-from xlate.text.encoded import Numbering
+from xlate.text.vocabulary import Numbering
 
 SENTENCES = [["a", "b"], ["b", "zz", "a"], ["d", "a"], []]
 

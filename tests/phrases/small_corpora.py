@@ -11,7 +11,7 @@ from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.extract import PhraseCounts
 from xlate.phrases.rule_extraction import extract_rules, score_rules
 from xlate.phrases.table import PhraseTable, RuleTable
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 def encoded(sentences) -> EncodedText:

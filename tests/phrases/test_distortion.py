@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.distortion import Distortion, jumps
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID
+from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 WORDS = 8
 PAIRS = st.lists(

@@ -12,8 +12,7 @@ from tests.phrases.small_corpora import encoded, linked_pairs, pair_links
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.phrases.extract import extract_phrases
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
 def naive_spans(source, target, links, most_source, most_target):

@@ -30,8 +30,8 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.phrases.matching import Matches, collect_events, match_blocks, occurring_blocks, shared_substrings_filter
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines
+from xlate.text.vocabulary import EncodedText
 
 
 def rows_of(matches: Matches, sentence: int) -> list[tuple[int, ...]]:

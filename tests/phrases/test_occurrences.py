@@ -23,8 +23,8 @@ from xlate.formats.reordering_table import read_reordering_table, write_reorderi
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.occurrences import listed_pairs, occurrences_of, reordering_counts, reordering_probabilities
 from xlate.phrases.table import score_phrases
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
+from xlate.text.vocabulary import EncodedText
 
 Block = tuple[int, int, int, int]
 Corpus = list[tuple[list[int], list[int], set[tuple[int, int]]]]

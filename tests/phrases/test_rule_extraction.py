@@ -21,8 +21,7 @@ from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases import rule_extraction
 from xlate.phrases.rule_extraction import RuleCounts, RuleRuns, RuleSettings, extract_rules
 from xlate.phrases.table import GAP
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 FIRST, SECOND = "X1", "X2"
 

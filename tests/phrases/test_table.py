@@ -14,9 +14,8 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
 def random_table(rng, sentences=80, decimals=None):

@@ -9,8 +9,7 @@ import pytest
 
 from xlate.errors import InputError
 from xlate.text.clustering import exchange_classes
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID
+from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 
 def encoded(sentences):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from xlate.cli.main import main
 from xlate.errors import InputError
-from xlate.text.encoded import EncodedText, Numbering
-from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN, UNKNOWN_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN, UNKNOWN_ID, EncodedText, Numbering, Vocabulary
 
 SPECIAL = ["<unk>", "<s>", "</s>"]
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=6).filter(

@@ -14,9 +14,9 @@ from xlate.errors import InputError
 from xlate.jobs.train.recipe import device_of
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import Needs, losses
+from xlate.machine import StopFlag
 from xlate.scoring.linear import LinearScorer
 from xlate.train.learner import DeviceLearner, InstanceLearner
-from xlate.train.signals import StopFlag
 from xlate.updates.rule import UpdateRule
 
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

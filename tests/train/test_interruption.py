@@ -10,7 +10,7 @@ import pytest
 
 from tests.train.small_training import OnChunk, digest, initial, training
 from xlate.errors import InputError
-from xlate.train.signals import StopFlag
+from xlate.machine import StopFlag
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -22,12 +22,12 @@ from tests.train.small_training import (
 from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
 from xlate.losses.local_softmax import LocalSoftmax
+from xlate.machine import StopFlag
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
 from xlate.train.learner import InstanceLearner, PhaseSettings
 from xlate.train.loop import BEGIN_DENSE, BEGIN_SPARSE, Phase, Standing, Training, TrainState, validate
 from xlate.train.run import Checkpoint
-from xlate.train.signals import StopFlag
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

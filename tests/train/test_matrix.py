@@ -45,7 +45,7 @@ from xlate.scoring.weights import Weights
 from xlate.search.lattice import LatticeExample
 from xlate.search.oracle import oracle_example
 from xlate.search.settings import DistortionSearch
-from xlate.text.encoded import EncodedText, Numbering
+from xlate.text.vocabulary import EncodedText, Numbering
 from xlate.train.global_model import GlobalTraining
 from xlate.train.learner import DeviceLearner, InstanceLearner
 from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists

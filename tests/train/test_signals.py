@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from xlate.errors import Interrupted
-from xlate.train.signals import STOPPING, StopFlag, dropped_interruptions_raised, termination_raised
+from xlate.machine import STOPPING, StopFlag, dropped_interruptions_raised, termination_raised
 
 
 def fails_behind(action: Callable[[], object]) -> None:

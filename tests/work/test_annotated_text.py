@@ -10,9 +10,8 @@ import pytest
 from tests.work.test_corpus_stage import built
 from xlate.cli.main import main
 from xlate.errors import InputError
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines, write_lines
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 from xlate.work.corpus_files import corpus_identity, resolve_files
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig

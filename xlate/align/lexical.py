@@ -14,7 +14,7 @@ from xlate.array_types import Floats, Ints, Ints32, Uints
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
 from xlate.kernels.memory import HashTable, build_table
-from xlate.text.encoded import EncodedText, sides
+from xlate.text.vocabulary import EncodedText, sides
 
 NULL = -1
 

@@ -25,9 +25,9 @@ import numpy as np
 
 from xlate.array_types import AnyArray
 from xlate.errors import InputError
-from xlate.text.encoded import EncodedText
 from xlate.text.folders import check_fields, read_json, write_json
 from xlate.text.lines import atomic_write, unreadable, write_file
+from xlate.text.vocabulary import EncodedText
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -21,7 +21,7 @@ from xlate.arrays.stored import StoredArrays
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import NamedFeatures
 from xlate.kernels.learning.candidates import CandidateArrays, crossed_ids
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 FeatureDicts = Sequence[Sequence[Mapping[str, float]]]
 Gains = Sequence[Sequence[float | Sequence[float]]]

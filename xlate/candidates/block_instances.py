@@ -35,7 +35,7 @@ from xlate.kernels.features.blocks import (
 from xlate.kernels.pairs import NEUTRAL
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import Events, Matches
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 CHUNK_INSTANCES = 50_000
 HELDOUT = ".heldout"

@@ -16,7 +16,7 @@ from xlate.arrays.ragged import gathered, marked_in_rows, offsets_of, places_of_
 from xlate.candidates.batch import CandidateBatch
 from xlate.features.context import Bags, ContextFeatures, Distances, Spans, TargetFeatures, joined_bags
 from xlate.phrases.occurrences import ListedPairs
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 class Chosen(NamedTuple):

@@ -28,7 +28,7 @@ from xlate.features.phrase_sparse import STEP, SparseFeatures
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.counting.ngram_statistics import list_statistics
 from xlate.metrics.bleu import ORDER
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 @dataclass(frozen=True)

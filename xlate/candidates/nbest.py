@@ -26,9 +26,9 @@ from xlate.errors import InputError
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.tokens import untokenized_share
+from xlate.text.vocabulary import EncodedText
 
 
 class Scored(Protocol):

@@ -22,7 +22,7 @@ from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, COLUMNS, Objective
 from xlate.metrics.score import measure_sentences
 from xlate.metrics.statistics import chrf_scores
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 CHARACTER_ORDER = 6
 

@@ -179,10 +179,9 @@ def run_lm(config: LmCommandConfig) -> None:
     """Estimates a modified Kneser-Ney model, writes it as ARPA and, when asked, prints the perplexity of a text."""
     from xlate.lm.arpa import write_arpa
     from xlate.lm.kneser_ney import estimate
-    from xlate.text.encoded import EncodedText
     from xlate.text.lines import read_lines
     from xlate.text.tokens import split_tokens
-    from xlate.text.vocabulary import Vocabulary, check_reserved
+    from xlate.text.vocabulary import EncodedText, Vocabulary, check_reserved
 
     sentences: list[list[str]] = []
     for path in config.text:
@@ -205,10 +204,9 @@ def run_phrases(config: PhrasesCommandConfig) -> None:
     from xlate.formats.moses_table import write_phrase_table
     from xlate.phrases.extract import extract_phrases
     from xlate.phrases.table import score_phrases
-    from xlate.text.encoded import EncodedText
     from xlate.text.lines import read_parallel
     from xlate.text.tokens import split_tokens
-    from xlate.text.vocabulary import Vocabulary, check_reserved
+    from xlate.text.vocabulary import EncodedText, Vocabulary, check_reserved
 
     sides = read_parallel(config.source, config.target)
     source, target = ([split_tokens(line) for line in lines] for lines in sides)

@@ -11,8 +11,7 @@ from typing import Any
 
 from xlate.cli.arguments import HYDRA, NAMED_FILES, OURS, is_bare, read_words
 from xlate.cli.commands import COMMANDS as BODIES
-from xlate.config.choices import keys_within
-from xlate.config.experiments import conf_folder, rows_of_tables
+from xlate.config.choices import conf_folder, keys_within, rows_of_tables
 from xlate.config.page import GROUPS, choices_of, plainly
 from xlate.config.schema import COMMANDS
 from xlate.errors import InputError, check_choice

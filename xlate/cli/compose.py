@@ -23,8 +23,7 @@ from omegaconf.errors import OmegaConfBaseException
 from xlate.cli.arguments import Words
 from xlate.cli.streams import begin_talk
 from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweeps
-from xlate.config.choices import registered
-from xlate.config.experiments import conf_folder, folder_name
+from xlate.config.choices import conf_folder, folder_name, registered
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.schema import COMMANDS
 from xlate.config.typed import in_our_words, typed

@@ -15,8 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
 from xlate.cli.commands import COMMANDS
-from xlate.config.choices import SCHEMAS, own_keys, schema_within, schemas_of
-from xlate.config.experiments import rows_of_tables
+from xlate.config.choices import SCHEMAS, own_keys, rows_of_tables, schema_within, schemas_of
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.page import GROUPS, Row, choices_of, first_sentence, plainly, rows, usage
 from xlate.config.schema import COMMANDS as SCHEMAS_OF_COMMANDS

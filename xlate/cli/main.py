@@ -12,7 +12,7 @@ from xlate.cli.arguments import OURS, action_of, read_words
 from xlate.cli.commands import COMMANDS
 from xlate.cli.streams import begin_talk, drop_errors, drop_output, in_words, open_streams, output_fails
 from xlate.errors import InputError, Interrupted, nearest
-from xlate.train.signals import termination_raised
+from xlate.machine import termination_raised
 
 # So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
 # look hundreds of times while modules are imported, which all stay; so many are more than a command begins with.

@@ -143,8 +143,8 @@ def score(config: NbestConfig) -> dict[str, Any]:
     from xlate.jobs.given_lists import given_list
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
-    from xlate.text.encoded import EncodedText
     from xlate.text.lines import write_lines
+    from xlate.text.vocabulary import EncodedText
 
     out, file = _needed(config.out, "out", "FILE"), _needed(config.lm, "lm", "MODEL.arpa")
     lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlate.cli.arguments import Words, key_of
-from xlate.config.experiments import all_rows, check_experiments, folder_name
+from xlate.config.choices import all_rows, check_experiments, folder_name
 from xlate.config.load import PART
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, Interrupted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from xlate.cli.streams import STANDARD, arriving_lines, write_answers
 from xlate.errors import InputError
-from xlate.train.signals import Terminated
+from xlate.machine import Terminated
 
 if TYPE_CHECKING:
     from xlate.config.schema import TranslateConfig

@@ -17,8 +17,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.config.choices import PLACES, keys_within, registered
-from xlate.config.experiments import conf_folder
+from xlate.config.choices import PLACES, conf_folder, keys_within, registered
 from xlate.config.page import choices_of
 from xlate.config.typed import in_our_words, typed, unknown_key
 from xlate.errors import InputError, nearest

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from xlate.config import model_schema
-from xlate.config.choices import CHOICES, PLACES, SCHEMAS, Choice, default_of, own_keys, schema_within
-from xlate.config.experiments import conf_folder
+from xlate.config.choices import CHOICES, PLACES, SCHEMAS, Choice, conf_folder, default_of, own_keys, schema_within
 from xlate.config.schema import COMMANDS
 from xlate.search.settings import GrammarSearch
 from xlate.settings import MISSING, Range, keys_in, limit_of, plain

@@ -30,10 +30,9 @@ from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.errors import InputError, check_choice
 from xlate.features.index import Numbers
 from xlate.features.word_values import WordValues
-from xlate.kernels.features.contexts import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
+from xlate.kernels.search.predictions import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 Bags = tuple[Ints, Ints32]
 TARGET_KINDS = ("pair", "phrase", "words")

@@ -22,10 +22,9 @@ from xlate.errors import InputError
 from xlate.phrases.extract import number_phrases
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_int, parse_row
-from xlate.text.vocabulary import RESERVED, Vocabulary, reserved
+from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, reserved
 
 _LITERAL = re.compile(r"&((?:amp;)*)#124;")
 

@@ -16,10 +16,9 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import BAR, numbers_text, spelled_table
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import iterate_lines, write_lines
 from xlate.text.numbers import parse_row
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 SCORES = 6
 FORM = "source ||| target ||| mono_b swap_b disc_b mono_f swap_f disc_f"

@@ -25,10 +25,10 @@ from xlate.formats.moses_table import phrases_in
 from xlate.formats.scfg import normal_form, words_of
 from xlate.jobs.translate import PreparedText, TextSides, TokenizedText
 from xlate.models.grammar.kind import KIND, open_grammar, save_grammar
+from xlate.models.kind import GRAMMAR_SUFFIXES
 from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.model import save_phrase_model
 from xlate.models.phrase.moses import moses_model
-from xlate.models.registry import GRAMMAR_SUFFIXES
 from xlate.models.run_files import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights

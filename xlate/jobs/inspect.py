@@ -43,8 +43,8 @@ from xlate.kernels.search.spans import span_rows
 from xlate.models.context.classifiers import classifier, factors_of_text
 from xlate.models.context.inspection import Influences, changes, influences
 from xlate.models.context.model import Classifier
+from xlate.models.kind import kind_of
 from xlate.models.pack_format import unpacked
-from xlate.models.registry import kind_of
 from xlate.models.run_files import located_config, weights_of
 from xlate.scoring.feature_weights import load_feature_weights, write_feature_weights
 from xlate.scoring.weights import WeightsFile

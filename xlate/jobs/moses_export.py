@@ -26,11 +26,11 @@ from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, marked
 from xlate.jobs.imports import ALGORITHMS, LM_FILE, SEARCH, copy_packed
 from xlate.jobs.translate import TextSides, line_tokens, text_of
+from xlate.models.kind import open_system
 from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.kind import KIND, SET, open_phrase_model
 from xlate.models.phrase.model import PHRASE_FEATURES, SLOTS, PhraseModel
-from xlate.models.registry import open_system
 from xlate.models.run_files import located_config, weights_of
 from xlate.models.sparse_models import folded
 from xlate.progress import track

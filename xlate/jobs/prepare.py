@@ -20,8 +20,8 @@ from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.phrases.table import PhraseTable, score_phrases
-from xlate.text.encoded import EncodedText
 from xlate.text.folders import awaited, check_is_folder
+from xlate.text.vocabulary import EncodedText
 from xlate.work.corpus_files import check_dev_set, corpus_identity, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import build_corpus, cores
 from xlate.work.directory import STAGES, WorkDirectory

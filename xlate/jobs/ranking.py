@@ -41,10 +41,17 @@ from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import NbestConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.features.hypothesis_text import TextTemplates
 from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.given_lists import ListText, gaps, given_list, read_references, tell_seldom, warn_of_lacking
+from xlate.jobs.given_lists import (
+    ListText,
+    TextTemplates,
+    gaps,
+    given_list,
+    read_references,
+    tell_seldom,
+    warn_of_lacking,
+)
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import Objective
 from xlate.metrics.significance import PairedTests, paired_runs
@@ -53,10 +60,9 @@ from xlate.models.run_files import weights_of
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.search.oracle import best_of_each, first_best, oracle
 from xlate.text.classes import read_classes
-from xlate.text.encoded import EncodedText
 from xlate.text.folders import Fields, read_json
 from xlate.text.tokens import split_tokens
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 log = logging.getLogger(__name__)
 # None of these can be taken for a feature of the list: names there have no blanks.

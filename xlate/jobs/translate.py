@@ -19,8 +19,8 @@ from xlate.config.schema import TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError, check_choice
+from xlate.models.kind import is_grammar, open_system
 from xlate.models.pack_format import check_sentences, is_pack, read_pack, unpacked
-from xlate.models.registry import is_grammar, open_system
 from xlate.models.run_files import located_runs
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.progress import track

@@ -21,8 +21,7 @@ from xlate.array_types import Bools, Floats, Ints
 from xlate.errors import InputError
 from xlate.kernels.memory import pair_keys
 from xlate.lm.arpa import HIGHEST_ORDER, ArpaModel, NgramTable
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 
 log = logging.getLogger(__name__)
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)

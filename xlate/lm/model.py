@@ -25,8 +25,7 @@ from xlate.kernels.lm import (
 )
 from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.lm.arpa import ArpaModel
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText, Vocabulary
 
 KIND = "language model"
 VOCABULARY = "vocabulary.txt"

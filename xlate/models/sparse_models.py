@@ -21,7 +21,7 @@ from xlate.phrases.table import PhraseTable
 from xlate.scoring.weights import Weights
 from xlate.text.classes import commonest_classes, read_classes, write_classes
 from xlate.text.clustering import exchange_classes
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory, word_counts
 from xlate.work.stages import run_stage
 

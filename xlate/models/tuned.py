@@ -19,8 +19,7 @@ from xlate.models.system import AnySystem
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import each_sentence
-from xlate.text.encoded import EncodedText, Numbering
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
 
 # All sparse features together, as one float.
 BINARY = "binary"

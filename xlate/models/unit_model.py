@@ -24,8 +24,7 @@ from xlate.kernels.memory import best_of_rows
 from xlate.lm.model import NgramModel
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import LinkedPairs, select_phrases
-from xlate.text.encoded import EncodedText, Numbering
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
 
 # The least natural log of a score, and what a source word that stands for itself counts, as in Moses.
 LOWEST_LOG = -100.0

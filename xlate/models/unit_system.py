@@ -23,8 +23,7 @@ from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import LatticeArcs
 from xlate.search.settings import StackSearch
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import END_ID, Vocabulary
+from xlate.text.vocabulary import END_ID, EncodedText, Vocabulary
 
 
 class UnitList(Protocol):

@@ -23,8 +23,7 @@ from xlate.arrays.ranges import check_lengths, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.machine import check_memory
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID
+from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 KIND = "set of jump costs"
 

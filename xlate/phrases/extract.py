@@ -13,7 +13,7 @@ from xlate.errors import InputError
 from xlate.kernels.counting import extraction
 from xlate.kernels.memory import Tally, Trie, intern_rows, preorder, spell
 from xlate.kernels.pairs import SentenceLinks, Sides
-from xlate.text.encoded import EncodedText, sides
+from xlate.text.vocabulary import EncodedText, sides
 
 LONGEST = 255
 ALIGN_AGAIN = "align the same two files again"

@@ -25,8 +25,7 @@ from xlate.kernels.memory import HashTable, build_table, find_all, intern_rows, 
 from xlate.kernels.search.spans import find_rows
 from xlate.phrases.extract import PhraseCounts, number_phrases
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText, sides
-from xlate.text.vocabulary import UNKNOWN_ID
+from xlate.text.vocabulary import UNKNOWN_ID, EncodedText, sides
 
 KIND = "set of matches"
 BLOCK, SOURCE_START, SOURCE_END, TARGET_START, TARGET_END = range(5)

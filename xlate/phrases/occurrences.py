@@ -27,7 +27,7 @@ from xlate.kernels.memory import best_of_rows
 from xlate.phrases.extract import linked_sides
 from xlate.phrases.matching import finders_of
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 class Occurrences(NamedTuple):

@@ -44,8 +44,7 @@ from xlate.phrases.table import (
     word_probabilities,
 )
 from xlate.progress import track
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import END_ID
+from xlate.text.vocabulary import END_ID, EncodedText
 
 SIDES = ("source", "target", "shape")
 

@@ -18,8 +18,7 @@ from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.memory import HashTable, build_table, pair_keys, take_rows
 from xlate.kernels.pairs import PhrasePairs
 from xlate.phrases.extract import PhraseCounts
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID
+from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 # Columns of scores.
 INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)

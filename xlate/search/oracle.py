@@ -26,7 +26,7 @@ from xlate.kernels.search.lattice_passes import best_path, product
 from xlate.metrics.bleu import ORDER, ReferenceAutomaton, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
 from xlate.search.lattice import Lattice, LatticeExample, LatticePath, first_paths, joined
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 ROUNDS = 10
 # Gains are rounded to multiples of this.

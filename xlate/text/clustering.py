@@ -10,8 +10,7 @@ from xlate.array_types import Ints, Ints32
 from xlate.errors import InputError
 from xlate.kernels.counting.exchange import ClassCounts, Neighbours, sweep, x_log_x
 from xlate.machine import check_memory
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText
 
 
 @dataclass(frozen=True)

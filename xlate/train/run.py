@@ -17,11 +17,10 @@ import numpy as np
 
 from xlate.array_types import AnyArray
 from xlate.errors import InputError
-from xlate.machine import peak_megabytes
+from xlate.machine import StopFlag, peak_megabytes
 from xlate.report.run_directory import RunDirectory, flat
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, WeightsFile, load_weights, save_weights
-from xlate.train.signals import StopFlag
 
 log = logging.getLogger(__name__)
 Arrays = Mapping[str, AnyArray]

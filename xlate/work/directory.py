@@ -23,13 +23,12 @@ from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents
-from xlate.text.encoded import EncodedText
 from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import MARK, read_stage
 

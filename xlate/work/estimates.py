@@ -27,7 +27,7 @@ from xlate.phrases.blocks import BlockSet, counts_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import Matches, TableRows, collect_events
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, select_phrases
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 

@@ -18,7 +18,7 @@ from xlate.jobs.train.recipe import Recipe
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.train import trained
 from xlate.jobs.train.tuning import TunedTraining
-from xlate.train.signals import StopFlag
+from xlate.machine import StopFlag
 
 PHRASE = ("model=phrase", "decoder=phrase")
 BATCHES = "; loss.batch=4096 would take mini-batches there"

@@ -17,7 +17,7 @@ from xlate.jobs.train.jackknife import Jackknife
 from xlate.models.kind import FoldSystem
 from xlate.scoring.weights import Weights
 from xlate.search.settings import PhraseSearch
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 from xlate.train.settings import FoldedListsConfig
 
 FOLD_I = np.array([1, 0, 1, 0, 0])

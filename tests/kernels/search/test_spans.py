@@ -11,7 +11,7 @@ from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.search.phrase_coverage import Spans, expand_cover, is_covered, new_coverages
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.phrases.matching import phrase_finder
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 def test_rows_of_spans_by_dictionary(rng):

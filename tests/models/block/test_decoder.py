@@ -27,8 +27,7 @@ from xlate.models.block.decoder import BlockDecoder
 from xlate.models.block.model import BlockModel
 from xlate.models.distortion import DistortionDecoder, DistortionModel
 from xlate.search.settings import BlockSearch, DistortionSearch
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 EVERYTHING: dict[str, Any] = {"beam": 10**9, "threshold": 0.0, "option_order": "count", "options": 2}
 MODES = ["mon", "swap", "swap_or"]

@@ -20,7 +20,7 @@ from xlate.models.block.lists import with_units
 from xlate.models.distortion import DistortionDecoder
 from xlate.search.beam import END_LABEL
 from xlate.search.settings import DistortionSearch
-from xlate.text.encoded import EncodedText, Numbering
+from xlate.text.vocabulary import EncodedText, Numbering
 
 SEARCH: dict[str, Any] = {"beam": 40, "threshold": 0.0, "nbest": 12}
 SYSTEMS = ["mon", "swap", "swap_or", "distortion"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.models.context.test_predicted import WORDS, models, places_of
 from tests.models.small_models import SOURCE
 from xlate.models.context.inspection import Quality, changes, influences, reliability
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 # Instances of (probability, p(e|f), right) each, and how often their phrase was seen.
 INSTANCES = [

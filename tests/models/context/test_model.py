@@ -21,7 +21,7 @@ from xlate.models.phrase.model import SentencePhrases
 from xlate.models.phrase.training import with_units
 from xlate.phrases.occurrences import listed_pairs
 from xlate.search.settings import PhraseSearch
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 
 @pytest.mark.parametrize("alone", [False, True])

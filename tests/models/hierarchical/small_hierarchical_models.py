@@ -18,7 +18,7 @@ from xlate.models.derivation import COPIED, Span, own_spans
 from xlate.models.hierarchical.model import SIZE, UNKNOWN, HierarchicalModel
 from xlate.models.hierarchical.moves import RuleStep
 from xlate.phrases.table import GAP, RuleTable
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 # A source side with X for gaps, a target phrase, and whether the gaps come in reverse.
 Rule = tuple[str, str, bool]

@@ -8,8 +8,7 @@ import pytest
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
 from xlate.errors import InputError
 from xlate.jobs.translate import TokenizedText, Translator
-from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch
-from xlate.models.hierarchical.tuned import TunedRules
+from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch, TunedRules
 from xlate.models.tuned import with_floats
 
 ALGORITHMS = ("stack", "cube", "cky")

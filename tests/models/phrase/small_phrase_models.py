@@ -18,7 +18,7 @@ from xlate.models.derivation import COPIED, Derivation, Step
 from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering, SentencePhrases
 from xlate.phrases.table import PhraseTable
 from xlate.search.settings import PhraseSearch
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 KINDS = [None, "wbe", "hier", "hier5"]
 LOCAL_PLAIN = ("pair", "source_phrase", "target_phrase", "word_pair", "lengths", "source_first", "target_last")

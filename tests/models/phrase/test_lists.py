@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.tuned import with_floats
-from xlate.text.encoded import Numbering
+from xlate.text.vocabulary import Numbering
 
 
 def words_of(decoder: PhraseDecoder, words: list[str]) -> list[list[str]]:

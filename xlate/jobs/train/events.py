@@ -42,8 +42,7 @@ from xlate.jobs.train.tuning import tuning_text
 from xlate.kernels.features.blocks import Before, Placed
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
-from xlate.models.kind import made_of
-from xlate.models.registry import event_kind, kind_of
+from xlate.models.kind import event_kind, kind_of, made_of
 from xlate.models.run_files import weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.progress import track

@@ -27,8 +27,7 @@ from xlate.jobs.train.recipe import (
 from xlate.jobs.train.tuning import tuning_text
 from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.models.block.lists import BlockFolds
-from xlate.models.kind import check_model_of_base
-from xlate.models.registry import EVENT_KINDS, event_kind, kind_of
+from xlate.models.kind import EVENT_KINDS, check_model_of_base, event_kind, kind_of
 from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
 from xlate.progress import track

@@ -28,6 +28,7 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
 from xlate.jobs.train.recipe import TrainPart
+from xlate.machine import StopFlag
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import FoldSystems
 from xlate.progress import track
@@ -36,10 +37,9 @@ from xlate.search.oracle import first_best, oracle
 from xlate.search.processes import each_sentence
 from xlate.search.settings import DecoderSettings
 from xlate.settings import plain
-from xlate.text.encoded import EncodedText
 from xlate.text.folders import StoppedWaitingError, awaited
+from xlate.text.vocabulary import EncodedText
 from xlate.train.settings import SparseListsConfig
-from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 

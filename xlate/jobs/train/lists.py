@@ -35,8 +35,7 @@ from xlate.jobs.train.recipe import (
 from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
-from xlate.models.kind import FoldSystems, ListedModel
-from xlate.models.registry import EVENT_KINDS, kind_of
+from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.folders import awaited

@@ -24,9 +24,9 @@ from xlate.errors import InputError, check_choice, refuse_if
 from xlate.jobs.sparse_features import full_explanation, most_reordered
 from xlate.jobs.translate import Translation, Translator
 from xlate.losses.loss import Needs, losses
+from xlate.machine import StopFlag
 from xlate.metrics.score import checked_references, evaluate, measure_sentences
-from xlate.models.kind import ToTune
-from xlate.models.registry import event_kind
+from xlate.models.kind import ToTune, event_kind
 from xlate.models.system import AnySystem
 from xlate.report.pictures import reordering_picture
 from xlate.report.run_directory import Reporter
@@ -36,7 +36,6 @@ from xlate.text.lines import write_lines
 from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.train.loop import CHUNK, Phase, Standing, Training, TrainState
 from xlate.train.run import Outcome, Run
-from xlate.train.signals import StopFlag
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
 from xlate.work.stages import identity_of

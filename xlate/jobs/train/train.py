@@ -24,15 +24,15 @@ from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
+from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
-from xlate.models.registry import EVENT_KINDS, kind_of
+from xlate.models.kind import EVENT_KINDS, kind_of
 from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
 from xlate.train.global_model import NAME as GLOBAL
 from xlate.train.run import Outcome, conduct
-from xlate.train.signals import StopFlag
 from xlate.tuners.settings import ONLINE
 
 log = logging.getLogger(__name__)

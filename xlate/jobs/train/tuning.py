@@ -35,14 +35,13 @@ from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
 from xlate.metrics.objective import BLEU, Objective
-from xlate.models.kind import ToTune
-from xlate.models.registry import kind_of
+from xlate.models.kind import ToTune, kind_of
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights
-from xlate.text.encoded import EncodedText, Numbering
 from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
+from xlate.text.vocabulary import EncodedText, Numbering
 from xlate.train.run import Run
 from xlate.train.tuning import Optimise, Tuning
 from xlate.tuners.gradient import descend, pro

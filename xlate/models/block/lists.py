@@ -29,8 +29,7 @@ from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import AnyBlockSystem
 from xlate.models.block.kind import EventKind, frequent_features, with_features
 from xlate.models.block.moves import NO_BLOCK
-from xlate.models.kind import FoldSystem, ListedModel, ToTune, made_of
-from xlate.models.registry import event_kind
+from xlate.models.kind import FoldSystem, ListedModel, ToTune, event_kind, made_of
 from xlate.models.run_files import weights_of
 from xlate.models.system import AnySystem
 from xlate.models.tuned import TunedCosts
@@ -39,7 +38,7 @@ from xlate.progress import track
 from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.beam import END_LABEL
 from xlate.search.settings import DecoderSettings
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, Folds, WithoutFold, estimates_of, part_of
 from xlate.work.stages import identity_of, run_stage

@@ -14,7 +14,7 @@ from xlate.features.context import Bags, Spans
 from xlate.kernels.learning.candidates import crossed_ids
 from xlate.models.context.model import Classifier
 from xlate.search.oracle import best_of_each
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 
 BINS = 10
 # Source phrases by how often they were extracted from the training text: up to each of these times.

@@ -28,8 +28,7 @@ from xlate.models.phrase.model import SentencePhrases
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import DIRECT_PHRASE
 from xlate.scoring.weights import Weights
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 # Of a part of a list that nothing is predicted of.
 NO_CHOICE = -1

@@ -42,10 +42,9 @@ from xlate.models.grammar.system import GrammarSystem
 from xlate.models.kind import Kind
 from xlate.scoring.weights import WeightsFile
 from xlate.search.settings import CKY, GrammarSearch
-from xlate.text.encoded import EncodedText
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 from xlate.work.directory import WorkDirectory
 
 KIND = "grammar"

@@ -10,8 +10,13 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
+from xlate.candidates.batch import CandidateBatch
+from xlate.candidates.lists import decoded, of_no_words, with_steps
 from xlate.errors import InputError
+from xlate.features.structure import StructureFeatures
+from xlate.kernels.features.structure import FACT
 from xlate.kernels.lm import PhrasesAlone
+from xlate.kernels.memory import distinct_rows
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.phrase_paths import Paths, path_logprobs
 from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE, RuleSentence, search_rule_cubes, search_rules
@@ -22,6 +27,7 @@ from xlate.models.hierarchical.model import (
     BACKTRACK,
     GLUE,
     LM,
+    RULE_PENALTY,
     HierarchicalModel,
     RankedRules,
     collect_rule_options,
@@ -31,13 +37,13 @@ from xlate.models.hierarchical.model import (
 )
 from xlate.models.hierarchical.moves import RuleMoves, RuleStep, bottom_up_graph, tree
 from xlate.models.system import SpanLimit
+from xlate.models.tuned import TunedUnits
 from xlate.models.unit_model import numbered_words
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.beam import END_LABEL, SearchGraph, phrases_in
 from xlate.search.settings import CKY, RuleSearch
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID
+from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText
 
 
 @dataclass(frozen=True)
@@ -306,3 +312,34 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             left = " ".join(names[a, b] if gap else " ".join(source[a:b]) for a, b, gap in step.runs)
             right = " ".join([*step.target_words, *map(names.__getitem__, step.gaps)])
             yield f"{'  ' * depth}[{start},{end})  {left} -> {right}"
+
+
+class TunedRules(TunedUnits[HierarchicalDecoder]):
+    """The hierarchical decoder; with `tunes_sparse` lists have the facts of derivations as units."""
+
+    @property
+    def uniform(self) -> Weights:
+        """Rules and glue are neither good nor bad, and structure features weigh what they do."""
+        start = super().uniform
+        dense_D = start.dense_D
+        dense_D[[RULE_PENALTY, GLUE]] = 0.0
+        dense_D[self.decoder.model.sums] = 1.0
+        return replace(start, dense_D=dense_D)
+
+    @property
+    def growing(self) -> StructureFeatures | None:
+        """The structure features whose weights are tuned."""
+        return self.decoder.model.structure if self.tunes_sparse else None
+
+    @staticmethod
+    def with_parts(decoder: HierarchicalDecoder, words: Sequence[str]) -> CandidateBatch:
+        """With the facts of derivations as units."""
+        if not words:
+            nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
+            return with_steps(of_no_words(decoder.model.size), *nothing, units=np.zeros((0, FACT), np.int32))
+        found = decoder.nbest_list(words)
+        fact_offsets_L1, facts_A5 = found.facts
+        # No row is all zeros, which would not be told apart from none.
+        number_A, first_P = distinct_rows((facts_A5 + 1).astype(np.uint64))
+        steps = fact_offsets_L1[found.paths.offsets_N1], number_A - 1
+        return with_steps(decoded(found.floats_ND, found.words), *steps, units=facts_A5[first_P])

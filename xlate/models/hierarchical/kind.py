@@ -34,7 +34,7 @@ from xlate.work.stages import Stage, identity_of, run_stage
 
 if TYPE_CHECKING:
     # Of training, which translating has no need of.
-    from xlate.models.hierarchical.tuned import TunedRules
+    from xlate.models.hierarchical.decoder import TunedRules
     from xlate.models.tuned import TunedSystem
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Hierarchical(Kind):
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
         """The float weights; online with structure features these, else the sum of those that the base run has."""
-        from xlate.models.hierarchical.tuned import TunedRules
+        from xlate.models.hierarchical.decoder import TunedRules
 
         tune = config.loss.tune
         assert tune is not None
@@ -104,7 +104,7 @@ class Hierarchical(Kind):
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedRules:
         """Rules and language model of the other folds, with the structure features of the whole text."""
-        from xlate.models.hierarchical.tuned import TunedRules
+        from xlate.models.hierarchical.decoder import TunedRules
 
         assert isinstance(whole, TunedRules)
         stage = rule_stage(without.work, RuleSettings(**asdict(config.model.rules)), without)

@@ -32,8 +32,7 @@ from xlate.models.unit_model import (
     weighted_sum,
 )
 from xlate.phrases.table import GAP, RuleTable
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID
+from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID, EncodedText
 
 # Features in the order of n-best lists, and how many numbers each has (B3).
 RULE_FEATURES = {

@@ -32,7 +32,7 @@ from xlate.models.system import AnySystem
 from xlate.phrases.table import PhraseTable
 from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import WeightsFile
-from xlate.text.encoded import EncodedText
+from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, run_stage
 

@@ -37,8 +37,7 @@ from xlate.models.phrase.model import (
 from xlate.models.phrase.moves import reordering_of
 from xlate.models.phrase.options import PlacedPhrases
 from xlate.models.unit_model import UNKNOWN_PENALTY, numbered_words
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import BEGIN_ID, END_ID
+from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText
 
 
 @dataclass(frozen=True)

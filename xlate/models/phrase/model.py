@@ -24,8 +24,7 @@ from xlate.models.phrase.history import HistoryFeature
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import PhraseTable
-from xlate.text.encoded import EncodedText
-from xlate.text.vocabulary import Vocabulary
+from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
 class SentencePhrases(NamedTuple):
