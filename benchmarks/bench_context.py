@@ -1,11 +1,11 @@
-"""Predictions in context: milliseconds a sentence, and decoding with them against decoding without, as a ratio.
+"""Predictions in context: milliseconds per sentence, and the ratio of decoding time with and without them.
 
 `--run=RUN` names a finished phrase run with context=feature, whose dev sentences are translated; without it a small
-built-in corpus is prepared, and a classifier of translations, one of distortion and a phrase system are trained on it.
-Both decoders have the same table, search and weights, but for those of predictions, in one process and turn by turn;
-times are CPU seconds, of predicting, of collecting the options of a sentence (which predicts), and of all. With
-`--without=RUN` the decoder without predictions is that of another run, with weights that were tuned for it: a search
-under weights that lack a feature ends sooner. `--default` searches with xlate's settings in place of the run's.
+built-in corpus is prepared, and a translation classifier, a distortion classifier and a phrase system are trained on
+it. Both decoders have the same table, search and weights, except those of predictions, and take turns in one process.
+Times are CPU seconds of predicting, of collecting the options of a sentence (which predicts), and in total. With
+`--without=RUN` the decoder without predictions is that of another run, with its own tuned weights: search with weights
+that lack a feature ends sooner. `--default` searches with xlate's settings instead of the run's.
 
     python benchmarks/bench_context.py [--quick] [--run=RUN] [--without=RUN] [--default]
 """

@@ -1,8 +1,8 @@
-"""Matching, orientation bigrams and candidate stores: bigrams a second, by corpus size, against plain Python.
+"""Matching, orientation bigrams and candidate stores: bigrams per second, by corpus size, against plain Python.
 
 Uses Moses's phrase pairs and Multi30k under XLATE_DATA (or ../shared/data); without them, and with --quick, a made-up
-corpus. The peer does the same work for the first sentences with dictionaries and lists, and must count the same.
-Rates are by CPU seconds, since machines are shared; wall seconds stand beside them.
+corpus. The peer does the same work for the first sentences with dictionaries and lists, and must get the same counts.
+Rates are per CPU second, since machines are shared; wall seconds are shown next to them.
 
     python benchmarks/bench_events.py [--quick]
 """

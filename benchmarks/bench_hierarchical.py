@@ -1,12 +1,12 @@
 """How many sentences per second does the hierarchical decoder translate, and what does pruning cost in model score?
 
-One process, 1-best, a test set with the weights of a finished run of model=hierarchical; in the same run the phrase
-decoder over a run of model=phrase of the same work directory, when one is given. For each pop limit: sentences a CPU
-second, median of three, the rounds of both taken in turn, and the mean model score of the best derivations beside that
-of the largest pop limit. Scores of the two models are not to be compared with each other, their distances are.
+One process, 1-best, a test set with the weights of a finished run of model=hierarchical; alongside it the phrase
+decoder with a run of model=phrase of the same work directory, if one is given. For each pop limit: sentences per CPU
+second (median of three, both decoders taking turns) and the mean model score of the best derivations next to that of
+the largest pop limit. Scores of the two models cannot be compared, but their distances can.
 
 Run: python benchmarks/bench_hierarchical.py [RUN [PHRASE_RUN]] [--quick]   (--quick: 100 sentences; without RUN one is
-     made of the built-in corpus)
+     made from the built-in corpus)
 """
 
 from __future__ import annotations

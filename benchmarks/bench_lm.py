@@ -1,12 +1,12 @@
-"""How many n-gram queries a second does a batch answer, against a Python loop over KenLM?
+"""How many n-gram queries per second does a batch answer, against a Python loop over KenLM?
 
-Queries as a decoder asks them: a state out of a held-out text, and a word, either the one that follows there or one
-drawn from the text. Ours is one `NgramModel.score_batch`; the peer is a loop over `kenlm.Model.BaseScore`, with words
-as strings since its Python interface takes nothing else; where kenlm is not installed, a loop over our own single
+Queries are like a decoder's: a state from a held-out text, and a word, either the one that follows there or one drawn
+from the text. Ours is one `NgramModel.score_batch`; the peer is a loop over `kenlm.Model.BaseScore`, with words as
+strings because its Python interface takes nothing else, or, if kenlm is not installed, a loop over our own single
 queries. Same queries in the same order, one thread each, alternately; medians. The scores must be equal within 1e-4.
 
-The model is Moses's 5-gram ARPA when the corpora are there (XLATE_DATA, or ../shared/data), else, and with --quick, a
-5-gram model of generated text.
+The model is Moses's 5-gram ARPA if the corpora are there (XLATE_DATA, or ../shared/data); otherwise, and with --quick,
+it is a 5-gram model of generated text.
 
 Run: python benchmarks/bench_lm.py [--quick]
 """

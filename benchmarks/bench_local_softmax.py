@@ -1,11 +1,12 @@
-"""How many instances a second does the online kernel train, against batched EmbeddingBag autograd?
+"""How many instances per second does the online kernel train on, against batched EmbeddingBag autograd?
 
-Both go over the same synthetic store: one positive and 8 negatives an instance, 7 floats and 2 sparse ids a candidate,
-1 M sparse weights. The kernel takes one step a positive (Tillmann & Zhang 2007, Table II); the peer is the reference
-in PyTorch, `LinearScorer` and `LocalSoftmax`, with one plain step down the sparse gradient a mini-batch of 256, so it
+Both use the same synthetic store: one positive and 8 negatives per instance, 7 floats and 2 sparse ids per candidate,
+1 M sparse weights. The kernel takes one step per positive (Tillmann & Zhang 2007, Table II); the peer is the reference
+in PyTorch, `LinearScorer` and `LocalSoftmax`, with one plain step down the sparse gradient per mini-batch of 256, so it
 takes 256 times fewer steps for the same instances. One thread each, alternately; medians.
 
-Measured in CPU seconds of the process: seconds on a free core, and less dependent on neighbours on a shared one.
+Times are CPU seconds of the process, which equal wall seconds on a free core and depend less on neighbours on a shared
+one.
 
 Run: python benchmarks/bench_local_softmax.py [--quick]
 """

@@ -1,11 +1,11 @@
 """How fast are n-best lists read, and how many hypotheses per second get their BLEU statistics, on one core?
 
-The statistics of `candidates.lists.ngram_statistics`, over numbered words, against those of sacrebleu, over the same
-texts, which must be equal, alternately; medians. Beside them the seconds for reading a list, for making its candidates,
-for writing them as a store, and for opening that.
+The statistics of `candidates.lists.ngram_statistics`, over numbered words, against those of sacrebleu over the same
+texts, alternately; medians. The two must be equal. Also the seconds for reading a list, for making its candidates, for
+writing them as a store, and for opening that.
 
-The lists are Moses's of multi30k val with 14 features, and one with sparse features, when the corpora are there
-(XLATE_DATA, or ../shared/data); else, and with --quick, a generated list.
+The lists are Moses's of multi30k val with 14 features, and one with sparse features, if the corpora are there
+(XLATE_DATA, or ../shared/data); otherwise, and with --quick, a generated list.
 
 Run: python benchmarks/bench_nbest.py [--quick]
 """

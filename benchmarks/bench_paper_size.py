@@ -1,15 +1,15 @@
-"""How long does the training of Tillmann & Zhang (2007) take, which took them 15 minutes on one core?
+"""How long does the training of Tillmann & Zhang (2007) take? It took them 15 minutes on one core.
 
 Its size (section 5.3): 3.15 million datapoints with 1.98 positives and 7.45 negatives each, 7 floats, 15 million binary
 features, 40 iterations. The store is written to disk in the benchmark and read as training reads it, memory-mapped.
-Peak memory is told with and without what is mapped from the store. `--quick` is a twentieth of the datapoints and
+Peak memory is reported with and without what is mapped from the store. `--quick` uses a twentieth of the datapoints and
 features and 4 iterations. `--block=N` shuffles runs of N neighbours, as for stores larger than memory; `--keep=FOLDER`
-writes the store there or reads what is there; `--iterations=N` takes so many.
+writes the store there or reads it from there; `--iterations=N` sets the number of iterations.
 
 Run: python benchmarks/bench_paper_size.py [--quick] [--block=N] [--keep=FOLDER] [--datapoints=N] [--iterations=N]
 
-A store four times the memory (as root, where there are version 1 control groups; the store is read twice, once without
-and once with the limit; memory counts the pages of files that the process reads):
+For a store four times the memory (as root, with version 1 control groups; the store is read twice, once without and
+once with the limit; memory includes the pages of files that the process reads):
 
     python benchmarks/bench_paper_size.py --keep=/tmp/s --datapoints=6000000 --iterations=2 --block=4096
     sync; echo 3 > /proc/sys/vm/drop_caches

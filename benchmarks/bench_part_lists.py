@@ -1,7 +1,7 @@
-"""How fast are expected-BLEU steps on lists that share parts, beside the same lists written out, autograd, and a loop?
+"""How fast are expected-BLEU steps on lists that share parts, against the same lists written out, autograd, and a loop?
 
-Made-up lists of 100 hypotheses of 9 parts, 30 ids a part, 3 million weights, ids skewed as words are. CPU seconds of
-one thread, medians of five. The paper's whole size (136,000 sentences, 100 epochs) is extrapolated from a straight line
+Made-up lists of 100 hypotheses of 9 parts, 30 ids per part, 3 million weights, ids skewed like words. CPU seconds of
+one thread, medians of five. The paper's full size (136,000 sentences, 100 epochs) is extrapolated from a straight line
 through three sizes.
 
 Run: python benchmarks/bench_part_lists.py [--quick]      (one size instead of three)

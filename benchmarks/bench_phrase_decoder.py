@@ -1,9 +1,9 @@
 """How many source words per second does the phrase decoder translate, and how good are its model scores?
 
 One process, 1-best, test_2016_flickr with a Moses system under XLATE_DATA (or ../shared/data): stack search and cube
-pruning at several sizes, each beside Moses's own speed on a machine of the same kind (README of the data) and the mean
+pruning at several sizes, each next to Moses's own speed on a machine of the same kind (README of the data) and the mean
 model score of Moses's 1-best at stack 200. Then the cost of a distinct 100-best list, of forked processes, of loading
-the model, and of the whole command. CPU seconds, medians of three.
+the model, and of the entire command. CPU seconds, medians of three.
 
 Run: python benchmarks/bench_phrase_decoder.py [--quick] [--curve]
      --quick: 100 sentences instead of 1,000; --curve: scores against time for both ways of pruning, and nothing else

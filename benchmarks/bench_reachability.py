@@ -1,11 +1,11 @@
-"""How many references can the rules of a hierarchical run spell, from left to right, and bottom-up?
+"""How many references can the rules of a hierarchical run produce, from left to right and bottom-up?
 
 Every second sentence of a test set, of at most MOST words, with each reference, under the rules of a finished run of
-model=hierarchical that occur in both sides. Left to right: forced decoding by the readable beam, for several sizes of
-it; bottom-up: exact synchronous parsing. And the seconds that each takes.
+model=hierarchical that occur in both sides. Left to right is forced decoding with the readable beam, at several beam
+sizes; bottom-up is exact synchronous parsing. The seconds of each are reported too.
 
 Run: python benchmarks/bench_reachability.py [RUN] [--quick]   (--quick: one sentence in twenty; without RUN one is made
-     of the built-in corpus)
+     from the built-in corpus)
 """
 
 from __future__ import annotations

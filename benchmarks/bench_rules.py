@@ -1,9 +1,9 @@
-"""Extracting and scoring hierarchical rules: rules a second and peak memory, beside phrase pairs.
+"""Extracting and scoring hierarchical rules: rules per second and peak memory, compared with phrase pairs.
 
 Uses Multi30k with Moses's links under XLATE_DATA (or ../shared/data); without them, and with --quick, a made-up text.
-Each row is a process of its own, which reads the text, extracts and scores; the peak is that of the whole process, the
-megabytes before are those with the text read. Rates are distinct rules a CPU second. Rules with non-terminals anywhere
-are only counted: they say what the target normal form costs.
+Each row is a separate process, which reads the text, extracts and scores; the peak is that of the whole process, the
+megabytes before are those after reading the text. Rates are distinct rules per CPU second. Rules with non-terminals
+anywhere are only counted: they show what the target normal form costs.
 
     python benchmarks/bench_rules.py [--quick]
 """

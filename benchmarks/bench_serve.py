@@ -1,10 +1,10 @@
 """How many requests per second does `xlate serve` answer, and how long do the slowest wait, when many ask at once?
 
-The peer is Python's own ThreadingHTTPServer with the same answer, which takes a millisecond and is worked out for one
-client at a time, as translations are. Ours and the peer take turns; the table has medians.
+The peer is Python's own ThreadingHTTPServer with the same answer, which takes a millisecond and, like translations, is
+computed for one client at a time. Ours and the peer take turns; the table shows medians.
 
 Run: python benchmarks/bench_serve.py [--quick]
-     --quick: 400 requests in place of 2,000, one turn in place of three
+     --quick: 400 requests instead of 2,000, one turn instead of three
 """
 
 from __future__ import annotations

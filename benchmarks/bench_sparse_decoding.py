@@ -1,6 +1,7 @@
 """What do sparse features cost the phrase decoder, and its n-best lists?
 
-Two runs of one work directory, without and with sparse features, translate its test set with the same search settings.
+Two runs of one work directory, one without and one with sparse features, translate its test set with the same search
+settings.
 CPU seconds of one process, medians of three.
 
 Run: python benchmarks/bench_sparse_decoding.py RUN_WITHOUT RUN_WITH

@@ -1,8 +1,8 @@
-"""What does translating one line from a shell cost, beside what Python takes to import PyTorch?
+"""What does translating one line from a shell cost, compared with importing PyTorch in Python?
 
 Runs of the phrase model on the built-in corpus, without sparse features and with them, translate one line each; caches
-are warm. In turn with `python -c "import torch"` and `python -c "import numba"`: CPU seconds (user and system) of the
-whole process, medians of seven.
+are warm. They take turns with `python -c "import torch"` and `python -c "import numba"`. CPU seconds (user and system)
+of the whole process, medians of seven.
 
 Run: python benchmarks/bench_startup.py [--quick]
      --quick: medians of three, of smaller systems

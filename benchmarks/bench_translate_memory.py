@@ -1,8 +1,8 @@
 """Does the memory of translation grow with the text, and how fast is the first answer?
 
 Runs of the block and the phrase model on the built-in corpus translate 2,000 and 20,000 lines, with one process and
-with two (the block model has one only). Peak resident memory of the largest process, and lines per second by the clock.
-Then the seconds until the first of the lines is answered, when lines come through a pipe that stays open.
+with two (the block model with one only). Peak resident memory of the largest process, and lines per wall second. Then
+the seconds until the first line is answered when lines come through a pipe that stays open.
 
 Run: python benchmarks/bench_translate_memory.py [--quick]
      --quick: 200 and 2,000 lines

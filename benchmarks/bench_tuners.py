@@ -1,7 +1,7 @@
-"""How many CPU seconds does one optimiser step of each tuner take on one n-best list of a whole dev set?
+"""How many CPU seconds does one optimiser step of each tuner take on the n-best lists of a dev set?
 
 Lists of a Moses system under XLATE_DATA (or ../shared/data): 72,216 hypotheses with 14 floats and 87,660 with sparse
-features too; each beside Moses's own optimiser on a machine of the same kind (README of the data). BLEU is that of the
+features too; each next to Moses's own optimiser on a machine of the same kind (README of the data). BLEU is that of the
 model-best hypotheses of the list under the weights found. Medians of three seeds.
 
 Run: python benchmarks/bench_tuners.py [--quick]      (a generated list, a fifth of the size)

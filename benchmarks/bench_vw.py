@@ -1,16 +1,16 @@
-"""How many instances a second does the online kernel train, against Vowpal Wabbit's `--csoaa_ldf mc`?
+"""How many instances per second does the online kernel train on, against Vowpal Wabbit's `--csoaa_ldf mc`?
 
-The instances are made as the paper's are (Tillmann & Zhang 2007, section 5.3): 1.98 positives and 7.45 negatives a
+The instances are like the paper's (Tillmann & Zhang 2007, section 5.3): 1.98 positives and 7.45 negatives per
 datapoint on average, 7 floats, binary features on nine tenths of the positives and a third of the negatives. With
-`--store=FOLDER` they come from a real candidate store instead. Vowpal Wabbit reads a binary cache of the same instances
-that one pass before has written, so no text is parsed while the clock runs; its passes are in the order of the file,
-ours in random order. One thread each, alternately; CPU seconds, medians.
+`--store=FOLDER` they come from a real candidate store instead. Vowpal Wabbit reads a binary cache of the same
+instances, written by an earlier pass, so no text is parsed while the clock runs; its passes are in file order, ours in
+random order. One thread each, alternately; CPU seconds, medians.
 
-Table II takes a step for each positive; Vowpal Wabbit takes one an example. With `--steps` each positive is exported as
-an example of its own, beside all negatives, so both take the same steps, and steps are counted instead of instances.
+Table II takes one step per positive; Vowpal Wabbit takes one per example. With `--steps` each positive is exported as a
+separate example, along with all negatives, so both take the same steps, and steps are counted instead of instances.
 
-A store of a classifier in context (model=context) has contexts, which are crossed with the ids of candidates: `-q st`
-there, and 2^24 weights on both sides.
+A store of a classifier in context (model=context) has contexts, which are crossed with the ids of candidates: Vowpal
+Wabbit gets `-q st`, and both sides have 2^24 weights.
 
 Run: python benchmarks/bench_vw.py [--quick] [--steps] [--store=FOLDER]   (vowpalwabbit is in the extra `bench`)
 """

@@ -1,4 +1,4 @@
-"""The run of model=hierarchical that a benchmark is about: one that is named, or a quick one on the built-in corpus."""
+"""The model=hierarchical run that a benchmark uses: the one named, or a quick one on the built-in corpus."""
 
 from __future__ import annotations
 

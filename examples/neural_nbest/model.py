@@ -1,4 +1,4 @@
-"""A translation model of torch's transformer layers, whose search goes on from what it has computed."""
+"""A translation model of torch's transformer layers that caches keys and values during search."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from torch.nn.functional import linear, log_softmax, scaled_dot_product_attentio
 
 @dataclass(frozen=True)
 class Memory:
-    """Keys and values of S sources for each layer of the decoder, and where the sources have words."""
+    """Keys and values of S sources for each decoder layer, and a mask of where the sources have words."""
 
     layers: list[tuple[Tensor, Tensor]]
     present: Tensor
 
 
 class Translator(nn.Module):
-    """Encoder and decoder of torch's transformer layers, one embedding for both languages and the output."""
+    """Encoder and decoder of torch's transformer layers, with one embedding for both languages and the output."""
 
     def __init__(self, size: int, width: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Translator(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def embedded(self, ids: Tensor, start: int = 0) -> Tensor:
-        """Embeddings with sines of their places, the first of which is `start`."""
+        """Embeddings with sinusoidal positions, which count from `start`."""
         width = self.embed.embedding_dim
         place = torch.arange(start, start + ids.shape[1], device=ids.device)[:, None]
         angle = place * torch.exp(torch.arange(0, width, 2, device=ids.device) * (-math.log(1e4) / width))
@@ -46,11 +46,11 @@ class Translator(nn.Module):
         return self.encoder(self.embedded(source), src_key_padding_mask=source == PAD)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Scores of the piece behind each piece of the target."""
+        """Scores of the next piece after each piece of the target."""
         return self.decode(self.encode(source), source == PAD, target)
 
     def decode(self, memory: Tensor, absent: Tensor, target: Tensor) -> Tensor:
-        """The same from what `encode` gave, (S, …); `absent` tells where sources have ended."""
+        """Like `forward`, from the output of `encode`, (S, …); `absent` masks positions after the end of a source."""
         mask = torch.triu(torch.ones(target.shape[1], target.shape[1], dtype=torch.bool, device=target.device), 1)
         states = self.decoder(
             self.embedded(target), memory, tgt_mask=mask, tgt_is_causal=True, memory_key_padding_mask=absent
@@ -58,13 +58,13 @@ class Translator(nn.Module):
         return states @ self.embed.weight.T
 
     def remember(self, source: Tensor) -> Memory:
-        """What each layer of the decoder asks of some sources."""
+        """What each decoder layer needs of some sources."""
         memory = self.encode(source)
         rows = [_projected(layer.multihead_attn, memory, (1, 2)) for layer in self.decoder.layers]
         return Memory([(keys, values) for keys, values in rows], (source != PAD)[:, None, None])
 
     def step(self, last: Tensor, memory: Memory, before: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """Log probabilities of the next piece of S · B hypotheses, and what each layer keeps of those so far.
+        """Log probabilities of the next piece of S · B hypotheses, and the keys and values of each layer so far.
 
         Args:
             last: the last piece of each, (S · B, 1). memory: of S sources.
@@ -76,7 +76,7 @@ class Translator(nn.Module):
             told = torch.stack(new, dim=1)
             kept.append(torch.cat([before[number], told], dim=3) if before else told)
             state = state + _attended(layer.self_attn, query, kept[-1][:, 0], kept[-1][:, 1], None).view(state.shape)
-            # The hypotheses of a sentence ask the same memory side by side.
+            # All hypotheses of a sentence query the same memory in parallel.
             asking = layer.norm2(state).view(len(memory.present), -1, state.shape[2])
             (query,) = _projected(layer.multihead_attn, asking, (0,))
             found = _attended(layer.multihead_attn, query, *memory.layers[number], memory.present)
@@ -96,13 +96,13 @@ def _projected(attention: nn.MultiheadAttention, given: Tensor, which: tuple[int
 def _attended(
     attention: nn.MultiheadAttention, query: Tensor, keys: Tensor, values: Tensor, present: Tensor | None
 ) -> Tensor:
-    """What the queries are told, (rows, places, width)."""
+    """The output of attention for these queries, (rows, places, width)."""
     told = scaled_dot_product_attention(query, keys, values, attn_mask=present)
     return attention.out_proj(told.transpose(1, 2).flatten(2))
 
 
 def opened(folder: Path, device: str) -> tuple[Translator, Pieces]:
-    """The model that was trained into a folder, and its pieces."""
+    """The trained model in a folder, and its pieces."""
     weights, pieces = torch.load(folder / "model.pt", map_location=device), Pieces.load(folder / "pieces.json")
     layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("decoder.layers."))
     model = Translator(len(pieces), weights["embed.weight"].shape[1], layers, 0.0).to(device)

@@ -2,11 +2,11 @@
 
     python examples/neural_nbest/neural_nbest.py --data multi30k --pair de-en --out work/neural --minutes 20
 
-`--data` is a folder with train, val and test_2016_flickr of two languages, one sentence a line, `.gz` or not. The model
-is trained on train for so many minutes, lists of val and test are decoded with a beam, weights are learned on those of
-val and measured on those of test. With `--held 3000` the last pairs of train are not trained on, and lists of them are
-learned from too. What was finished is not done again; training that was stopped goes on behind its last
-epoch, and one that had ended does so where `model.pt` is removed and `--minutes` is more than before.
+`--data` is a folder with train, val and test_2016_flickr in two languages, one sentence per line, `.gz` or not. The
+model is trained on train for `--minutes`, lists of val and test are decoded with a beam, weights are learned on those
+of val and measured on those of test. With `--held 3000` the last 3000 pairs of train are not trained on; weights are
+learned from their lists too. Finished steps are not repeated, and interrupted training resumes after its last epoch. To
+continue a finished training, remove `model.pt` and raise `--minutes`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SETTINGS: dict[str, tuple[int | float | str, str]] = {
 
 
 def write_list(path: Path, model: Translator, pieces: Pieces, sources: list[list[str]], given: Settings) -> None:
-    """Writes the lists of some sentences as JSON lines, those of like lengths decoded together."""
+    """Writes the lists of some sentences as JSON lines, decoding those of similar length together."""
     ids = [pieces.ids(words) or [UNKNOWN] for words in sources]
     order, lists = sorted(range(len(ids)), key=lambda i: len(ids[i])), {}
     starts = range(0, len(order), given.sentences)
@@ -70,14 +70,14 @@ def write_list(path: Path, model: Translator, pieces: Pieces, sources: list[list
 
 
 def json_line(number: int, source: list[str], found: Found, pieces: Pieces) -> str:
-    """A hypothesis as xlate reads it."""
+    """A hypothesis in the form that xlate reads."""
     scores = {"log_prob": sum(found.log_probs), "least_log_prob": min(found.log_probs), "pieces": len(found.log_probs)}
     row = {"id": number, "src": " ".join(source), "hyp": pieces.words(found.pieces), "scores": scores}
     return json.dumps({**row, "score": found.score}, ensure_ascii=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Trains, writes lists, learns to rank them, and prints what that is worth."""
+    """Trains, writes lists, learns to rank them, and prints what that gains."""
     given = parsed(arguments)
     torch.manual_seed(given.seed)
     if given.threads:
@@ -116,14 +116,14 @@ def train(text: dict[str, list[list[list[str]]]], given: Settings) -> None:
 
 
 def read_side(given: Settings, split: str, language: str) -> list[list[str]]:
-    """The words of a split in one language; text that is tokenised already is cut at blanks."""
+    """The words of a split in one language; text that is already tokenised is split on whitespace."""
     name = given.names.format(split=split, language=language)
     lines = read_lines(min(given.data.glob(f"{name}*")))[: given.most or None]
     return preprocess_lines(lines, Preprocessor(language, tokenize=not given.tokenized, normalize=not given.tokenized))
 
 
 def join(out: Path, splits: Sequence[str]) -> None:
-    """Writes the lists of some splits as one, and their references."""
+    """Merges the lists of some splits, and their references, into one file each."""
     rows, references = [], []
     for split in splits:
         for line in read_lines(out / f"{split}.jsonl"):
@@ -135,7 +135,7 @@ def join(out: Path, splits: Sequence[str]) -> None:
 
 
 def rerank(out: Path, keys: Sequence[str]) -> None:
-    """Learns weights with some more keys, ranks the lists of test, and prints the report."""
+    """Learns weights with these additional keys, ranks the lists of test, and prints the report."""
     run, drop = f"run={out / 'rerank'}", "nbest_duplicates=drop"
     dev, test = (out / f"{split}.jsonl" for split in (LEARNED, SPLITS[2]))
     learning = ["loss=mira", "loss.tune.heldout_every=4", "model.rerank.mbr=chrf", "model.rerank.min_lists=5", *keys]

@@ -1,4 +1,4 @@
-"""Words as pieces by merging the most frequent neighbours (Sennrich et al. 2016), and batches of their numbers."""
+"""Splits words into pieces by merging frequent neighbours (Sennrich et al. 2016), and makes batches of numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from torch import Tensor
 
 Pairs = Sequence[tuple[list[int], list[int]]]
 PAD, BEGIN, END, UNKNOWN = range(4)
-# Behind a piece that is not the last of its word.
+# Follows a piece that is not the last of its word.
 JOINED = "@@"
 
 
 class Pieces:
-    """The merges of two languages together, and the pieces that they leave, by number."""
+    """The joint merges of two languages, and the resulting pieces, by number."""
 
     def __init__(self, merges: list[tuple[str, str]], pieces: list[str]) -> None:
         self.rank = {tuple(pair): place for place, pair in enumerate(merges)}
@@ -29,7 +29,7 @@ class Pieces:
 
     @classmethod
     def learn(cls, words: Counter[str], merges: int) -> Pieces:
-        """Learns so many merges from words with their counts."""
+        """Learns a number of merges from words with their counts."""
         split = {word: _characters(word) for word in words}
         counts: Counter[tuple[str, str]] = Counter()
         holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -37,7 +37,7 @@ class Pieces:
             for pair in pairwise(row):
                 counts[pair] += words[word]
                 holders[pair].add(word)
-        # Pairs by their counts at some time; those whose counts have changed since are passed over.
+        # Pairs by an earlier count; those whose counts have changed since are skipped.
         queue = [(-count, pair) for pair, count in counts.items()]
         heapify(queue)
         done: list[tuple[str, str]] = []
@@ -65,7 +65,7 @@ class Pieces:
         return cls(done, sorted(made | letters | {letter + JOINED for letter in letters}))
 
     def __len__(self) -> int:
-        """How many numbers there are, those of the ends and of what is unknown among them."""
+        """How many numbers there are, including those of the ends and of unknown pieces."""
         return len(self.pieces) + UNKNOWN + 1
 
     def save(self, path: Path) -> None:
@@ -83,7 +83,7 @@ class Pieces:
         return [number for word in words for number in self._of_word(word)]
 
     def words(self, ids: Sequence[int]) -> str:
-        """The words that pieces make, with blanks between them."""
+        """The words that the pieces make, separated by blanks."""
         return "".join(f"{self.pieces[i - UNKNOWN - 1]} " for i in ids if i > UNKNOWN).replace(f"{JOINED} ", "").strip()
 
     def _of_word(self, word: str) -> list[int]:
@@ -119,7 +119,7 @@ def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
 
 
 def batches(pairs: Pairs, tokens: int, seed: int) -> list[list[int]]:
-    """Sentences of like lengths together, in an order drawn for the epoch."""
+    """Batches of sentences of similar length, in an order drawn for the epoch."""
     order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i][1]), len(pairs[i][0]), i))
     found: list[list[int]] = [[]]
     for i in order:

@@ -1,10 +1,10 @@
-"""Scores of a trained model for the hypotheses of any system's list, as a column for `add_scores`.
+"""Scores the hypotheses of any system's list with a trained model, as a column for `add_scores`.
 
     python examples/neural_nbest/score_list.py --model work/neural --list dev.nbest --source dev.de --out dev.neural
     xlate train model=rerank nbest=dev.nbest add_scores=[neural=dev.neural] …
 
-Words of list and source are between blanks, cut as those that the model was trained on. With `--backward 1` the model
-translates the other way, and tells how probable the source is, given each hypothesis.
+List and source are split on whitespace, and must be tokenised like the model's training text. With `--backward 1` the
+model translates in the other direction, and scores the source given each hypothesis.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from xlate.text.lines import read_lines, write_lines
 
 @torch.no_grad()
 def log_probs(model: Translator, sources: list[list[int]], targets: list[list[int]], device: str) -> list[float]:
-    """The log probability of each target under its source; one source stands for all."""
+    """The log probability of each target given its source; a single source applies to all."""
     source, target = padded(sources, device), padded([[BEGIN, *row, END] for row in targets], device)
-    # What is the same for all is computed once.
+    # Compute what all have in common only once.
     memory, absent = (part.expand(len(targets), *part.shape[1:]) for part in (model.encode(source), source == PAD))
     scores = model.decode(memory, absent, target[:, :-1]).log_softmax(-1)
     told = scores.gather(2, target[:, 1:, None])[..., 0]
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for group in track(NbestFile(given.list).lists(), "scoring"):
             line = lines[group[0].sentence] if lines else group[0].source or ""
             known = [pieces.ids(line.split()) or [UNKNOWN]]
-            # The same words are scored once.
+            # Identical hypotheses are scored once.
             texts = list(dict.fromkeys(hypothesis.text for hypothesis in group))
             made = [pieces.ids(text.split()) or [UNKNOWN] for text in texts]
             sides = (made, known * len(made)) if given.backward else (known, made)

@@ -1,4 +1,4 @@
-"""Beam search over several sentences at once, which goes on from what the decoder has computed."""
+"""Beam search over several sentences at once that reuses what the decoder has computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Found:
-    """A hypothesis: its pieces, that of the end among them, and the log probability of each."""
+    """A hypothesis: its pieces, including the end, and the log probability of each."""
 
     pieces: list[int]
     log_probs: list[float]
@@ -30,7 +30,7 @@ def beam_search(model: Translator, sources: list[list[int]], beam: int, device: 
     source = padded(sources, device)
     memory, many = model.remember(source), len(sources)
     last = torch.full((many * beam, 1), BEGIN, device=device)
-    # At first all hypotheses of a sentence are the same one.
+    # At first all hypotheses of a sentence are identical.
     score = torch.full((many, beam), -math.inf, device=device)
     score[:, 0] = 0.0
     rows: list[list[Found]] = [[Found([], []) for _ in range(beam)] for _ in sources]
@@ -55,6 +55,6 @@ def beam_search(model: Translator, sources: list[list[int]], beam: int, device: 
             break
         order = (held + beam * torch.arange(many, device=device)[:, None]).flatten()
         before, last = [layer[order] for layer in before], piece.reshape(-1, 1)
-    # A sentence without a finished translation has the best of the others.
+    # If a sentence has no finished translation, use its best unfinished one.
     lists = [found or [max(row, key=lambda f: f.score)] for found, row in zip(done, rows, strict=True)]
     return [sorted(found, key=lambda f: -f.score)[:beam] for found in lists]

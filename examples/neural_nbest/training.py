@@ -1,4 +1,4 @@
-"""Training of the model for so many minutes, which goes on where it was stopped."""
+"""Trains the model for a given number of minutes; interrupted training resumes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from xlate.progress import track
 
 
 def loss_of(model: Translator, pairs: Pairs, device: str, smooth: float) -> Tensor:
-    """The mean cross-entropy of the pieces of some targets."""
+    """The mean cross-entropy per piece of the targets."""
     target = padded([[BEGIN, *target, END] for _, target in pairs], device)
     scores = model(padded([source for source, _ in pairs], device), target[:, :-1])
     return cross_entropy(scores.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD, label_smoothing=smooth)
 
 
 class Training:
-    """A model, its optimiser, how far they have come, and the weights of the lowest dev loss."""
+    """A model, its optimiser, its progress, and the weights with the lowest dev loss."""
 
     def __init__(self, model: Translator, given: Settings) -> None:
         self.model, self.given = model, given
@@ -38,15 +38,15 @@ class Training:
 
     @property
     def done(self) -> float:
-        """The part of the training that is behind, by the minutes or the epochs, whichever is more."""
+        """The share of the training that is done, by minutes or epochs, whichever is more."""
         return min(1.0, max(self.seconds / max(60 * self.given.minutes, 1e-9), self.epoch / self.given.epochs))
 
     def rate(self) -> float:
-        """The learning rate: it rises for so many steps, then falls to nothing as the training ends."""
+        """The learning rate: rises during warm-up, and falls to zero towards the end of training."""
         return float(self.given.rate * min(1.0, (self.step + 1) / self.given.warmup) * (1 - self.done))
 
     def run(self, data: dict[str, Pairs]) -> None:
-        """Trains until time is up or the dev loss rises three times; the model has the weights of the lowest then."""
+        """Trains until time is up or the dev loss rises three times; then loads the weights with the lowest loss."""
         while self.done < 1 and self.rises < 3:
             loss = self._trained(data["train"])
             with torch.no_grad():
@@ -60,7 +60,7 @@ class Training:
         self.model.load_state_dict(self.kept)
 
     def _trained(self, pairs: Pairs) -> float:
-        """Trains an epoch, or as far as time allows, and gives the mean loss."""
+        """Trains for an epoch, or as long as time allows, and returns the mean loss."""
         self.model.train()
         losses, began = [], time.monotonic() - self.seconds
         for batch in track(batches(pairs, self.given.tokens, self.epoch), f"batches of epoch {self.epoch + 1}"):
@@ -84,7 +84,7 @@ class Training:
             return loss_of(self.model, pairs, self.given.device, smooth)
 
     def _note(self, loss: float) -> None:
-        """Takes down a dev loss, and writes what going on needs."""
+        """Records a dev loss, and writes a checkpoint."""
         self.last = loss
         self.rises = self.rises + 1 if loss >= self.best else 0
         if not self.rises:

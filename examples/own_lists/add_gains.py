@@ -2,8 +2,8 @@
 
     python add_gains.py LIST REFERENCE OUT.jsonl [--source=FILE]
 
-LIST is whatever `xlate nbest check` reads. Words are what stands between blanks, in the list and in the reference; line
-N of reference and source is of sentence N of the list, counted from 0.
+LIST has any format that `xlate nbest check` reads. List and reference are split on whitespace; line N of reference and
+source belongs to sentence N of the list, counted from 0.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from xlate.text.lines import read_lines, write_lines
 
 
 def scores(hypothesis: Hypothesis) -> dict[str, float]:
-    """The features by name, those with several values as NAME_0, NAME_1 …, and the total where the list has one."""
+    """The features by name, those with several values as NAME_0, NAME_1 …, and the total if the list has one."""
     told = [name if count == 1 else f"{name}_{i}" for name, count in hypothesis.layout for i in range(count)]
     total = {} if hypothesis.total is None else {"total": hypothesis.total}
     return dict(zip(told, hypothesis.values, strict=True)) | total
 
 
 def rows(path: Path, references: list[str], sources: list[str] | None) -> Iterator[str]:
-    """A line for each hypothesis."""
+    """One line per hypothesis."""
     bleu = BLEU(effective_order=True, tokenize="none", force=True)
     for group in track(NbestFile(path).lists(), "gains", len(references)):
         for name, lines in (("reference", references), ("source", sources)):

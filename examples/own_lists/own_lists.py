@@ -1,9 +1,9 @@
-"""Learns sparse weights from n-best lists of one's own: `CandidateBatch.from_lists`, a linear scorer, and any loss.
+"""Learns sparse weights from your own n-best lists: `CandidateBatch.from_lists`, a linear scorer, and any loss.
 
     python own_lists.py TRAIN.jsonl TEST.jsonl [--loss=expected_bleu]
 
-Each line is one hypothesis, {"id": 0, "hyp": "…", "gain": 0.31, "scores": {"log_prob": -4.2}}, those of a sentence one
-after the other. The features of a hypothesis are the scores of its system and its bigrams.
+Each line is one hypothesis, {"id": 0, "hyp": "…", "gain": 0.31, "scores": {"log_prob": -4.2}}, those of a sentence in
+succession. The features of a hypothesis are the scores of its system and its bigrams.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from xlate.scoring.linear import LinearScorer
 
 
 class ListNet(Loss):
-    """A loss of our own: the cross entropy of the model's shares and those of exp gain / temperature (Cao et al. 2007).
+    """A new loss: the cross entropy of the model's shares and those of exp gain / temperature (Cao et al. 2007).
 
-    `lists` knows where each list is, padded or flat: `shares` is a softmax, `logsumexp`, `sum`, `argmax` are of each
-    list, `spread` gives what a list has to each of its candidates. With its name it is known to `loss_of` as soon as
-    this module is imported.
+    `lists` knows where each list is, padded or flat: `shares` is a softmax per list; `logsumexp`, `sum` and `argmax`
+    are per list too; `spread` gives the value of a list to each of its candidates. Once this module is imported,
+    `loss_of` knows the loss by its name.
     """
 
     name = "listnet"
@@ -45,13 +45,13 @@ class ListNet(Loss):
 
 
 def features(row: dict) -> dict[str, float]:
-    """What a hypothesis has: the scores it came with, and its bigrams, as often as they stand in it."""
+    """The features of a hypothesis: the scores it came with, and the counts of its bigrams."""
     words = ["<s>", *row["hyp"].split(), "</s>"]
     return {**row["scores"], **Counter(f"bigram={a} {b}" for a, b in pairwise(words))}
 
 
 def read(path: str, names: FeatureNames | None = None) -> tuple[CandidateBatch, FeatureNames]:
-    """The lists of a file, and the names of their features: those of other lists when they are given."""
+    """The lists of a file, and their feature names: the given ones, or their own."""
     rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     for number, row in enumerate(rows, 1):
         if "gain" not in row:
@@ -63,7 +63,7 @@ def read(path: str, names: FeatureNames | None = None) -> tuple[CandidateBatch, 
 
 
 def train(lists: CandidateBatch, names: FeatureNames, loss: ListLoss, epochs: int, l2: float = 1e-3) -> LinearScorer:
-    """The weights where the loss is least, with a penalty on their squares."""
+    """The weights that minimise the loss plus a penalty on their squares."""
     scorer = LinearScorer(len(names.dense), len(names.sparse))
     with torch.no_grad():
         scorer.dense.fill_(1.0)

@@ -3,7 +3,7 @@
     python torch_reranker.py --train=TRAIN.jsonl --test=TEST.jsonl [--score=log_prob]
 
 Each line of the files is one hypothesis: {"id": 0, "src": "…", "hyp": "…", "gain": 0.31, "scores": {"log_prob": -4.2}},
-those of a sentence one after the other. `--score` names the score that the system ranked them by.
+those of a sentence in succession. `--score` names the score that the system ranked them by.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xlate.losses import ExpectedBleu
 
 @dataclass(frozen=True)
 class NBest:
-    """A sentence and its hypotheses, what its system said of each, and how good each is."""
+    """A sentence and its hypotheses, with the system's score and the gain of each."""
 
     source: str
     hypotheses: list[str]
@@ -53,7 +53,7 @@ def read(path: str, score: str) -> list[NBest]:
 
 
 class Reranker(nn.Module):
-    """Scores hypotheses of lists. Your own model goes here: all that training asks for is scores (B, N) and a mask.
+    """Scores hypotheses of lists. Put your own model here: training only needs scores (B, N) and a mask.
 
     With Hugging Face's transformers, `encode` becomes a call of your tokenizer with the pairs of source and hypothesis,
     and `forward` one of `AutoModelForSequenceClassification(…, num_labels=1)(**batch).logits[:, 0]`.
@@ -67,7 +67,7 @@ class Reranker(nn.Module):
         self.of_system = nn.Parameter(torch.ones(()))
 
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """A vector for each text: the mean of its words', whose numbers are a hash."""
+        """A vector per text: the mean of its words' vectors; words are numbered by a hash."""
         words = [[crc32(word.encode()) % self.words for word in text.split()] or [0] for text in texts]
         offsets = torch.tensor([0, *map(len, words[:-1])]).cumsum(0)
         return self.bag(torch.tensor([word for one in words for word in one]), offsets)
@@ -84,12 +84,12 @@ class Reranker(nn.Module):
 
 
 def padded(rows: Sequence[Tensor]) -> Tensor:
-    """Rows of different lengths, zeros behind them."""
+    """Rows of different lengths, padded with zeros."""
     return nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
 
 
 def train(model: Reranker, lists: Sequence[NBest], epochs: int, gamma: float, batch: int = 16) -> None:
-    """The loop: any optimiser, any schedule; the loss is all that is xlate's."""
+    """The loop: any optimiser, any schedule; only the loss comes from xlate."""
     loss = ExpectedBleu(gamma=gamma)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for epoch in range(epochs):

@@ -1,4 +1,4 @@
-"""Translates the lines of a file with a finished run, and says how the translations come about.
+"""Translates the lines of a file with a finished run, and explains the translations.
 
 python translate_and_explain.py RUN TEXT [--nbest=3] [--processes=2]
 """
@@ -22,7 +22,7 @@ def show(hypothesis: xlate.Hypothesis, weights: dict[str, float]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints the n-best list of each line, and the best translation of the first one explained."""
+    """Prints the n-best list of each line, and explains the best translation of the first."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run")
     parser.add_argument("text")
