@@ -1,1 +1,1 @@
-"""The built-in corpus, which is generated when it is needed."""
+"""The built-in corpus, which is generated on demand."""

@@ -1,20 +1,20 @@
-"""The built-in corpus: sentence pairs of two languages that xlate knows by a grammar of its own, any number of them.
+"""The built-in corpus: any number of sentence pairs in two languages, generated from xlate's own grammar.
 
-The source language is invented, the target language is plain English. The corpus has, on a small scale, what makes
-languages hard for a phrase-based translator:
+The source language is invented, the target language is plain English. On a small scale, the corpus has the features
+that make languages hard for a phrase-based translator:
 
-- order: the verb follows its object, the adjective its noun, the preposition its place, and an owner precedes what it
-  owns, all of which two neighbouring phrases put right by changing places; few sentences need more than that;
-- words that mean different things beside different neighbours (`nerfut` is "opens" with a door and "reads" with a
+- order: the verb follows its object, the adjective its noun, the preposition its place, and an owner precedes the
+  thing owned; swapping two neighbouring phrases puts each of these right, and few sentences need more than that;
+- words that mean different things next to different neighbours (`nerfut` is "opens" with a door and "reads" with a
   letter, `em` is "in", "on" or "at"), so that pairs of neighbouring phrases are worth learning about;
-- agreement: source determiners and adjectives follow gender and number of the noun, and some source verbs do not tell
+- agreement: source determiners and adjectives follow gender and number of the noun, and some source verbs do not show
   whether "opens" or "open" is meant;
-- compounds (`firnevarpa` "stone bridge"), particles and articles without a counterpart, names, and rare words: some
-  of them stand in the test set only;
-- freedom: synonyms on both sides, and several orders, so that no translation is the only right one.
+- compounds (`firnevarpa` "stone bridge"), particles and articles without a counterpart, names, and rare words, some
+  of them only in the test set;
+- freedom: synonyms on both sides, and several word orders, so that no translation is the only right one.
 
-In the source language the verb stands last, adjectives behind their noun, owners in front of what they own, and there
-are postpositions in place of prepositions. There are no articles: the particle `ri` marks a definite object and `va` a
+In the source language the verb comes last, adjectives follow their noun, owners precede the thing owned, and
+postpositions replace prepositions. There are no articles: the particle `ri` marks a definite object and `va` a
 subject, and neither has a translation. Determiners and adjectives agree with the noun in gender (its last letter) and
 number. Example: `Desa kala va firna ri nufet .` is "The small sailor sees the stone."
 """
@@ -81,7 +81,7 @@ PRONOUN_FORMS = frozenset(
 
 
 def word_class(token: Token) -> str:
-    """The part of speech of a token of a sentence, the first of which is not yet capitalised.
+    """The part of speech of a token, in a sentence whose first word is not yet capitalised.
 
     Example:
         >>> word_class(Token("tower", "0.subject")), word_class(Token("falls", "0.verb"))
@@ -102,7 +102,7 @@ def word_class(token: Token) -> str:
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-# The tenths of all sentences that each split gets, by a checksum of the source side.
+# Which tenths of all sentences each split gets, by a checksum of the source side.
 TENTHS: dict[Split, range] = {"train": range(8), "dev": range(8, 9), "test": range(9, 10)}
 SHORTEST, LONGEST = 4, 14
 REFERENCES = 2
@@ -131,7 +131,7 @@ class DemoSentence:
     def factored(self, reference: int | None = None) -> str:
         """The source, or a reference, as a line of tokens with their parts of speech: `Talfa|ADV falran|NOUN .|PUNCT`.
 
-        The line holds no bar but those between a word and its class.
+        The only bars in the line are those between a word and its class.
         """
         if reference is None:
             return FACTORED.join(self.source, {"pos": self.classes})
@@ -139,9 +139,9 @@ class DemoSentence:
 
 
 class DemoCorpus:
-    """Sentence pairs by seed: the same seed always gives the same sentences, and more of them when more are asked for.
+    """Sentence pairs by seed: the same seed always gives the same sentences, and more when more are requested.
 
-    No source sentence stands twice in a split, or in two splits, be it under another seed.
+    No source sentence occurs twice in a split, or in two splits, even with another seed.
 
     Example:
         >>> DemoCorpus(seed=1).pairs(1, "dev")
@@ -152,10 +152,10 @@ class DemoCorpus:
         self._seed = seed
 
     def pairs(self, count: int, split: Split = "train") -> list[tuple[str, str]]:
-        """Lines of source and target as they would stand in a file.
+        """Lines of source and target, as they would be in a file.
 
         Raises:
-            InputError: the count is negative or the split is none of train, dev and test.
+            InputError: the count is negative, or the split is not train, dev or test.
         """
         return [(text_of(s.source), text_of(s.references[0])) for s in self.sentences(count, split)]
 
@@ -171,11 +171,11 @@ class DemoCorpus:
     def write(
         self, folder: str | Path, train: int = 4000, dev: int = 300, test: int = 300, factored: bool = False
     ) -> None:
-        """Writes `train.src`, `train.tgt` and the like, one sentence a line.
+        """Writes `train.src`, `train.tgt` and so on, one sentence per line.
 
         The development and the test set have two references, `test.tgt.0` and `test.tgt.1`; `test.tgt` is the first.
-        `factored` writes the same as tokens with their parts of speech, `train.factored.src` and the like, and
-        `train.documents` with the name of each sentence's document, which are `SENTENCES` long.
+        `factored` also writes tokens with their parts of speech, `train.factored.src` and so on, and
+        `train.documents` with the name of each sentence's document; documents are `SENTENCES` long.
 
         Raises:
             InputError: a count is negative.
@@ -215,7 +215,7 @@ def _write_factored(base: Path, split: Split, sentences: list[DemoSentence]) -> 
 
 
 def text_of(tokens: list[str]) -> str:
-    """The line that tokens stand for: blanks between them, none before punctuation.
+    """The tokens as a line of text: blanks between them, none before punctuation.
 
     Example:
         >>> text_of(["Yes", ",", "now", "."])
@@ -248,7 +248,7 @@ LINK = "e"
 
 
 class Writer(ABC):
-    """Says sentences in a language, with this word between two that are joined, and this one between two clauses."""
+    """Writes sentences in a language; `AND` joins two phrases, `BUT` two clauses."""
 
     AND: str
     BUT: str
@@ -287,7 +287,7 @@ class Writer(ABC):
 
 
 class SourceWriter(Writer):
-    """Says sentences in the source language."""
+    """Writes sentences in the source language."""
 
     AND, BUT = "pru", "oda"
 
@@ -318,7 +318,7 @@ class SourceWriter(Writer):
         if clause.object is not None and self._draw.chance(OBJECT_FIRST):
             subject, rest = rest, subject
         stem, many = self._draw.form(clause.verb.source), clause.subject.plural
-        # In the present a stem in -i has the same form for one subject and for many.
+        # In the present a stem in -i has the same form for a singular and a plural subject.
         present = "s" if stem.endswith("i") else "ne" if many else "t"
         form = stem + {"past": "m", "future": "r", "present": present}[clause.tense]
         will = [Token("sol", role + "will")] * (clause.tense == "future")
@@ -350,7 +350,7 @@ TIME_FIRST, PLACE_FIRST = 0.75, 0.85
 
 
 class TargetWriter(Writer):
-    """Says sentences in the target language."""
+    """Writes sentences in the target language."""
 
     AND, BUT = "and", "but"
 
@@ -366,7 +366,7 @@ class TargetWriter(Writer):
             first = self._draw.chance(PLACE_FIRST)
             tokens = [*place, Token(","), *tokens] if first else tokens + place
         tokens.append(Token(sentence.mark, "mark"))
-        # `an` for `a` in front of a vowel.
+        # `an` for `a` before a vowel.
         return [
             Token("an") if token == Token("a") and tokens[place + 1].text[0] in VOWELS else token
             for place, token in enumerate(tokens)
@@ -388,7 +388,7 @@ class TargetWriter(Writer):
         return tokens
 
     def _verb(self, clause: Clause, role: str, question: bool) -> tuple[list[Token], Token]:
-        """What goes with a verb in front of it, and the verb itself in its form."""
+        """The tokens that precede a verb, and the verb itself in its inflected form."""
         plural, tense = clause.subject.plural, clause.tense
         before: list[Token] = []
         if tense == "future":
@@ -440,7 +440,7 @@ def _finite(verb: str, tense: str, plural: bool) -> str:
 
 
 def _preposition(setting: Setting) -> str:
-    """The preposition in place of a postposition: of three, the noun tells which."""
+    """The preposition for a postposition; for three of them it depends on the noun."""
     kind, preposition = "", "in"
     if isinstance(setting.ground, NounPhrase):
         kind, preposition = setting.ground.noun.kind, setting.ground.noun.preposition

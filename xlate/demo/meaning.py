@@ -40,8 +40,8 @@ USUAL = 0.75
 class Draw:
     """A stream of choices fixed by a name.
 
-    Only `random()` of the standard generator is used: the sequence it gives is promised not to change between
-    versions, which is not so for `choice` or `shuffle`.
+    Only `random()` of the standard generator is used: Python guarantees that its sequence does not change between
+    versions, which does not hold for `choice` or `shuffle`.
 
     Example:
         >>> Draw("a name").chance(0.0)
@@ -56,7 +56,7 @@ class Draw:
         return self._random.random() < probability
 
     def pick(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """One of the items, with probability in proportion to its weight."""
+        """One of the items, with a probability proportional to its weight."""
         place = self._random.random() * sum(weights)
         for item, weight in zip(items, weights, strict=True):
             place -= weight
@@ -65,11 +65,11 @@ class Draw:
         return items[-1]
 
     def zipf(self, items: Sequence[T]) -> T:
-        """One of the items, the first the most likely: item r with a weight of 1 / (r + 2), counted from 0."""
+        """One of the items, the first most likely: item r, counted from 0, has the weight 1 / (r + 2)."""
         return self.pick(items, [1 / (rank + 2) for rank in range(len(items))])
 
     def form(self, forms: Sequence[str]) -> str:
-        """One of several forms that mean the same: mostly the first."""
+        """One of several forms with the same meaning, mostly the first."""
         return forms[0] if len(forms) == 1 or self.chance(USUAL) else forms[1]
 
 
@@ -95,7 +95,7 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun with what belongs to it; `modifier` makes a compound of it, `possessor` owns it."""
+    """A noun with its modifiers; `modifier` makes it a compound, `possessor` owns it."""
 
     noun: Noun
     plural: bool = False
@@ -142,7 +142,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence: one or two clauses, a time, and a place when that is said first."""
+    """A sentence: one or two clauses, a time, and a place if that comes first."""
 
     clauses: tuple[Clause, ...]
     mark: str = "."
@@ -151,7 +151,7 @@ class Sentence:
 
 
 class Speaker:
-    """Makes up the meanings of sentences."""
+    """Invents the meanings of sentences."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
@@ -252,7 +252,7 @@ class Speaker:
         plural: float = 0.3,
         compound: float = 0.0,
     ) -> NounPhrase:
-        """A noun with what belongs to it, each with the probability given."""
+        """A noun with modifiers, each with the given probability."""
         draw = self._draw
         countless = noun.kind == COUNTLESS
         many = not countless and draw.chance(plural)

@@ -1,16 +1,15 @@
 """The words of the built-in language pair, an invented source language and plain English, and how they are inflected.
 
-A word is written `source=target`. A bar joins forms that may stand for each other (`lunla|kela=house`,
-`tinra=street|road`), the usual one first. One source form behind two targets is an ambiguous word, and the words
-beside it tell which is meant: verbs and adjectives go with certain classes of nouns only. An underscore joins the words
-of a target that has several.
+A word is written `source=target`. A bar joins interchangeable forms (`lunla|kela=house`, `tinra=street|road`), the
+usual one first. A source form with two targets is an ambiguous word, and its neighbours show which is meant: verbs and
+adjectives go only with certain classes of nouns. An underscore joins the words of a target that has several.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# By class, most frequent first, rare ones behind the tilde. The postposition `em` is `in`, or what follows the slash.
+# By class, most frequent first, rare ones after the tilde. The postposition `em` is `in`, or the word after the slash.
 _NOUNS = {
     "person": "desa=sailor belba|drumo=baker panro=child|kid falra=teacher spanra|sulmo=farmer nirka=woman namro=man"
     " lolka=doctor|physician fifo=king glarvo=painter ronro=soldier"
@@ -48,7 +47,7 @@ _GROUPS = {
     "thing": tuple(kind for kind in _NOUNS if kind not in ("person", "animal", "place", "land", "building")),
     "site": ("building", "place", "land"),
 }
-# Verbs with the classes their objects come from. A stem in -i has one form for one subject and for many.
+# Verbs with the classes of their objects. A stem in -i has the same form for a singular and a plural subject.
 _TRANSITIVE = """
     nufe=see                     any
     salri=find|discover          any
@@ -127,9 +126,9 @@ VOWELS = "aeiou"
 
 @dataclass(frozen=True)
 class Token:
-    """A word and the part of the meaning it stands for; words of either side with the same part translate each other.
+    """A word and the part of the meaning it expresses; words with the same part on the two sides translate each other.
 
-    The part is empty for a word that has nothing on the other side.
+    The part is empty for a word without a counterpart on the other side.
     """
 
     text: str
@@ -138,7 +137,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Word:
-    """A word with the forms that may stand for it on either side, the usual one first."""
+    """A word with its interchangeable forms on either side, the usual one first."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -146,7 +145,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Noun(Word):
-    """A noun of a class, what `em` becomes in front of it, and how often it is used."""
+    """A noun of a class, the translation of `em` with it, and how often it is used."""
 
     kind: str
     preposition: str
@@ -207,30 +206,30 @@ MOVING = parse_words("perpu=walk|stroll donbe=run zeni=travel rerde=hurry|rush z
 FREQUENCY = parse_words(
     "ket=often|frequently fal=always mon=never nil=sometimes|occasionally rol=usually|normally vun=still"
 )
-# Words for times, by the tense they go with.
+# Time expressions, by the tense they go with.
 TIMES = {
     "past": parse_words("gusma=yesterday rembo=last_week talfa=last_year"),
     "present": parse_words("gaspa=today dosro=every_morning vilso=every_evening"),
     "future": parse_words("monso=tomorrow farbo=next_week vurvo=next_summer"),
 }
-# Determiners of one and of many. They take the ending of their noun.
+# Singular and plural determiners. They take the ending of their noun.
 DETERMINERS = {
     False: parse_words("s=this t=that fos=my dan=every lor=your dot=her"),
     True: parse_words("s=these t=those fos=my tel=many lor=your dot=her mel=two dul=three"),
 }
 # As subject and as object.
 PRONOUNS = {False: parse_words("ken=he/him dit=she/her"), True: parse_words("ges=they/them zin=we/us")}
-# Any of the first and any of the second make a compound: `stone bridge`, which is one word of the source.
+# Any of the first with any of the second is a compound, such as `stone bridge`, which is one word in the source.
 MODIFIERS = "stone river garden apple horse church market school forest village mountain star"
 HEADS = "boat house bridge cart key door coat book cake knife table map tower hat lamp"
-# Those with one translation; that of `em`, `dor` and `ani` depends on the noun.
+# Those with a single translation; that of `em`, `dor` and `ani` depends on the noun.
 PLAIN_POSTPOSITIONS = {"lur": "near", "ner": "behind"}
 # Names are the same in both languages.
 NAME_BEGINNINGS = "Bel Tor Mar Kal Ed Sil Ran Vel Os Jun Har Pol Im Dag Fen Lor Tam Ur Nev Gis Rok Wen Asp Dor"
 PERSON_ENDINGS = "dan ka mira win o ela rik sa bert ina mund ja gar essa lin fred usk atha"
 PLACE_ENDINGS = "stad moor vik ham dale mouth ford holm burg wick"
 
-# What the endings of English cannot tell.
+# Forms that the rules for English endings do not give.
 IRREGULAR_PLURALS = _pairs(
     "child=children woman=women man=men wolf=wolves mouse=mice goose=geese knife=knives leaf=leaves shelf=shelves"
     " scarf=scarves huntsman=huntsmen"
@@ -249,7 +248,7 @@ def agree(stem: str, noun: str, plural: bool) -> str:
 
 
 def with_s(word: str) -> str:
-    """The regular plural of an English noun, and a verb of the present behind one subject: `carries`."""
+    """The regular plural of an English noun, or the third person singular of a verb: `carries`."""
     if ends_in_y(word):
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")

@@ -1,4 +1,4 @@
-"""BLEU as a function of summed statistics, and the states of hypotheses that tell which n-grams they match.
+"""BLEU as a function of summed statistics, and the states of hypotheses that determine which n-grams they match.
 
 Shapes: B sums, H hypotheses, K = 2 + 2·order.
 """
@@ -19,16 +19,16 @@ FLOOR, PRIOR = 0.1, 5.0
 
 
 def bleu_scores(stats_BK: AnyArray, *, smooth: str = "exp", effective_order: bool = False) -> Floats:
-    """BLEU, 0 to 100, of each of B rows of statistics (Papineni et al. 2002).
+    """BLEU, 0 to 100, for each of B rows of statistics (Papineni et al. 2002).
 
-    A row has the K = 2 + 2·order numbers that sacrebleu sums: the lengths of the hypothesis and of the closest
+    A row has the K = 2 + 2·order numbers that sacrebleu adds up: the lengths of the hypothesis and of the closest
     reference, the correct n-grams for n = 1…order, and all n-grams for n = 1…order. Each result equals that of
     `sacrebleu.BLEU.compute_bleu`.
 
     Args:
         stats_BK: statistics, (B, K).
         smooth: `none`; `exp`, where the i-th order without a match counts 1/2^i matches (sacrebleu's default);
-            `floor`, 0.1 matches where there is none (sacrebleu's `floor`);
+            `floor`, 0.1 matches where there are none (sacrebleu's `floor`);
             `add-1`, one more match and one more n-gram for n > 1: BLEU+1 (Lin & Och 2004), sacrebleu's `add-k` 1.
         effective_order: whether orders longer than the hypothesis are left out; meant for single sentences.
 
@@ -83,8 +83,8 @@ def prior_bleu(stats_HK: AnyArray) -> Floats:
     """Sentence BLEU with precisions of long n-grams smoothed by those of shorter ones, 0 to 100; (H,).
 
     p_n = (matches + η p') / (n-grams + η) for n > 2, with p' = p_(n-1)² / p_(n-2) and η = 5; the brevity penalty
-    exp(1 - r/c) is not clipped, so that it tells longer hypotheses apart too (He & Deng 2012; Gao et al. 2014). A
-    hypothesis without a matching word or bigram has 0; one longer than its reference may have more than 100.
+    exp(1 - r/c) is not clipped, so that it distinguishes longer hypotheses too (He & Deng 2012; Gao et al. 2014). A
+    hypothesis without a matching word or bigram scores 0; one longer than its reference may exceed 100.
     """
     sums_HK: Floats = np.asarray(stats_HK, np.float64)
     order = (sums_HK.shape[1] - 2) // 2
@@ -105,20 +105,20 @@ Words = tuple[str, ...]
 
 
 class ReferenceAutomaton:
-    """S states, one for each sequence of fewer than four words that stands in a reference; state 0 is the empty
+    """S states, one for each sequence of fewer than four words that occurs in a reference; state 0 is the empty
     sequence.
 
-    A hypothesis is in the state of its longest suffix that has one (Aho & Corasick 1975). Later matches depend on
-    nothing else. Words outside the references lead to state 0.
+    A hypothesis is in the state of its longest suffix that has one (Aho & Corasick 1975). Later matches depend only
+    on this state. Words outside the references lead to state 0.
 
     Attributes:
         next_SW: the next state, by state and word; words are numbered by `word`.
         depth_SW: the length n ≤ 4 of the longest reference n-gram that ends with this word; all shorter n-grams
-            that end with it are then in the references too.
+            that end with it are then also in the references.
     """
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:
-        """Collects the n-grams of the references of one sentence, any number of them."""
+        """Collects the n-grams of a sentence's references, however many."""
         followers: dict[Words, set[str]] = defaultdict(set)
         for reference in references:
             for end in range(1, len(reference) + 1):
@@ -132,7 +132,7 @@ class ReferenceAutomaton:
         self.depth_SW: Ints32 = np.zeros_like(self.next_SW)
         for context, state in states.items():
             if context:
-                # The same as without the first word, except where a longer n-gram of a reference goes on.
+                # The same as without the first word, except where a longer n-gram of a reference continues.
                 shorter = states[context[1:]]
                 self.next_SW[state], self.depth_SW[state] = self.next_SW[shorter], self.depth_SW[shorter]
             for word in followers.get(context, ()):
@@ -150,11 +150,11 @@ class ReferenceAutomaton:
         return len(self.next_SW)
 
     def walk_phrases(self, phrases: Sequence[Words]) -> tuple[Ints32, Ints32]:
-        """Where P phrases lead from each state, and which n-grams they match.
+        """The states that P phrases lead to from each state, and the n-grams that they match.
 
         Returns:
-            The states behind the phrases, (S, P), and how many n-grams of the references end in them for n = 1 to
-            4, each occurrence counted, (S, P, 4).
+            The states after the phrases, (S, P), and how many n-grams of the references end in the phrases for n = 1
+            to 4, each occurrence counted, (S, P, 4).
         """
         next_SP = np.empty((len(self), len(phrases)), np.int32)
         matches_SPn = np.zeros((len(self), len(phrases), ORDER), np.int32)

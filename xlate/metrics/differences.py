@@ -1,4 +1,4 @@
-"""Where two systems differ: by the length of sentences, by how often words stand in the training text, and in n-grams.
+"""Where two systems differ: by sentence length, by how often words occur in the training text, and in n-grams.
 
 Letters of shapes: S sentences.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from xlate.metrics.bleu import ORDER
 from xlate.metrics.statistics import Ngram, Stats, ngram_counts
 
-# The least length and the least frequency of each bucket.
+# The lowest length and the lowest frequency in each bucket.
 LENGTHS = (1, 6, 11, 16, 21, 31, 41, 61)
 FREQUENCIES = (0, 1, 2, 5, 10, 100, 1000)
 
@@ -23,11 +23,11 @@ Words = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Bucket:
-    """What two systems reach on a part of the text.
+    """The scores of two systems on a part of the text.
 
     Attributes:
         name: the range, such as `11-15`.
-        size: how many sentences, or words of the references.
+        size: the number of sentences, or of words in the references.
         ours, theirs: the scores, 0 to 100.
     """
 
@@ -38,7 +38,7 @@ class Bucket:
 
 
 def length_buckets(ours: Stats, theirs: Stats, references_S: Words) -> list[Bucket]:
-    """The score of the sentences whose reference has so many words; buckets without sentences are left out."""
+    """The scores by length of the sentence's reference in words; empty buckets are left out."""
     lengths_S = [max(1, len(words)) for words in references_S]
     places_S = np.searchsorted(LENGTHS, lengths_S, side="right") - 1
     found = []
@@ -49,13 +49,13 @@ def length_buckets(ours: Stats, theirs: Stats, references_S: Words) -> list[Buck
 
 
 def frequency_buckets(ours_S: Words, theirs_S: Words, references_S: Words, counts: Mapping[str, int]) -> list[Bucket]:
-    """F1 of the words that stand so often in a training text.
+    """F1 of words, by how often they occur in a training text.
 
-    A word of an output is right as often as the reference of its sentence has it. Buckets of which the references have
-    no word are left out.
+    A word of an output is right as often as the reference of its sentence has it. Buckets without a word of the
+    references are left out.
 
     Args:
-        counts: how often each word stands in the training text; a word that is missing does not.
+        counts: how often each word occurs in the training text; words not listed do not occur.
     """
     wanted = _sizes(references_S, counts)
     scores = [_scores(lines_S, references_S, counts, wanted) for lines_S in (ours_S, theirs_S)]
@@ -76,7 +76,7 @@ def _scores(lines_S: Words, references_S: Words, counts: Mapping[str, int], want
 
 
 def _sizes(lines_S: Words, counts: Mapping[str, int]) -> Counter[int]:
-    """How many words of each bucket some lines have."""
+    """The number of words in each bucket."""
     words = Counter(word for line in lines_S for word in line)
     sizes: Counter[int] = Counter()
     for word, times in words.items():
@@ -93,10 +93,10 @@ def _name(least: Sequence[int], place: int) -> str:
 
 @dataclass(frozen=True)
 class NgramChange:
-    """How often an n-gram of the references is matched by two systems, within sentences.
+    """How often two systems match an n-gram of the references, within sentences.
 
     Attributes:
-        wanted: how often it stands in the references (of several, the most in one of a sentence).
+        wanted: how often it occurs in the references (with several per sentence, the most in one of them).
     """
 
     ngram: Ngram
@@ -106,7 +106,7 @@ class NgramChange:
 
     @property
     def difference(self) -> int:
-        """How many matches more the first system has."""
+        """How many more matches the first system has."""
         return self.ours - self.theirs
 
 
@@ -115,14 +115,14 @@ def ngram_changes(
 ) -> tuple[list[NgramChange], list[NgramChange]]:
     """The n-grams of 1 to 4 words that the first system gains over the second, and those that it loses.
 
-    Matches are clipped within sentences as for BLEU. An n-gram is left out when a longer one around it explains all of
-    its difference: `the red`, when `the red house` has as much.
+    Matches are clipped within sentences as for BLEU. An n-gram is left out when a longer one that contains it has the
+    same difference: `the red` is left out when `the red house` differs as much.
 
     Args:
         references_S: the references of each sentence.
 
     Returns:
-        At most `top` of each kind, those of the largest differences first, longer ones first among equals.
+        At most `top` of each kind, largest differences first and longer n-grams first among equals.
     """
     ours, theirs, wanted = Counter[Ngram](), Counter[Ngram](), Counter[Ngram]()
     for one, other, references in zip(ours_S, theirs_S, references_S, strict=True):

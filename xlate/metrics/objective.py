@@ -13,8 +13,8 @@ from xlate.errors import InputError, check_choice
 from xlate.metrics.bleu import ORDER, SENTENCE_SMOOTHING, bleu_scores, sentence_bleu
 from xlate.metrics.statistics import chrf_scores, ter_scores
 
-# The number of columns of each measure, in their order; the columns of BLEU are always there.
-# `column` is a number that each sentence has, from 0 to 1, with how many there are.
+# The number of columns of each measure, in order; the columns of BLEU are always present.
+# `column` is one number per sentence, from 0 to 1, and a count of such numbers.
 COLUMNS = {"bleu": 2 + 2 * ORDER, "chrf": 18, "ter": 2, "column": 2}
 COLUMN = "column"
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "(100 - TER)", COLUMN: "column"}
@@ -36,10 +36,10 @@ class Objective:
 
     @classmethod
     def of(cls, text: str, smooth: str = "add-1", *, column: bool = False) -> Objective:
-        """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`; `column` only where there is one.
+        """Reads `bleu`, or measures with weights like `bleu:0.5,ter:0.5`; `column` only where such a column exists.
 
         Raises:
-            InputError: an unknown measure or smoothing, a measure that stands twice, or a weight that is not above 0.
+            InputError: an unknown measure or smoothing, a measure given twice, or a weight that is not above 0.
         """
         check_choice("no such smoothing of sentence BLEU", smooth, SENTENCE_SMOOTHING)
         found: dict[str, float] = {}
@@ -60,14 +60,14 @@ class Objective:
         return set(self.weights) == {"bleu"}
 
     def __str__(self) -> str:
-        """What its figures are called: `BLEU`, `chrF`, `(100 - TER)`, or `0.5 BLEU + 0.5 chrF`."""
+        """The name of its figures: `BLEU`, `chrF`, `(100 - TER)`, or `0.5 BLEU + 0.5 chrF`."""
         if len(self.weights) == 1:
             return _NAMES[next(iter(self.weights))]
         return " + ".join(f"{weight:.3g} {_NAMES[name]}" for name, weight in self.weights.items())
 
     @property
     def width(self) -> int:
-        """The number of columns of a row of statistics."""
+        """The number of columns in a row of statistics."""
         return sum(COLUMNS[name] for name in ("bleu", *self.others))
 
     @property
@@ -76,15 +76,15 @@ class Objective:
         return tuple(name for name in self.weights if name != "bleu")
 
     def corpus(self, sums_BK: AnyArray) -> Floats:
-        """The objective, 0 to 100, of each of B rows of summed statistics, (B,)."""
+        """The objective, 0 to 100, for each of B rows of summed statistics, (B,)."""
         return self._mixed(sums_BK, bleu_scores)
 
     def sentences(self, statistics_CK: AnyArray) -> Floats:
-        """The objective of each of C sentences, 0 to 1; (C,)."""
+        """The objective for each of C sentences, 0 to 1; (C,)."""
         return self._mixed(statistics_CK, lambda rows: sentence_bleu(rows, self.smooth)) / 100.0
 
     def beside_bleu(self, statistics_CK: AnyArray) -> Floats:
-        """The part of the objective that is not BLEU, of each of C sentences, 0 to 1; (C,)."""
+        """The part of the objective that is not BLEU, for each of C sentences, 0 to 1; (C,)."""
         only = {name: weight for name, weight in self.weights.items() if name != "bleu"}
         return Objective(only)._mixed(statistics_CK, sentence_bleu) / 100.0
 
@@ -104,7 +104,7 @@ class Objective:
 _MORE: Mapping[str, Callable[[AnyArray], Floats]] = {
     "chrf": chrf_scores,
     "ter": lambda rows_BK: 100.0 - ter_scores(rows_BK),
-    # 100 times the mean of numbers whose sum and count are given.
+    # 100 times the mean, from a sum and a count.
     COLUMN: lambda rows_BK: 100.0 * np.asarray(rows_BK[:, 0], np.float64) / np.maximum(rows_BK[:, 1], 1.0),
 }
 
@@ -120,9 +120,9 @@ class OracleDocument:
     """The statistics of the best translations of I sentences, 0 for those without one yet.
 
     Attributes:
-        statistics_IK: of each sentence's best translation.
-        objective: what is measured, of the document or, with `by_sentence`, of single sentences.
-        by_sentence: gains are the objective of a translation by itself.
+        statistics_IK: the statistics of each sentence's best translation.
+        objective: the measure, of the document or, with `by_sentence`, of single sentences.
+        by_sentence: whether a gain is the objective of the translation on its own.
         sums_K: the statistics of the document, (K,).
     """
 
@@ -142,9 +142,9 @@ class OracleDocument:
     def gains(self, sentence: int, statistics_CK: AnyArray) -> Floats:
         """The gains of C translations of a sentence, (C,).
 
-        Of the document they are differences to what it is worth without the sentence, times the number of its
-        sentences, so that a unit is as much as in BLEU of single sentences, 0 to 1. One of everything is added to the
-        document, since the first sentences would gain nothing without.
+        For the document, a gain is the difference to the objective without the sentence, times the number of
+        sentences, so that its scale is that of BLEU of single sentences, 0 to 1. One is added to every statistic of the
+        document, since the first sentences would otherwise gain nothing.
         """
         if self.by_sentence:
             return self.objective.sentences(statistics_CK)
@@ -156,6 +156,6 @@ class OracleDocument:
         return gain_C
 
     def replace(self, sentence: int, statistics_K: AnyArray) -> None:
-        """Puts another best translation of a sentence into the document."""
+        """Replaces the best translation of a sentence in the document."""
         self.sums_K += statistics_K - self.statistics_IK[sentence]
         self.statistics_IK[sentence] = statistics_K

@@ -33,9 +33,9 @@ from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
-# Those of sacrebleu, with our functions from the same statistics to scores.
+# The measures of sacrebleu, with our functions from the same statistics to scores.
 _SACREBLEU = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
-# The time of TER grows with the third power of the words of a line, and its memory with the second.
+# The time of TER grows with the cube of the number of words in a line, and its memory with the square.
 MOST_WORDS_OF_TER = 2000
 TEXT_ENDINGS = (" .", " !", " ?")
 TOKENIZED_ENDINGS = 100
@@ -48,12 +48,12 @@ logging.getLogger("sacrebleu").addHandler(logging.NullHandler())
 def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str | None]]:
     """The reference streams, each as long as the hypotheses, with missing references as None.
 
-    A blank line in a stream stands for a missing reference, for which sacrebleu has None: the sentence is scored
+    A blank line in a stream means a missing reference, for which sacrebleu uses None: the sentence is scored
     against its other references. Where all streams are blank, the first reference is the empty sentence, so that every
-    word of a hypothesis there counts as wrong.
+    word of the hypothesis counts as wrong.
 
     Raises:
-        InputError: there are no sentences or no streams, or a stream has another length (both counts are named).
+        InputError: there are no sentences or no streams, or a stream has a different length (both counts are named).
     """
     if isinstance(hypotheses, str) or any(isinstance(stream, str) for stream in references):
         raise InputError(
@@ -87,13 +87,13 @@ def by_sentence(streams: Sequence[Sequence[str | None]]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Figure:
-    """A score with what it was computed from.
+    """A score and the statistics it was computed from.
 
     Attributes:
         score: BLEU, chrF, TER and LexAcc from 0 to 100, NIST in bits; TER is better when lower.
         signature: every setting the number depends on.
         stats: the statistics of each sentence.
-        interval: mean and half width of the 95 % bootstrap interval, None when not asked for.
+        interval: mean and half width of the 95 % bootstrap interval, None when not requested.
     """
 
     score: float
@@ -140,7 +140,7 @@ def measure_sentences(
 def _signature(
     measure: str, given: Sequence[Sequence[str]], lowercase: bool, tokenize: str, bootstrap: int, seed: int
 ) -> str:
-    """What a figure of our own measures depends on, as sacrebleu writes it."""
+    """The settings that a figure of our own measures depends on, in sacrebleu's notation."""
     counts = {len(lines) for lines in given}
     references = counts.pop() if len(counts) == 1 else "var"
     samples = f"bs:{bootstrap}|seed:{seed}|" if bootstrap else ""
@@ -183,7 +183,7 @@ def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[lis
     return [list(_edits_of_sentence(line, tuple(lines))) for line, lines in pairs]
 
 
-# A sentence takes about 20 ms, and systems that are compared are scored more than once.
+# A sentence takes about 20 ms, and compared systems are scored more than once.
 @functools.lru_cache(maxsize=1 << 15)
 def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[float, float]:
     metric = TER()
@@ -211,9 +211,9 @@ class Evaluation:
     """The figures of one system on one text.
 
     Attributes:
-        figures: the figure of each measure, in the order asked for.
-        sentences: how many there are. references: how many streams there are.
-        notes: what looks odd about the input, in words.
+        figures: the figure of each measure, in the order requested.
+        sentences: the number of sentences. references: the number of streams.
+        notes: remarks on anything odd about the input.
     """
 
     figures: Mapping[str, Figure]
@@ -232,7 +232,7 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """Plain values: `sentences`, `references`, and `bleu`, `bleu_interval`, `bleu_mean`, `bleu_signature`, …
 
-        `_interval` is half the width of the 95 % interval. It and `_mean` are left out when no interval was asked for.
+        `_interval` is half the width of the 95 % interval. It and `_mean` are left out when no interval was requested.
         """
         plain: dict[str, Any] = {"sentences": self.sentences, "references": self.references}
         for measure, figure in self.figures.items():
@@ -246,7 +246,7 @@ class Evaluation:
         return plain
 
     def summary(self) -> str:
-        """One short line for each figure, for people; what the figures depend on is in `to_json`."""
+        """One short line per figure, for people; `to_json` has the settings that the figures depend on."""
         lines = [
             _line(measure, figure.score, figure.interval.half_width if figure.interval else None)
             for measure, figure in self.figures.items()
@@ -270,11 +270,11 @@ def evaluate(
 
     Args:
         hypotheses: S sentences.
-        references: one list of S sentences for each reference stream.
+        references: one list of S sentences per reference stream.
         lowercase: whether to ignore case (TER always does).
-        tokenize: sacrebleu's tokeniser for BLEU, NIST and LexAcc; TER splits at blanks, chrF needs none.
+        tokenize: sacrebleu's tokeniser for BLEU, NIST and LexAcc; TER splits on blanks, chrF needs none.
         bootstrap: samples for the intervals, 0 for none. seed: the seed of the samples.
-        measures: which of bleu, chrf, ter, nist, lexacc. Where there is none, references are not needed.
+        measures: which of bleu, chrf, ter, nist, lexacc. With none of them, references are not needed.
 
     Raises:
         InputError: counts differ (both are named), there is nothing to score, or a measure or tokeniser is unknown.
@@ -300,7 +300,7 @@ def evaluate(
 
 
 def digits_of(measure: str) -> int:
-    """The digits shown behind the point: those of columns made elsewhere are often below 1."""
+    """The number of decimals shown: figures of columns made elsewhere are often below 1."""
     return 2 if measure in MEASURES else 4
 
 
@@ -313,7 +313,7 @@ def read_column(path: str | Path) -> list[float]:
     """The numbers of a file, one per line.
 
     Raises:
-        InputError: a line that is no number, with its place; a file that cannot be read.
+        InputError: a line is not a number (its place is named), or the file cannot be read.
     """
     values: list[float] = []
     for number, line in enumerate(iterate_lines(path), 1):
@@ -329,10 +329,10 @@ def read_column(path: str | Path) -> list[float]:
 def with_column(
     evaluation: Evaluation, name: str, path: str | Path, bootstrap: int = 1000, seed: int = 12345
 ) -> Evaluation:
-    """An evaluation with the mean of a file's numbers as one more figure, its interval and its statistics.
+    """An evaluation with the mean of a file's numbers as one more figure, with its interval and statistics.
 
     Raises:
-        InputError: the file has another number of lines than there are sentences, or the name is that of a measure.
+        InputError: the file does not have one line per sentence, or the name is that of a measure.
     """
     if name in MEASURES or name in evaluation.figures:
         raise InputError("a column needs a name of its own", name, "none of " + ", ".join(MEASURES))
@@ -352,11 +352,11 @@ def with_column(
 
 
 def system_figures(runs_R: Sequence[Evaluation]) -> tuple[dict[str, Any], str]:
-    """The figures of R ≥ 1 runs of one system on the same sentences as plain values, and a line for each for people.
+    """The figures of R ≥ 1 runs of one system on the same sentences as plain values, and a line per figure for people.
 
-    Of one run they are `Evaluation.to_json` and `summary`. Of several the values are `runs`, and for each measure its
+    For one run they are `Evaluation.to_json` and `summary`. For several the values are `runs`, and for each measure its
     mean under its name, `_deviation`, `_runs` (the figure of each) and `_signature`; a line is mean ± deviation (n),
-    where the deviation is that of a sample (n - 1).
+    with the deviation of a sample (n - 1).
     """
     first, runs = runs_R[0], len(runs_R)
     if runs == 1:

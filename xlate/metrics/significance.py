@@ -35,8 +35,8 @@ def bootstrap_differences(pairs_R: Pairs, samples: int, seed: int) -> Floats:
 def swapped_differences(pairs_R: Pairs, trials: int, seed: int, *, together: bool) -> Floats:
     """The mean difference of score over R pairs of runs after coins have decided which outputs are swapped, (trials,).
 
-    There is a coin for each sentence, which swaps the outputs of all its pairs `together` (Riezler & Maxwell 2005), or
-    one for each sentence of each pair (Clark, Dyer, Lavie & Smith 2011). The coins are those of sacrebleu with the same
+    There is one coin per sentence, which swaps the outputs of all its pairs `together` (Riezler & Maxwell 2005), or
+    one per sentence of each pair (Clark, Dyer, Lavie & Smith 2011). The coins are those of sacrebleu with the same
     seed.
     """
     strata = 1 if together else len(pairs_R)
@@ -59,7 +59,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True)
 class Resampling:
-    """How often chance is asked: samples of the bootstrap, trials of the randomisation, and the seed of both."""
+    """The number of bootstrap samples and of randomisation trials, and the seed of both."""
 
     samples: int = 1000
     trials: int = 10_000
@@ -76,7 +76,7 @@ class PairedTest:
     Attributes:
         score, against: the scores of the two systems. difference: score - against.
         interval: the 95 % bootstrap interval of the difference.
-        p_bootstrap, p_randomisation: how probable so large a difference, up or down, is between equal systems.
+        p_bootstrap, p_randomisation: the probability of so large a difference, up or down, between equal systems.
         p_by_sentence: the same by randomisation when all runs of a sentence are swapped together; see `paired_runs`.
     """
 
@@ -105,9 +105,9 @@ class PairedTests:
         return self.tests[measure]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: one entry for each measure, and `samples`, `trials` and `seed`.
+        """Plain values: one entry per measure, and `samples`, `trials` and `seed`.
 
-        Of several runs there are `runs` and `p_by_sentence` too.
+        With several runs there are also `runs` and `p_by_sentence`.
         """
         plain: dict[str, Any] = asdict(self.resampling)
         if self.runs > 1:
@@ -125,7 +125,7 @@ class PairedTests:
         return plain
 
     def summary(self) -> str:
-        """One line for each measure, for people."""
+        """One line per measure, for people."""
         lines = []
         for measure, test in self.tests.items():
             digits = digits_of(measure)
@@ -146,7 +146,7 @@ def sentence_statistics(
     tokenize: str = "13a",
     measures: Sequence[str] = MEASURES,
 ) -> dict[str, Stats]:
-    """The statistics of one output for each measure, which the tests take.
+    """The statistics of one output for each measure, as input to the tests.
 
     Raises:
         InputError: counts differ, or a measure or tokeniser is unknown.
@@ -160,21 +160,21 @@ def sentence_statistics(
 def paired_runs(
     runs_R: Sequence[Mapping[str, Stats]], against_R: Sequence[Mapping[str, Stats]], resampling: Resampling = DEFAULT
 ) -> PairedTests:
-    """The tests of two systems of which there are several runs each, for all measures that all runs have.
+    """The tests of two systems with several runs each, for all measures that all runs have.
 
     The score of a system is the mean over its runs, and runs are paired in their order. The bootstrap draws the same
-    sentences for all runs. The randomisation is stratified (Clark, Dyer, Lavie & Smith 2011): a coin for each sentence
-    of each pair of runs decides whether the two outputs are swapped. It takes the outputs of one sentence in several
-    runs as so many observations, so that runs which hardly differ look like more evidence than they are;
-    `p_by_sentence` has one coin for each sentence, which swaps the outputs of all its pairs. Of one run each, both are
+    sentences for all runs. The randomisation is stratified (Clark, Dyer, Lavie & Smith 2011): one coin per sentence
+    of each pair of runs decides whether the two outputs are swapped. It treats the outputs of one sentence in several
+    runs as separate observations, so that runs which hardly differ look like more evidence than they are;
+    `p_by_sentence` has one coin per sentence, which swaps the outputs of all its pairs. With one run each, both are
     the same.
 
     Args:
-        runs_R, against_R: the statistics of each run. A system of one run stands in every pair.
+        runs_R, against_R: the statistics of each run. A system with one run is in every pair.
 
     Raises:
-        InputError: the statistics are of different texts, both systems have several runs but not as many, there are no
-            runs, or no samples are asked for.
+        InputError: the statistics are of different texts, both systems have several runs but not equally many, there
+            are no runs, or no samples are requested.
     """
     counts = len(runs_R), len(against_R)
     if 0 in counts or (1 not in counts and counts[0] != counts[1]):
@@ -218,7 +218,7 @@ def p_value(differences_B: Floats, real: float) -> float:
     """The share of random differences at least as large as the real one, which counts as one of them, so that p is
     never 0.
 
-    A system against itself has p = 1; sacrebleu, which counts only larger differences, reports its smallest p there.
+    A system against itself has p = 1; sacrebleu, which counts only larger differences, then reports its smallest p.
     """
-    # Equal differences may come from sums in another order, so they are compared with a tolerance.
+    # Equal differences may come from sums in a different order, so they are compared with a tolerance.
     return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats
 from xlate.errors import InputError
 
-# Resampling matrices are drawn in pieces of at most so many numbers; a matrix of one piece is the same as sacrebleu's.
+# Resampling matrices are drawn in pieces of at most this many numbers; a matrix of one piece equals sacrebleu's.
 PIECE = 1 << 26
 CHRF_BETA = 2.0
 NIST_ORDER = 5
@@ -24,8 +24,7 @@ Ngram = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Stats:
-    """The statistics of S sentences for one measure: S rows of K numbers, and the function from a row of sums to a
-    score.
+    """The statistics of S sentences for one measure: S rows of K numbers, and a function from a row of sums to a score.
 
     Attributes:
         values_SK: the statistics, (S, K).
@@ -42,20 +41,20 @@ class Stats:
         return Stats(self.values_SK[rows], self.scores)
 
     def score(self) -> float:
-        """The score of the whole text."""
+        """The score of the complete text."""
         return float(self.scores(self.values_SK.sum(axis=0, keepdims=True))[0])
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The mean of bootstrap scores and half the width of the interval that holds 95 % of them."""
+    """The mean of bootstrap scores and half the width of the interval that contains 95 % of them."""
 
     mean: float
     half_width: float
 
 
 def bootstrap_counts(sentences: int, samples: int, seed: int) -> Iterator[Floats]:
-    """Yields, in pieces, how often each sentence was drawn in each sample: (B, S), each row with the sum S.
+    """Yields, in pieces, how often each sentence was drawn in each sample: (B, S); each row sums to S.
 
     The draws are those of sacrebleu with the same seed, so intervals are the same too (Koehn 2004).
 
@@ -82,7 +81,7 @@ def swap_masks(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
 
 
 def interval(scores_B: Floats) -> Interval:
-    """The 95 % interval of bootstrap scores; it leaves out 1/40 of them at either end, as sacrebleu does."""
+    """The 95 % interval of bootstrap scores, which leaves out 1/40 of them at either end as sacrebleu does."""
     ordered_B = np.sort(scores_B)
     cut = len(ordered_B) // 40
     return Interval(float(ordered_B.mean()), 0.5 * float(ordered_B[len(ordered_B) - cut - 1] - ordered_B[cut]))
@@ -97,9 +96,9 @@ def _pieces(samples: int, sentences: int) -> Iterator[int]:
 
 
 def chrf_scores(stats_BK: AnyArray) -> Floats:
-    """chrF2, 0 to 100, of each of B rows of statistics, (B,) (Popović 2015; sacrebleu's effective order).
+    """chrF2, 0 to 100, for each of B rows of statistics, (B,) (Popović 2015; sacrebleu's effective order).
 
-    A row holds, for character n-grams of n = 1…6, the counts in hypothesis and reference and the matches, K = 18.
+    A row has, for character n-grams of n = 1…6, the counts in hypothesis and reference and the matches, K = 18.
     """
     counts_BN3 = np.asarray(stats_BK, np.float64).reshape(len(stats_BK), -1, 3)
     hypothesis_BN, reference_BN, match_BN = np.moveaxis(counts_BN3, 2, 0)
@@ -114,10 +113,10 @@ def chrf_scores(stats_BK: AnyArray) -> Floats:
 
 
 def ter_scores(stats_BK: AnyArray) -> Floats:
-    """TER, in per cent (lower is better), of each of B rows of statistics, (B,) (Snover et al. 2006).
+    """TER, in per cent (lower is better), for each of B rows of statistics, (B,) (Snover et al. 2006).
 
-    A row holds the fewest edits to one reference and the mean reference length, K = 2. Without reference words the
-    rate is 100 if anything was put out, otherwise 0, as in sacrebleu.
+    A row has the fewest edits to one reference and the mean reference length, K = 2. Without reference words the
+    rate is 100 if there is any output, otherwise 0, as in sacrebleu.
     """
     sums_BK: Floats = np.asarray(stats_BK, np.float64)
     edits_B, length_B = sums_BK[:, 0], sums_BK[:, 1]
@@ -130,8 +129,8 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
 
     LexAcc measures "the similarity between the unordered bag of words" of reference and hypothesis
     (Venkatapathy & Bangalore 2009); the paper does not say which similarity. Here it is the F measure 2·matches /
-    (words + reference words) over all sentences, where a word matches as often as it stands in both bags. Of several
-    references the one with the largest F counts, the first of equals.
+    (words + reference words) over all sentences, where a word matches as often as it occurs in both bags. Of several
+    references, the one with the largest F counts, the first among equals.
 
     Returns:
         Rows of K = 3: matched words, words of the hypothesis, words of the reference.
@@ -147,14 +146,14 @@ def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence
 
 
 def lexical_accuracies(stats_BK: AnyArray) -> Floats:
-    """LexAcc, 0 to 100, of each of B rows of summed statistics, (B,); two empty bags are alike (100)."""
+    """LexAcc, 0 to 100, for each of B rows of summed statistics, (B,); two empty bags score 100."""
     sums_BK: Floats = np.asarray(stats_BK, np.float64)
     words_B = sums_BK[:, 1] + sums_BK[:, 2]
     return np.where(words_B > 0, 200.0 * sums_BK[:, 0] / np.maximum(words_B, 1.0), 100.0)
 
 
 def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Stats:
-    """Statistics of S tokenised sentences for NIST with n ≤ 5, as the script mteval computes them.
+    """Statistics of S tokenised sentences for NIST with n ≤ 5, as the mteval script computes them.
 
     Information weights come from all references together, matches are clipped at the largest count in one reference,
     and the length penalty compares with the mean length of the references of a sentence. (NLTK takes the best single
@@ -162,7 +161,7 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
 
     Args:
         hypotheses: S sentences.
-        references: for each of S sentences at least one reference.
+        references: at least one reference for each of the S sentences.
 
     Returns:
         Rows of K = 1 + 2·5 numbers: the mean reference length, then matched information (bits) and n-grams for n = 1…5.
@@ -187,7 +186,7 @@ def nist_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Se
 
 
 def nist_scores(stats_BK: AnyArray) -> Floats:
-    """NIST of each of B rows of summed statistics, (B,); an order without n-grams adds nothing."""
+    """NIST for each of B rows of summed statistics, (B,); an order without n-grams adds nothing."""
     sums_BK: Floats = np.asarray(stats_BK, np.float64)
     length_B = sums_BK[:, 1 + NIST_ORDER]
     information_BN, total_BN = sums_BK[:, 1 : 1 + NIST_ORDER], sums_BK[:, 1 + NIST_ORDER :]
@@ -199,5 +198,5 @@ def nist_scores(stats_BK: AnyArray) -> Floats:
 
 
 def ngram_counts(words: Sequence[str], order: int) -> Counter[Ngram]:
-    """How often each n-gram of a sentence stands in it, n = 1…order."""
+    """How often each n-gram of a sentence occurs in it, n = 1…order."""
     return Counter(tuple(words[i : i + n]) for n in range(1, order + 1) for i in range(len(words) - n + 1))

@@ -2,7 +2,7 @@
 
 from xlate.machine import home, keep_in_scratch
 
-# Before matplotlib is imported: it would warn, and make its list of all fonts anew each time.
+# Set before matplotlib is imported: otherwise it would warn, and rebuild its list of fonts each time.
 keep_in_scratch(
     "MPLCONFIGDIR",
     "matplotlib",

@@ -1,4 +1,4 @@
-"""Pictures: curves and bars of runs, a translation as blocks in a grid of words, how far to believe probabilities."""
+"""Pictures: curves and bars of runs, a translation as blocks in a grid of words, and reliability of probabilities."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FONTS = (
     "Noto Sans CJK JP",
     "Arial Unicode MS",
 )
-# The colours of Okabe and Ito, which people with any colour vision can tell apart.
+# The colours of Okabe and Ito, which people with any colour vision can distinguish.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
     "#0072B2",
     "#E69F00",
@@ -54,7 +54,7 @@ CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 
 @contextlib.contextmanager
 def quiet_style() -> Iterator[None]:
-    """Settings for drawing and saving: plain axes, and a box without a warning for letters that no font has."""
+    """Settings for drawing and saving: plain axes, and no warning for letters that no font has."""
     installed = {entry.name for entry in font_manager.fontManager.ttflist}
     style: dict[Any, Any] = {
         "font.family": [name for name in FONTS if name in installed],
@@ -100,8 +100,8 @@ MOST_PIXELS = 3000
 def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]) -> Bytes:
     """Draws a block translation as Figure 1 of Tillmann & Zhang (2007) does.
 
-    Source words stand along x, target words along y from bottom to top. A block is a rectangle with its number in the
-    order of generation and the letter of its orientation, in a colour for each orientation.
+    Source words are along x, target words along y from bottom to top. A block is a rectangle with its number in the
+    order of generation and the letter of its orientation, with one colour per orientation.
 
     Args:
         source, target: the words.
@@ -159,14 +159,14 @@ def _drawn(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]
     return figure
 
 
-# Of each bin: how many predictions, the mean of their probabilities, and the share of them that were right.
+# For each bin: the number of predictions, their mean probability, and the share of them that were right.
 Bins = tuple[Ints, Floats, Floats]
 
 
 def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
-    """Draws one curve for each kind of predictions above how many predictions are in each bin; (height, width, 3).
+    """Draws one curve per kind of prediction, above the number of predictions per bin; (height, width, 3).
 
-    On the diagonal a probability of 0.3 is right three times in ten. Below it predictions are too sure of themselves.
+    On the diagonal a probability of 0.3 is right three times in ten. Below it predictions are overconfident.
     """
     with quiet_style():
         figure = Figure(figsize=(5.6, 6.4))
@@ -175,7 +175,7 @@ def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
         for number, (label, (count_B, said_B, right_B)) in enumerate(curves.items()):
             there, colour = count_B > 0, CYCLE[number % len(CYCLE)]
             said_B, right_B = said_B[there], right_B[there]
-            # The error of a share of n: what is seldom predicted says little.
+            # The standard error of a share of n: rare predictions say little.
             around = np.sqrt(right_B * (1 - right_B) / count_B[there])
             upper.errorbar(said_B, right_B, around, color=colour, marker="o", markersize=4, linewidth=1.5, label=label)
             width = 0.8 / len(count_B) / len(curves)
@@ -195,7 +195,7 @@ def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
         return pixels(figure)
 
 
-# The tag, the name of the file, what the vertical axis shows, and the horizontal one.
+# The tag, the name of the file, and the labels of the vertical and the horizontal axis.
 CURVES = (
     ("valid/P", "curve-P", "block prediction error P (held out)", "instances seen"),
     ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)", "instances seen"),
@@ -219,7 +219,7 @@ Points = list[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure of matplotlib, the name its files have, and what it shows."""
+    """A figure of matplotlib, the name of its files, and what it shows."""
 
     stem: str
     words: str
@@ -227,10 +227,10 @@ class Plot:
 
 
 def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
-    """Learning curves by phase, and bars of BLEU, as far as the runs have them; to be drawn under `quiet_style`.
+    """Learning curves by phase, and bars of BLEU, where the runs have them; draw them under `quiet_style`.
 
-    A curve of several seeds is the mean of those that go on so far, the band one standard deviation to either side. The
-    range of a bar is the deviation too, and that of one run the 95 % interval.
+    A curve of several seeds is the mean of those that reach a step, with a band of one standard deviation to either
+    side. The range of a bar is the deviation too, or the 95 % interval for a single run.
     """
     labels = setting_labels(settings)
     for tag, stem, label, across in CURVES:
@@ -245,7 +245,7 @@ def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
 
 
 def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
-    """Writes what `drawn` gives into a folder, each as PNG and SVG, and returns the names of the files."""
+    """Writes the plots of `drawn` into a folder, each as PNG and SVG, and returns the names of the files."""
     written = []
     with quiet_style():
         for plot in drawn(settings):
@@ -256,8 +256,8 @@ def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
 
 
 def setting_labels(settings: Sequence[Setting]) -> list[str]:
-    """A short label for each setting: what a paper calls it, the values of the settings when a sweep is over few of
-    them, or its name.
+    """A short label for each setting: the paper's name for it, the values of the settings if a sweep varies only a
+    few, or its name.
     """
     names, firsts = [setting.name for setting in settings], [setting.first for setting in settings]
     titles = [str(run.settings.get(LABEL) or "") for run in firsts]
@@ -270,9 +270,9 @@ def setting_labels(settings: Sequence[Setting]) -> list[str]:
 
 
 def mean_curve(curves: Sequence[Points]) -> tuple[list[int], list[float], list[float]]:
-    """Steps, the mean of the curves there and the standard deviation (0 of one curve).
+    """Steps, with the mean of the curves and their standard deviation (0 for one curve).
 
-    A step counts if every curve that goes on so far has a finite value at it, so the mean goes on as long as one does.
+    A step counts if every curve that reaches it has a finite value there, so the mean is as long as the longest curve.
     """
     held = [{step: value for step, value in curve if math.isfinite(value)} for curve in curves]
     held = [points for points in held if points]
@@ -291,7 +291,7 @@ def mean_curve(curves: Sequence[Points]) -> tuple[list[int], list[float], list[f
 def _curves(
     settings: Sequence[Setting], labels: Sequence[str], tag: str, phases: Sequence[str], axis_labels: tuple[str, str]
 ) -> Any:
-    """One panel for each phase, since phases differ in scale, with one line for each setting."""
+    """One panel per phase, since phases differ in scale, with one line per setting."""
     figure = Figure(figsize=(1.2 + 4.6 * len(phases), 3.8))
     panels = figure.subplots(1, len(phases), squeeze=False)[0]
     for axes, phase in zip(panels, phases, strict=True):
@@ -307,7 +307,7 @@ def _curves(
                 axes.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0)
         axes.set_title(phase.removeprefix(tag).strip("/"), loc="left", fontsize=11)
         axes.set_xlabel(axis_labels[0])
-        # Nothing is between two rounds.
+        # There is nothing between two rounds.
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         axes.xaxis.set_major_formatter(FuncFormatter(_short))
         axes.locator_params(axis="x", nbins=6)

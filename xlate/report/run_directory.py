@@ -1,4 +1,4 @@
-"""The folder of a run: what makes it this run and no other, its versions, what was measured, whether it is finished."""
+"""The folder of a run: its identity, its versions, its measurements, and whether it is finished."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from xlate.text.lines import naming_file, write_file, write_lines
 from xlate.text.opening import checked_name, plain_file
 
 log = logging.getLogger(__name__)
-# Settings that change where a run lies, how it talks or how it is scored, not what is trained.
+# Settings that change where a run is stored, what it prints or how it is scored, but not what is trained.
 VOLATILE = ("run", "checkpoint_seconds", "dev_every", "measures", "debug")
 ABSENT = "nothing"
 
 
 def plain(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The identity as JSON gives it back, without the volatile keys."""
+    """The identity as it reads back from JSON, without the volatile keys."""
     kept = {key: value for key, value in identity.items() if key not in VOLATILE}
     loaded: dict[str, Any] = json.loads(json.dumps(kept, default=str))
     return loaded
@@ -64,22 +64,22 @@ def differing_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tu
 
 
 class Records:
-    """A file of JSON lines that grows line by line and can still be read after it was cut off anywhere.
+    """A file of JSON lines that grows line by line and stays readable when cut off anywhere.
 
     A scalar is `{"tag": "train/loss", "value": 0.5, "step": 100}`; a value that is not finite is written as null. Any
     object without the key `tag` is an event, whose form the writer chooses.
     """
 
     def __init__(self, path: str | Path) -> None:
-        """The file is not read or made before it is needed."""
+        """The file is read or made only when needed."""
         self.path = Path(path)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Adds one line and hands it over to the operating system.
+        """Adds one line and flushes it to the operating system.
 
         Raises:
-            ValueError: the record has a number that JSON cannot hold, or a tag and is not a scalar: it could not be
-                read again.
+            ValueError: the record could not be read again: it has a number that JSON cannot represent, or a tag
+                although it is not a scalar.
         """
         if "tag" in record and not _is_scalar(record):
             raise ValueError(f"a record with a tag is a scalar, which has a step and a number or null; seen: {record}")
@@ -92,7 +92,7 @@ class Records:
         self.append({"tag": tag, "value": value if math.isfinite(value) else None, "step": step})
 
     def read(self) -> list[dict[str, Any]]:
-        """All complete lines; a last line without its end, such as a kill leaves, is skipped.
+        """All complete lines; an incomplete last line, such as a kill leaves, is skipped.
 
         Raises:
             InputError: any other line is damaged.
@@ -114,7 +114,7 @@ class Records:
         return records
 
     def repair(self) -> None:
-        """Removes a last line that has no end."""
+        """Removes an incomplete last line."""
         if not self.path.exists():
             return
         held = plain_file(self.path).read_bytes()
@@ -124,14 +124,14 @@ class Records:
                 stream.truncate(whole)
 
     def keep(self, wanted: Callable[[int, Mapping[str, Any]], bool]) -> None:
-        """Keeps only the records for which `wanted(number, record)` is true; the file is replaced as a whole."""
+        """Keeps only the records for which `wanted(number, record)` is true; the complete file is replaced."""
         records = self.read()
         kept = [record for number, record in enumerate(records) if wanted(number, record)]
         if len(kept) < len(records):
             write_lines(self.path, (json.dumps(record, ensure_ascii=False) for record in kept))
 
     def curves(self) -> dict[str, list[tuple[int, float]]]:
-        """The pairs (step, value) of each tag in the order of steps; of several values for a step the last counts."""
+        """The pairs (step, value) of each tag in order of steps; of several values for a step the last counts."""
         held: dict[str, dict[int, float]] = {}
         for record in self.read():
             if "tag" in record:
@@ -151,7 +151,7 @@ PACKAGES = ("torch", "numpy", "numba", "sacrebleu", "sil-thot")
 
 
 def versions() -> dict[str, Any]:
-    """The versions of Python, xlate and the libraries that its numbers depend on, the platform, and the git commit if
+    """The versions of Python, xlate and the libraries that results depend on, the platform, and the git commit if
     there is one.
     """
     held: dict[str, Any] = {"xlate": xlate.__version__, "python": platform.python_version()}
@@ -181,15 +181,15 @@ def git_commit(folder: Path) -> dict[str, Any]:
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
 OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
-# What may be in a folder before a run begins: hidden files, and logs of a sweep.
+# Files, besides hidden ones, that may be in a folder before a run begins: logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
-# What an attempt leaves that failed before it learned or measured anything; the last two are empty then.
+# Files that an attempt leaves when it fails before it learns or measures anything; the last two are then empty.
 FIRST_FILES, FIRST_BEGINNING = frozenset({MARK, CONFIG_FILE, "versions.json"}), "events.out."
 RECORDS, CHECKPOINT = "metrics.jsonl", "checkpoint"
 
 
 class AnotherRun(InputError):
-    """The folder holds a run with other settings; `differences` are the keys, what is there and what is asked for."""
+    """The folder holds a run with other settings; `differences` has the keys, with stored and requested values."""
 
     def __init__(self, path: Path, differences: Sequence[tuple[str, Any, Any]], remedy: str = OTHER_FOLDER) -> None:
         self.path, self.differences = path, differences
@@ -204,10 +204,10 @@ class AnotherRun(InputError):
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """A run on disk, recognised by the identity that it was made with.
+    """A run on disk, recognised by the identity it was created with.
 
     Its files are `run.json` (the identity), `config.yaml`, `versions.json`, `metrics.jsonl`, `summary.json`,
-    `checkpoint/`, and TensorBoard events. Commands put weights and outputs beside them.
+    `checkpoint/`, and TensorBoard events. Commands put weights and outputs next to them.
     """
 
     path: Path
@@ -215,18 +215,18 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: str | Path, config_text: str, identity: Mapping[str, Any]) -> RunDirectory:
-        """Makes the folder of a new run, or opens it when it holds the same run, which then goes on.
+        """Makes the folder of a new run, or opens it to resume if it holds the same run.
 
         Args:
-            path: the folder, which is new, empty, or holds this run, or another that failed before it learned or
-                measured anything and makes room.
+            path: the folder, which is new or empty, or holds this run, or another that failed before it learned or
+                measured anything and is replaced.
             config_text: the resolved configuration, written to `config.yaml`.
-            identity: all settings that make it this run and no other, as JSON values, perhaps nested; `VOLATILE` keys
-                at the top level are left out.
+            identity: all settings that define this run, as JSON values, possibly nested; `VOLATILE` keys at the top
+                level are left out.
 
         Raises:
             AnotherRun: the folder holds another run.
-            InputError: it holds files that are not of a run.
+            InputError: it holds files that do not belong to a run.
         """
         path = Path(path)
         kept = plain(identity)
@@ -243,7 +243,7 @@ class RunDirectory:
                     raise foreign_files(path, "a run", foreign, "name another folder with run=…", "this run")
             path.mkdir(parents=True, exist_ok=True)
             run = cls(path, kept)
-            # The identity is written first: a run that is killed from here on is recognised and goes on.
+            # The identity is written first: a run killed from here on is recognised and resumes.
             write_json(path / MARK, {"identity": kept, "hash": identity_hash(kept)})
         if not (path / CONFIG_FILE).exists():
             write_file(path / CONFIG_FILE, config_text)
@@ -265,12 +265,12 @@ class RunDirectory:
 
     @property
     def records(self) -> Records:
-        """What was measured so far, `metrics.jsonl`."""
+        """The measurements so far, `metrics.jsonl`."""
         return Records(self.path / RECORDS)
 
     @property
     def checkpoint(self) -> Path:
-        """The folder for checkpoints, made when it is first asked for."""
+        """The folder for checkpoints, made on first use."""
         folder = self.path / CHECKPOINT
         folder.mkdir(exist_ok=True)
         return folder
@@ -287,7 +287,7 @@ class RunDirectory:
 
     @property
     def finished(self) -> bool:
-        """Whether the summary says so."""
+        """Whether the summary marks the run as finished."""
         summary = self.summary
         return summary is not None and summary.get("finished") is True
 
@@ -297,7 +297,7 @@ class RunDirectory:
 
 
 def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
-    """Removes another run's first files if there is nothing else of it; false if the folder holds the run asked for."""
+    """Removes another run's first files if it has no others; false if the folder holds the requested run."""
     differences = differing_keys(held, asked)
     if not differences:
         return False
@@ -305,14 +305,14 @@ def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -
     if _foreign([entry.name for entry in path.iterdir() if entry not in first]):
         raise AnotherRun(path, differences)
     log.info("%s: an attempt with other settings failed there before it learned anything; begun anew", path)
-    # The identity goes last: a folder that has it is a run.
+    # The identity is removed last: a folder that has it is a run.
     for entry in sorted(first, key=lambda entry: entry.name == MARK):
         (entry.rmdir if entry.is_dir() else entry.unlink)()
     return True
 
 
 def _is_first(entry: Path) -> bool:
-    """Whether it is what a run begins with, and not yet what it has learned, or anything of somebody else."""
+    """Whether this is a file that a run begins with, not one with results or one that belongs to something else."""
     if entry.name == CHECKPOINT:
         return entry.is_dir() and not any(entry.iterdir())
     if entry.name == RECORDS:
@@ -329,7 +329,7 @@ def _foreign(names: Sequence[str]) -> list[str]:
 
 
 class Reporter:
-    """Takes figures as they arise, a step being the number of instances seen; this one keeps none of them."""
+    """Receives figures as they arise, where a step is the number of instances seen; this class discards them."""
 
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One number."""
@@ -338,7 +338,7 @@ class Reporter:
         """The distribution of many numbers."""
 
     def text(self, tag: str, text: str, step: int) -> None:
-        """Words to read, Markdown allowed."""
+        """Text for people; Markdown is allowed."""
 
     def image(self, tag: str, image_HW3: Bytes, step: int) -> None:
         """A picture, (height, width, 3)."""

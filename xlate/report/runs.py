@@ -1,4 +1,4 @@
-"""Finds runs on disk, what they reached, the names that tell them apart, and those that differ only in their seed."""
+"""Finds runs on disk, their results, names that distinguish them, and runs that differ only in their seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Run:
 
     Attributes:
         name: the path of its folder inside the folder it was found in.
-        settings: its settings, with dotted keys.
+        settings: the settings, with dotted keys.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether its summary says so."""
+        """Whether its summary marks it as finished."""
         return self.summary is not None and self.summary.get("finished") is True
 
     @cached_property
@@ -43,7 +43,7 @@ class Run:
         return RunDirectory.open(self.path).records.curves()
 
     def figure(self, name: str) -> float | None:
-        """A number of the summary; None when it is not there."""
+        """A number of the summary; None when absent."""
         value = (self.summary or {}).get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             return None
@@ -58,10 +58,10 @@ class Run:
 
 
 def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
-    """All runs in some folders and inside them, each once, sorted by name with numbers in their order.
+    """All runs in some folders, at any depth, each once, sorted by name with numbers in numeric order.
 
     Raises:
-        InputError: a folder is missing or holds no run at any depth, or the files of a run are damaged.
+        InputError: a folder is missing or contains no run, or the files of a run are damaged.
     """
     found: dict[Path, Run] = {}
     for path in map(Path, paths):
@@ -100,8 +100,8 @@ ONLY_SEED = re.compile(r"seed=\d+")
 def named(groups: Sequence[Sequence[Run]]) -> list[tuple[str, list[Run]]]:
     """The name of each group of runs, and its runs.
 
-    Runs whose names say only their seed are named with the folder they are in, as a sweep over seeds is known by its
-    folder. So are those of groups that would have the same name, with as many folders as tell them apart.
+    Runs whose names give only their seed are named with the folder they are in, as a sweep over seeds is known by its
+    folder. Groups that would have the same name also get folders, as many as distinguish them.
     """
     found = [[_deeper(run) if ONLY_SEED.fullmatch(run.name) else run for run in runs] for runs in groups]
     names = _common_names(found)
@@ -111,7 +111,7 @@ def named(groups: Sequence[Sequence[Run]]) -> list[tuple[str, list[Run]]]:
         while len(set(_common_names(deeper))) < times:
             before, deeper = deeper, [[_deeper(run) for run in runs] for runs in deeper]
             if before == deeper:
-                # No folders tell them apart.
+                # No folders distinguish them.
                 break
         else:
             for place, runs in zip(alike, deeper, strict=True):
@@ -119,13 +119,13 @@ def named(groups: Sequence[Sequence[Run]]) -> list[tuple[str, list[Run]]]:
     names = _common_names(found)
     times_of = Counter(names)
     names = [name if times_of[name] == 1 else runs[0].name for name, runs in zip(names, found, strict=True)]
-    # The folders that all of them are in say nothing.
+    # Folders that all of them share say nothing.
     shared = len(Path(os.path.commonpath(map(os.path.dirname, names))).parts) if names else 0
     return [("/".join(name.split("/")[shared:]), runs) for name, runs in zip(names, found, strict=True)]
 
 
 def common_name(names: Sequence[str]) -> str:
-    """`eta=1,seed=1` and `eta=1,seed=2` are `eta=1`, `mira1` and `mira2` are `mira`; else it is the shortest name."""
+    """`eta=1,seed=1` and `eta=1,seed=2` are `eta=1`, `mira1` and `mira2` are `mira`; otherwise the shortest name."""
     if len(names) == 1:
         return names[0]
     for seed in (r"[,_\-/]?seed=?\d+(?=$|[,_\-/])", r"[=,_\-/.]?\d+$"):
@@ -140,19 +140,19 @@ def _common_names(groups: Sequence[Sequence[Run]]) -> list[str]:
 
 
 def _deeper(run: Run) -> Run:
-    """A run with one folder more in its name, if there is one."""
+    """A run with one more folder in its name, if there is one."""
     parts = Path(os.path.abspath(run.path)).parts[1:]
     return replace(run, name="/".join(parts[-(len(Path(run.name).parts) + 1) :]))
 
 
 SEED = "seed"
-# Checksums of the run that another one starts from: with each seed there is another.
+# Checksums of the run that another one starts from; they differ for each seed.
 BASE = "base."
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The mean of a figure over runs, its deviation, that of a sample (n - 1; None of one run), and their number."""
+    """The mean of a figure over runs, its sample deviation (n - 1; None for one run), and the number of runs."""
 
     mean: float
     deviation: float | None
@@ -160,18 +160,18 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of one value or more."""
+        """The spread of one or more values."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
     def text(self, digits: int) -> str:
-        """Mean ± deviation (n); of one run the value alone."""
+        """Mean ± deviation (n); for one run the value alone."""
         mean = f"{self.mean:,.{digits}f}"
         return mean if self.deviation is None else f"{mean} ± {self.deviation:,.{digits}f} ({self.runs})"
 
 
 def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
     """The settings that differ between runs, in the order of the first run that has them, without the seed and what
-    follows from it, and without the identity of a work directory, which nobody chose.
+    follows from it, and without the identity of a work directory, which is not a choice.
 
     A setting that a run does not have counts as null.
     """
@@ -181,13 +181,13 @@ def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
 
 
 def by_seed(runs: Sequence[Run]) -> dict[int, Run]:
-    """Runs by their seed, in its order; of several with the same one the last counts."""
+    """Runs by seed, in order of seeds; of several with the same seed the last counts."""
     held = {int(run.settings.get(SEED) or 0): run for run in runs}
     return {seed: held[seed] for seed in sorted(held)}
 
 
 def of_common_seeds(runs: Sequence[Run], against: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-    """The runs of two systems that can be paired: those of seeds that both have; a system of one run stays as it is,
+    """The runs of two systems that can be paired: those whose seeds both have; a system of one run stays as it is,
     since it is compared with every run of the other.
     """
     ours, theirs = by_seed(runs), by_seed(against)
@@ -199,10 +199,10 @@ def of_common_seeds(runs: Sequence[Run], against: Sequence[Run]) -> tuple[list[R
 
 @dataclass(frozen=True)
 class Setting:
-    """Runs that differ only in their seed, in its order.
+    """Runs that differ only in their seed, in order of seeds.
 
     Attributes:
-        name: what their names have in common, and what tells it from other settings.
+        name: the common part of their names, which distinguishes this setting from others.
     """
 
     name: str
@@ -210,7 +210,7 @@ class Setting:
 
     @property
     def first(self) -> Run:
-        """The run of the least seed."""
+        """The run with the lowest seed."""
         return self.runs[0]
 
     @property
@@ -219,12 +219,12 @@ class Setting:
         return all(run.finished for run in self.runs)
 
     def figure(self, key: str) -> Spread | None:
-        """A figure of the runs that have it; None when none has."""
+        """A figure over the runs that have it; None when none has."""
         values = [value for run in self.runs if (value := run.figure(key)) is not None]
         return Spread.of(values) if values else None
 
     def around(self, key: str, several: bool) -> float | None:
-        """What stands behind ± of a figure: the deviation where settings have several seeds, else half the interval."""
+        """The number after ± of a figure: the deviation where settings have several seeds, else half the interval."""
         spread = self.figure(key)
         return (None if spread is None else spread.deviation) if several else self.first.figure(f"{key}_interval")
 
@@ -232,8 +232,7 @@ class Setting:
 def by_setting(runs: Sequence[Run]) -> list[Setting]:
     """The settings of some runs, in the order of their first ones.
 
-    Runs of the same settings and the same seed are no replicas of each other; each but the first is a setting of its
-    own.
+    Runs with the same settings and the same seed are not replicas; each but the first is a separate setting.
     """
     keys = settings_besides_seed(runs)
     groups: dict[tuple[object, ...], dict[object, Run]] = {}

@@ -1,6 +1,6 @@
 """Tables for people and for programs, the table of a sweep (its runs, seeds together, best first), and pages of HTML.
 
-Pages need no other file; in their lines what differs is marked.
+Pages need no other file; differences between lines are marked.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from xlate.text.lines import write_file
 
 Cell = str | int | float | None
 NOTHING = "–"
-# Where standard output is no terminal, what is printed has this width.
+# The width of printed text where standard output is not a terminal.
 WIDTH = 100
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: a value for each row, and for measures what stands behind ±.
+    """A column of a table: a value per row, and for measures the number after ±.
 
     Attributes:
-        intervals: of one run half the width of the 95 % interval, of several seeds the standard deviation.
-        digits: the digits behind the point; None for settings, which are shown as they are.
-        better: +1 when larger is better, -1 when smaller is, 0 when neither.
+        intervals: half the width of the 95 % interval for one run, the standard deviation for several seeds.
+        digits: the number of decimals; None for settings, which are shown as they are.
+        better: +1 when larger is better, -1 when smaller is, 0 when neither is.
     """
 
     title: str
@@ -80,7 +80,7 @@ class Table:
 
     @classmethod
     def of(cls, digits: Mapping[str, int | None], rows: Sequence[Sequence[Cell]]) -> Table:
-        """The table of some rows; `digits` are those of each column by its title, None for words."""
+        """The table of some rows; `digits` has the decimals of each column by its title, None for words."""
         return cls(
             [Column(title, [row[n] for row in rows], places) for n, (title, places) in enumerate(digits.items())]
         )
@@ -93,7 +93,7 @@ class Table:
         return Table([column for column in self.columns if column.title not in titles])
 
     def rows(self) -> list[list[tuple[str, bool]]]:
-        """The texts of the cells row by row, each with whether its value is the best of the column."""
+        """The texts of the cells row by row, each with a flag for the best value of the column."""
         columns = [(column, column.best) for column in self.columns]
         return [[(column.text(row), row in best) for column, best in columns] for row in range(len(self))]
 
@@ -117,7 +117,7 @@ class Table:
         return "".join("\t".join(line) + "\n" for line in zip(*texts, strict=True))
 
     def print(self, console: Console | None = None) -> None:
-        """Prints the table; cells that do not fit are folded, at blanks or behind commas where they can be."""
+        """Prints the table; cells that do not fit are folded, at blanks or after commas where possible."""
         console = console or Console()
         if not console.is_terminal:
             console = Console(file=console.file, width=WIDTH)
@@ -135,7 +135,7 @@ class Table:
 
     @property
     def width(self) -> int:
-        """How many columns of a terminal the printed table takes when nothing is folded."""
+        """The number of terminal columns that the printed table takes when nothing is folded."""
         widths = [max(len(c.title), *(len(c.text(row)) for row in range(len(self))), 0) for c in self.columns]
         return sum(widths) + 3 * len(widths) + 1
 
@@ -149,7 +149,7 @@ class Table:
 
 
 class AtCommas:
-    """A text without blanks for a terminal, which goes on in the next line behind a comma where it is too long."""
+    """A text without blanks for a terminal, broken after a comma where it is too long."""
 
     def __init__(self, text: str) -> None:
         self._parts = re.findall(r"[^,]*,|[^,]+$", text)
@@ -176,7 +176,7 @@ def setting_text(value: object) -> Cell:
     return value if value is None or isinstance(value, int | float | str) else str(value)
 
 
-# The key in a summary, the title, the digits shown, and what is better (+1 higher, -1 lower, 0 neither).
+# The key in a summary, the title, the decimals shown, and what is better (+1 higher, -1 lower, 0 neither).
 FIGURES = (
     ("test_bleu", "test BLEU", 2, 1),
     ("dev_bleu", "dev BLEU", 2, 1),
@@ -194,9 +194,9 @@ FIGURES = (
 )
 # The tag of the latest figure of a run that has no summary yet.
 TAGS = {"P": "valid/P", "valid_loss": "valid/loss", "active_features": "train/active_features"}
-# Rows are in the order of the first of these that a run has; the test set chooses nothing unless there is no other.
+# Rows are sorted by the first of these that a run has; the test set decides only if there is nothing else.
 ORDER = (("dev_bleu", 1), ("tune_BLEU", 1), ("P", -1), ("bleu", 1), ("heldout_ranked_BLEU", 1), ("test_bleu", 1))
-# What a terminal has no room for goes in this order, and stands in the files alone.
+# Columns that do not fit a terminal are dropped in this order, and are only in the files.
 LEFT_OUT = ("dev chrF", "loss", "tuned BLEU", "tuned for", "seconds", "features", "state")
 LABEL, WHAT = "row.label", "what"
 BASED_ON = "base"
@@ -216,7 +216,7 @@ class SweepTable:
 
     Attributes:
         keys: the settings that differ, each with a column whose title is the key.
-        chosen: of each run, by its folder, the settings that are not their defaults.
+        chosen: for each run, by its folder, the settings that differ from their defaults.
     """
 
     settings: Sequence[Setting]
@@ -226,22 +226,22 @@ class SweepTable:
 
     @property
     def around(self) -> str:
-        """What ± means; nothing when no figure has it."""
+        """The meaning of ±; empty when no figure has it."""
         several = any(column.title == SEEDS for column in self.table.columns)
         shown = any(column.intervals is not None for column in self.table.columns)
         return (OVER_SEEDS if several else OF_ONE) if shown else ""
 
     def parts(self) -> list[Table]:
-        """The table for a page: where many settings differ, they have a table of their own behind the figures."""
+        """The table for a page: where many settings differ, they get a separate table after the figures."""
         if len(self.keys) <= FEW_KEYS:
             return [self.table]
         figures = self.table.without(*self.keys)
         return [figures, self.table.without(*(column.title for column in figures.columns if column.title != "run"))]
 
     def print(self, console: Console | None = None) -> None:
-        """Prints what fits into the width of a terminal, or 100 columns.
+        """Prints the columns that fit the width of a terminal, or 100 columns.
 
-        Settings for which there is no room stand below, each row with those in which it differs from most.
+        Settings that do not fit are listed below, for each row those in which it differs from most rows.
         """
         console = console or Console()
         width = console.width if console.is_terminal else WIDTH
@@ -263,8 +263,8 @@ class SweepTable:
                 print(text, file=console.file)
 
     def _below(self, width: int) -> str:
-        # The text of each setting in each row, None where there is no such setting, and the usual text. What no two
-        # rows share is not usual; a run to start from never is.
+        # The text of each setting in each row, None where there is no such setting, and the usual text. A text that no
+        # two rows share is not usual, nor is a run to start from.
         firsts = [setting.first for setting in self.settings]
         shown: dict[str, list[str | None]] = {}
         usual = dict.fromkeys(self.keys, NOTHING)
@@ -288,11 +288,11 @@ class SweepTable:
 
 
 def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable:
-    """The table of some runs: a row for those that differ only in their seed, with the settings that differ between
+    """The table of some runs: one row for runs that differ only in their seed, with the settings that differ between
     rows and every figure that some run has, best first by BLEU on dev.
 
-    A figure of several seeds is their mean, with the standard deviation; BLEU of one run comes with half the width of
-    its 95 % bootstrap interval, where no row has several. A run that is not finished shows its latest figures and is
+    A figure of several seeds is their mean, with the standard deviation; where no row has several seeds, BLEU comes
+    with half the width of its 95 % bootstrap interval. A run that is not finished shows its latest figures and is
     marked. `chosen` is as in `SweepTable`.
     """
     settings = best_first(by_setting(runs))
@@ -324,13 +324,13 @@ def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable
 
 
 def _bases(settings: Sequence[Setting], chosen: Chosen) -> list[str]:
-    """The run that each setting starts from, what their names have in common where each seed has its own."""
+    """The run that each setting starts from; where each seed has a different one, the common part of their names."""
     named = ([chosen.get(run.path, {}).get(BASED_ON) for run in setting.runs] for setting in settings)
     return [common_name([str(name) for name in dict.fromkeys(names) if name] or [NOTHING]) for names in named]
 
 
 def _is_told(key: str, settings: Sequence[Setting], chosen: Chosen | None) -> bool:
-    """Whether a key that differs says something: no checksum, and no default that other models have no key for."""
+    """Whether a differing key is informative: not a checksum, nor a default that other models have no key for."""
     if key == FILES or key.startswith("row."):
         return False
     held = [setting.first.settings[key] for setting in settings if key in setting.first.settings]
@@ -339,7 +339,7 @@ def _is_told(key: str, settings: Sequence[Setting], chosen: Chosen | None) -> bo
 
 
 def best_first(settings: Sequence[Setting]) -> list[Setting]:
-    """Settings in the order of what they reached; those without such a figure last, in the order given."""
+    """Settings sorted by their results; those without such a figure last, in the given order."""
     key, better = next((pair for pair in ORDER if any(s.figure(pair[0]) is not None for s in settings)), ORDER[0])
 
     def reached(setting: Setting) -> tuple[bool, float]:
@@ -390,7 +390,7 @@ td:not(.number):not(:first-child) { min-width: 6.5rem; }
 
 
 def differing(words: Sequence[str], other: Sequence[str]) -> list[bool]:
-    """For each word whether it differs from another line when both are laid side by side as well as they can be."""
+    """For each word, whether it differs from another line when the two are aligned as well as possible."""
     marks = [True] * len(words)
     for block in difflib.SequenceMatcher(a=words, b=other, autojunk=False).get_matching_blocks():
         marks[block.a : block.a + block.size] = [False] * block.size
@@ -420,7 +420,7 @@ def marked(line: str, other: str | None, reference: str | None = None) -> str:
 
 
 def lines_html(rows: Sequence[tuple[str, str]]) -> str:
-    """Lines below each other; a row is a name, as text, and a line, as HTML."""
+    """Lines one below the other; a row is a name, as text, and a line, as HTML."""
     return '<div class="lines">' + "".join(f"<b>{html.escape(n)}</b><span>{line}</span>" for n, line in rows) + "</div>"
 
 
@@ -438,7 +438,7 @@ def table_html(table: Table) -> str:
 
 
 def picture_html(data: bytes, words: str, kind: str = "png") -> str:
-    """A picture inside the page; `words` say what it shows."""
+    """A picture embedded in the page; `words` describe it."""
     coded = base64.b64encode(data).decode("ascii")
     return f'<p><img alt="{html.escape(words, quote=True)}" src="data:image/{kind};base64,{coded}"></p>'
 
@@ -449,7 +449,7 @@ def said(text: str) -> str:
 
 
 def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
-    """A whole page: a heading, and sections of a heading and HTML each."""
+    """A complete page: a heading, and sections of a heading and HTML each."""
     body = "".join(f"<section><h2>{html.escape(heading)}</h2>{inside}</section>\n" for heading, inside in sections)
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'

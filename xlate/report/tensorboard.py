@@ -1,4 +1,4 @@
-"""Writes TensorBoard events and records of a run into its folder, and lays out what TensorBoard opens on."""
+"""Writes TensorBoard events and records of a run into its folder, and lays out TensorBoard's custom scalars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xlate.array_types import AnyFloats, Bytes
 from xlate.report.run_directory import Records, Reporter, RunDirectory
 from xlate.text.lines import naming_file
 
-# By category and title, the patterns of tags whose curves a chart shows; what matters most comes first.
+# By category and title, the patterns of tags whose curves a chart shows; the most important come first.
 CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "quality": {
         "BLEU of the dev set": (r"^(tune|online|local)/BLEU$",),
@@ -40,7 +40,7 @@ CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
         "length against the references": (r"^tune/length_ratio$",),
     },
 }
-# The figures of a finished run that the table of runs has, in their order; the others stand in its summary.
+# The figures of a finished run that the table of runs shows, in order; the others are in its summary.
 FIGURES = (
     "dev_bleu", "test_bleu", "dev_chrf", "dev_ter", "P", "valid_loss", "accuracy", "heldout_bleu",
     "heldout_ranked_BLEU", "heldout_first_BLEU", "training_ranked_BLEU", "active_features", "seconds",
@@ -64,21 +64,20 @@ EVENTS = "events.out.tfevents."
 class TensorBoardReporter(Reporter):
     """Writes figures as they are reported; scalars also go to `metrics.jsonl`.
 
-    A run that goes on from a checkpoint reports some figures again. The first of them says from where: what was
-    recorded from that figure on is dropped, and TensorBoard is told to forget it, so that no curve has two values for a
-    step.
+    A run that resumes from a checkpoint reports some figures again. The first of them shows where it resumes: records
+    from that figure on are dropped, also from TensorBoard, so that no curve has two values for a step.
 
-    A number that never changes is no curve: TensorBoard is given the points of a tag when there are two different ones.
-    A layout for its custom scalars names the charts that matter.
+    A number that never changes is not a curve: TensorBoard gets the points of a tag once two of them differ. A layout
+    for its custom scalars names the most important charts.
     """
 
     def __init__(self, run: RunDirectory | str | Path) -> None:
-        """Files are not made before the first figure."""
+        """Files are made only with the first figure."""
         self.path = run.path if isinstance(run, RunDirectory) else Path(run)
         self.records = Records(self.path / "metrics.jsonl")
         self._writer: SummaryWriter | None = None
         self._last = 0
-        # The points of tags that have had one value so far, and the tags that have curves.
+        # The points of tags with only one value so far, and the tags that have curves.
         self._waiting: dict[str, list[tuple[int, float]]] = {}
         self._curves: set[str] = set()
 
@@ -89,7 +88,7 @@ class TensorBoardReporter(Reporter):
         self.records.append_scalar(tag, float(value), step)
 
     def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
-        """Reports the distribution of many numbers; those that are not finite are left out, and nothing is drawn when
+        """Reports the distribution of many numbers; numbers that are not finite are left out, and nothing is drawn if
         none is left.
         """
         finite = values[np.isfinite(values)]
@@ -110,11 +109,11 @@ class TensorBoardReporter(Reporter):
         self.records.append(event)
 
     def hparams(self, params: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
-        """Reports the row of the run for the HParams page: its settings, and those final figures that runs are compared
-        by, the BLEU of the dev set first, under `final/`.
+        """Reports the run's row for the HParams page: its settings, and the final figures for comparing runs, BLEU of
+        the dev set first, under `final/`.
 
-        It writes the summaries of torch's `add_hparams`, which itself would open a second run in a folder inside this
-        one. Settings that are None and figures that are not finite are left out.
+        It writes the summaries of torch's `add_hparams`, because `add_hparams` itself would open a second run in a
+        folder inside this one. Settings that are None and figures that are not finite are left out.
         """
         shown = {
             key: value if isinstance(value, bool | int | float | str) else str(value)
@@ -130,7 +129,7 @@ class TensorBoardReporter(Reporter):
                 writer.add_scalar(key, value, self._last)
 
     def close(self) -> None:
-        """Writes out all figures; nothing may be reported afterwards.
+        """Writes all figures to disk; nothing may be reported afterwards.
 
         Raises:
             OSError: they cannot be written.
@@ -138,13 +137,13 @@ class TensorBoardReporter(Reporter):
         if self._writer is not None:
             with self._named():
                 try:
-                    # Closing alone would not tell that the writing thread failed.
+                    # Closing alone would not reveal that the writing thread failed.
                     self._writer.flush()
                 finally:
                     self._writer.close()
 
     def _named(self) -> AbstractContextManager[None]:
-        """Adds the name of the file to errors of TensorBoard's writer."""
+        """Adds the file name to errors of TensorBoard's writer."""
         return naming_file(self.path / f"{EVENTS}*")
 
     def _at(self, step: int, tag: str | None = None) -> SummaryWriter:
@@ -154,7 +153,7 @@ class TensorBoardReporter(Reporter):
         return self._writer
 
     def _draw(self, writer: SummaryWriter, tag: str, value: float, step: int) -> None:
-        """Adds a point to a curve, and begins the curve where it is the first different one."""
+        """Adds a point to a curve, and begins the curve at its first different value."""
         if tag not in self._curves:
             held = self._waiting.setdefault(tag, [])
             held.append((step, value))
@@ -165,7 +164,7 @@ class TensorBoardReporter(Reporter):
             for early, first in self._waiting.pop(tag):
                 writer.add_scalar(tag, first, early)
             if (charts := charts_of(self._curves)) != before:
-                # Of several layouts TensorBoard takes the last.
+                # Of several layouts TensorBoard uses the last.
                 writer.add_custom_scalars(charts)
             return
         writer.add_scalar(tag, value, step)
@@ -187,16 +186,15 @@ class TensorBoardReporter(Reporter):
         if tag is None:
             return self._going_on(drawn, step + 1)
         writer = self._going_on(drawn, step)
-        # TensorBoard can forget only whole steps, so what stays of this step is reported again.
+        # TensorBoard can drop only complete steps, so the figures of this step that stay are reported again.
         for record in self.records.read():
             if record.get("step") == step and record.get("tag") in drawn and record["value"] is not None:
                 writer.add_scalar(record["tag"], record["value"], step)
         return writer
 
     def _going_on(self, drawn: set[str], purge_step: int) -> SummaryWriter:
-        """The writer of a run that goes on: tags that were drawn have their curves, the others still wait."""
-        # TensorBoard reads event files in the order of their names, which begin with the second in which they were
-        # made.
+        """The writer of a resumed run: tags that were drawn have their curves, the others still wait."""
+        # TensorBoard reads event files in the order of their names, which begin with the second of their creation.
         stamps = [int(path.name.split(".")[3]) for path in self.path.glob(EVENTS + "*")]
         while int(time.time()) <= max(stamps, default=0):
             time.sleep(0.05)
@@ -212,7 +210,7 @@ class TensorBoardReporter(Reporter):
 
 @cache
 def _silence_writers() -> None:
-    """Keeps TensorBoard's writing thread from printing its error, which is raised again when something is reported."""
+    """Keeps TensorBoard's writing thread from printing its error, which is raised again with the next report."""
     before = threading.excepthook
 
     def hook(failed: threading.ExceptHookArgs) -> None:
@@ -224,5 +222,5 @@ def _silence_writers() -> None:
 
 
 def _as_drawn(value: float | None) -> float | None:
-    """The value with the digits that TensorBoard keeps: what differs behind them does not change there."""
+    """The value with the digits that TensorBoard keeps: a difference beyond them is no change there."""
     return None if value is None else float(np.float32(value))
