@@ -1,4 +1,4 @@
-"""Short names for the types of arrays; those without a number have 64 bits."""
+"""Short names for array types; those without a number have 64 bits."""
 
 from __future__ import annotations
 

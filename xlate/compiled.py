@@ -1,7 +1,7 @@
-"""What imports numba: how kernels are compiled, where they are kept, and what they need of the compiler itself.
+"""Everything that imports numba: how kernels are compiled, where they are cached, and compiler features they need.
 
 Numba keeps compiled code until the file of a function changes. If you change an option here, empty the caches: the
-folders `__pycache__` beside the kernels, or the one that NUMBA_CACHE_DIR names.
+`__pycache__` folders next to the kernels, or the folder in NUMBA_CACHE_DIR.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 
 from xlate.machine import can_be_written, home, keep_in_scratch
 
-# Numba reads where to keep its files when it is imported, and raises an error when it can write nowhere: beside the
-# source, in the user's home, or else in a private folder.
+# Numba reads its cache location when it is imported, and raises an error when it cannot write anywhere: next to the
+# source, in the user's home, or otherwise in a private folder.
 if not can_be_written(Path(__file__).resolve().parent / "__pycache__"):
     keep_in_scratch("NUMBA_CACHE_DIR", "numba", home("XDG_CACHE_HOME", ".cache") / "numba")
 
@@ -36,7 +36,7 @@ def _index(file: Any) -> Any:
     try:
         return _load_index(file)  # type: ignore[no-untyped-call]
     except (ImportError, AttributeError):
-        # The code was compiled when a tuple's class stood in a module that has moved since.
+        # The code was compiled when a tuple's class was in a module that has since moved.
         return {}
 
 
@@ -47,24 +47,24 @@ loop = njit(cache=True, nogil=True)
 compiled = njit(cache=True)
 """A function that keeps the lock."""
 inlined = njit(cache=True, inline="always")
-"""A function that numba writes into its callers before it infers types."""
+"""A function that numba inlines before it infers types."""
 embedded = njit(cache=True, nogil=True, forceinline=True)
-"""A function that LLVM puts into its callers."""
+"""A function that LLVM inlines."""
 
 log = logging.getLogger(__name__)
-# Compiling that takes less is not mentioned.
+# Shorter compilations are not logged.
 PATIENCE_SECONDS = 2.0
 
 
 class Announcer(Listener):
-    """Writes one line to the log once compiling has taken longer than two seconds, however many loops follow."""
+    """Logs one line once compiling has taken longer than two seconds, however many loops follow."""
 
     def __init__(self) -> None:
         self._first: float | None = None
         self._told = False
 
     def on_start(self, event: Event) -> None:  # noqa: ARG002
-        """Called when compiling a loop begins, perhaps inside the compiling of another."""
+        """Called when compiling a loop begins, perhaps while compiling another."""
         now = time.monotonic()
         self._first = now if self._first is None else self._first
         if not self._told and now - self._first > PATIENCE_SECONDS:
@@ -79,8 +79,8 @@ register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
 
 # Lends arrays to a kernel, so that compiled code does not count references to them.
 #
-# Each time that an array is taken out of a tuple, numba counts a reference with an atomic instruction. A kernel with a
-# dozen arrays in named tuples would spend most of its time on that. The caller must hold the arrays until the kernel
+# Each time an array is taken out of a tuple, numba counts a reference with an atomic instruction. A kernel with a dozen
+# arrays in named tuples would spend most of its time on that. The caller must keep the arrays alive until the kernel
 # returns.
 Arrays = TypeVar("Arrays")
 
@@ -106,9 +106,9 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 lent: Callable[[Arrays], Arrays] = cast(Any, intrinsic(_lend))
-"""The same array, or the same (named) tuple of arrays, numbers and such tuples, with no owner."""
+"""The same array, or the same (named) tuple of arrays, numbers and such tuples, without an owner."""
 
-# Asks the processor to bring a value of an array near before it is needed.
+# Asks the processor to load a value of an array into its cache before it is needed.
 NEAR = 3
 
 
@@ -142,7 +142,7 @@ def _pointer(_context: Any, array: Any, index: Any) -> Any:
 
 
 pointer: Any = intrinsic(_pointer)
-"""pointer(array, index): the address of one item of a contiguous array, so that a call passes no array."""
+"""pointer(array, index): the address of one item of a contiguous array, so that no array is passed in a call."""
 
 
 def call_through(kind: Any) -> Any:

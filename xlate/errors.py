@@ -1,4 +1,4 @@
-"""The errors that end a command: input that cannot be used, or a signal."""
+"""The errors that end a command: unusable input, or a signal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Input that cannot be used. The message says where, what was seen, what was expected and what to do.
+    """Unusable input. The message says where, what was seen, what was expected and what to do.
 
     The command line prints it to standard error and ends with exit status 2.
 
@@ -62,31 +62,31 @@ def refuse_if(
     remedy: str | None = None,
     file: str | Path | None = None,
 ) -> None:
-    """Raises InputError with this message when something is `wrong`."""
+    """Raises InputError with this message if something is `wrong`."""
     if wrong:
         raise InputError(message, seen, expected, remedy, file=file)
 
 
 def check_choice(message: str, seen: str, choices: Iterable[str]) -> None:
-    """Raises InputError with this message, and with the choices there are, when `seen` is none of them."""
+    """Raises InputError with this message and the available choices if `seen` is not one of them."""
     names = list(choices)
     if seen not in names:
         raise InputError(message, seen, "one of " + ", ".join(names))
 
 
 def nearest(word: str, known: Iterable[str], otherwise: str, before: str = "", cutoff: float = 0.6) -> str:
-    """The remedy for a misspelt word: the known one most like it, with `before` in front; `otherwise` if none is."""
+    """The remedy for a misspelt word: the closest known one, with `before` in front; `otherwise` if none is close."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=cutoff)
     return f"did you mean {before}{near[0]}?" if near else otherwise
 
 
 def shown(text: str, most: int = 40) -> str:
-    """A text for a message, cut short when it is long."""
+    """A text for a message, cut short if it is long."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 class Interrupted(Exception):
-    """Work was stopped by a signal, after its state was saved; the command line exits with `status`."""
+    """Work was stopped by a signal after its state was saved; the command line exits with `status`."""
 
     def __init__(self, message: str, status: int = 143) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""What the machine gives this process: memory, folders that can be written, and the signals SIGTERM and SIGINT.
+"""What the machine gives this process: memory, writable folders, and the signals SIGTERM and SIGINT.
 
-In training a signal is a wish to stop soon; elsewhere it is an end that leaves nothing half-made.
+In training a signal asks to stop soon; elsewhere it ends the program, leaving nothing half-made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from xlate.errors import InputError, Interrupted
 
 MEMINFO, GROUPS_OF_PROCESS, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-# Of a control group, version 2 and version 1: its limit, what it uses, and what of that can be given back at once.
+# Of a control group, version 2 and version 1: its limit, its usage, and how much of that can be reclaimed at once.
 _FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -31,17 +31,17 @@ _FILES = (
 
 
 def peak_megabytes() -> float:
-    """The largest resident memory this process has had so far, in MB."""
+    """The largest resident memory of this process so far, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
 
 
 def check_memory(what: str, size: float, setting: str) -> None:
-    """Checks before work begins that there is memory for its arrays.
+    """Checks before work begins that there is enough memory for its arrays.
 
     Args:
         what: the arrays, in words.
-        size: the bytes that they will take at least.
+        size: the minimum number of bytes that they take.
         setting: what makes them so large, such as `model.bits=30`.
 
     Raises:
@@ -58,8 +58,8 @@ def check_memory(what: str, size: float, setting: str) -> None:
 
 
 def free_memory() -> int | None:
-    """The bytes that this process can still take: those free on the machine, or fewer where a control group has a
-    limit; None where the system does not say.
+    """The bytes that this process can still allocate: those free on the machine, or fewer if a control group has a
+    limit; None if the system does not say.
     """
     found = [*_free_on_machine(), *_free_in_groups()]
     return max(0, min(found)) if found else None
@@ -73,7 +73,7 @@ def _free_on_machine() -> Iterator[int]:
 
 
 def _free_in_groups() -> Iterator[int]:
-    """What is free in each control group that this process is in, and in those around it."""
+    """The free memory of each control group that contains this process, directly or indirectly."""
     lines = GROUPS_OF_PROCESS.read_text(encoding="utf-8").splitlines() if GROUPS_OF_PROCESS.exists() else []
     for line in lines:
         _, controllers, path = line.split(":", 2)
@@ -101,13 +101,13 @@ def _shown(size: float) -> str:
 
 
 def keep_in_scratch(variable: str, name: str, *usual: Path) -> None:
-    """Sets an environment variable to a private folder, unless it is set or all usual places can be written."""
+    """Sets an environment variable to a private folder, unless it is set or all usual places are writable."""
     if variable not in os.environ and not all(can_be_written(folder) for folder in usual):
         os.environ[variable] = str(private_folder(name))
 
 
 def can_be_written(folder: Path) -> bool:
-    """Whether a folder can be written, or can be made."""
+    """Whether a folder is writable or can be created."""
     try:
         there = next(path for path in (folder, *folder.parents) if path.exists())
         return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
@@ -116,14 +116,14 @@ def can_be_written(folder: Path) -> bool:
 
 
 def home(variable: str, name: str) -> Path:
-    """The folder that an XDG variable names, or else the folder `name` in the home folder."""
+    """The folder in an XDG variable, or otherwise the folder `name` in the home folder."""
     return Path(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), name))
 
 
 def private_folder(name: str) -> Path:
-    """A temporary folder that only this user can write, since what is kept there may be code.
+    """A temporary folder that only this user can write to, since it may contain code.
 
-    The next process finds the same folder. Where somebody else has taken its name, the folder is for this process only.
+    The next process finds the same folder. If somebody else has taken its name, the folder is for this process only.
     """
     top = Path(tempfile.gettempdir()) / f"xlate-{os.getuid()}"
     try:
@@ -143,7 +143,7 @@ STOPPING = "stopping as soon as the work can be saved; Ctrl-C again stops at onc
 
 
 class StopFlag:
-    """Within its `with` block the two signals set a flag, and say so; a second SIGINT interrupts at once."""
+    """Within its `with` block the two signals set a flag and report it; a second SIGINT interrupts at once."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -167,7 +167,7 @@ class StopFlag:
         if self.signal is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         if self.signal is None and sys.__stderr__ is not None:
-            # Not by the stream: the program may be in the middle of writing to it.
+            # Not through the stream: the program may be in the middle of writing to it.
             with contextlib.suppress(OSError, ValueError):
                 os.write(sys.__stderr__.fileno(), f"\n{STOPPING}".encode())
         self.signal = number
@@ -179,10 +179,10 @@ class Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def dropped_interruptions_raised() -> Iterator[None]:
-    """Raises an interruption in place of the error that follows from it where Python had to drop it.
+    """Raises an interruption that Python had to drop, in place of the error that follows from it.
 
-    While loops are compiled, a signal is first seen in a function that the compiler calls; what such a function raises
-    is written to standard error and forgotten, and then the compiler fails for want of its result.
+    While loops are compiled, a signal first arrives in a function called by the compiler; an exception from such a
+    function is written to standard error and dropped, and then the compiler fails for lack of its result.
     """
     dropped: list[BaseException] = []
     before = sys.unraisablehook
@@ -206,16 +206,16 @@ def dropped_interruptions_raised() -> Iterator[None]:
 
 @contextlib.contextmanager
 def termination_raised() -> Iterator[None]:
-    """Lets SIGTERM end what runs in here by an error that everything cleans up after.
+    """Makes SIGTERM end the code in this block by an exception, so that everything is cleaned up.
 
     Raises:
-        Interrupted: it came.
+        Interrupted: SIGTERM came.
     """
 
     def raise_it(_number: int, _frame: FrameType | None) -> None:
         raise Terminated
 
-    # Python lets only the main thread set handlers; whoever has set one before wants it.
+    # Python lets only the main thread set handlers; an existing handler is left in place.
     free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if free:
         signal.signal(signal.SIGTERM, raise_it)

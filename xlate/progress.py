@@ -1,4 +1,4 @@
-"""Progress of work that lasts: bars on a terminal, else a line a minute."""
+"""Progress of long work: bars on a terminal, otherwise one line per minute."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PATIENCE_SECONDS = 2.0
 LINE_SECONDS = 60.0
-# Of more items than this, the first one says nothing of the others: loops may be compiled for it. Nor does what there
-# is before the first round or epoch.
+# With more items than this, the time of the first is ignored: it may include compiling loops. So is anything before the
+# first round or epoch.
 MANY = 20
 log = logging.getLogger(__name__)
 
 
 class Style(enum.Enum):
-    """How progress is shown: as fits standard error, in lines though it be a terminal, or not at all.
+    """How progress is shown: as suits standard error, in lines even on a terminal, or not at all.
 
-    Relayed progress is for the process that started this one: on standard output, a line for each item of a work, total
-    and description, and an empty line at its end.
+    Relayed progress is for the process that started this one: on standard output, one line per item of the work, with
+    total and description, and an empty line at its end.
     """
 
     FITTING = "fitting"
@@ -39,9 +39,9 @@ class Style(enum.Enum):
 
 @dataclass(eq=False)
 class _Work:
-    """Something that is gone through: how far, since when, and its bar once it has one.
+    """Work in progress: how far it is, since when, and its bar once it has one.
 
-    Where items are numbered from 0, the number of the last one is one less than how many there are.
+    If items are numbered from 0, the number of the last one is one less than their count.
     """
 
     description: str
@@ -58,11 +58,11 @@ class _Work:
 
     @property
     def count(self) -> str:
-        """How many are done, and of how many."""
+        """How many are done, and the total."""
         return f"{self.done:,}" + ("" if self.total is None else f"/{self.total - self.from_zero:,}")
 
     def seconds_left(self, now: float) -> float | None:
-        """What is left at the pace so far; None where nothing tells."""
+        """The seconds left at the pace so far; None if unknown."""
         if self.total is None or not self.done:
             return None
         start, done = self.start, self.done
@@ -72,7 +72,7 @@ class _Work:
 
 
 class _Display:
-    """All work of this process, the outermost first."""
+    """All work of this process, outermost first."""
 
     def __init__(self) -> None:
         self.style = Style.FITTING
@@ -83,13 +83,13 @@ class _Display:
         self.last_end = -math.inf
 
     def begin(self, work: _Work) -> None:
-        """Work begins, within what has begun; what follows other work at once goes on with its minute."""
+        """Begins work inside the work in progress; if it directly follows other work, the current minute continues."""
         if not self.works and work.start - self.last_end > PATIENCE_SECONDS:
             self.last_line = work.start
         self.works.append(work)
 
     def look(self) -> None:
-        """Shows how far the work is, if it is time."""
+        """Shows the progress of the work, if it is time."""
         if self.style is Style.SILENT or not self.works:
             return
         if self.style is Style.RELAYED:
@@ -104,7 +104,7 @@ class _Display:
             log.info("%s", ", ".join(map(str, self.works)) + ("" if left is None else f", about {span(left)} left"))
 
     def end(self, work: _Work) -> None:
-        """Work ends, or is left."""
+        """Ends work, finished or not."""
         if self.style is Style.RELAYED:
             print(flush=True)
         if self.bars is not None and work.task is not None:
@@ -118,7 +118,7 @@ class _Display:
             self.bars = None
 
     def forked(self) -> None:
-        """Forgets what another process is at; only that one shows it."""
+        """Forgets the work of the parent process, which shows it itself."""
         self.silenced = Style.SILENT if self.style is Style.SILENT else Style.LINES
         self.style, self.works, self.bars, self.last_end = Style.SILENT, [], None, -math.inf
 
@@ -140,27 +140,27 @@ os.register_at_fork(after_in_child=_DISPLAY.forked)
 
 
 def set_style(style: Style) -> None:
-    """Says how this process shows progress."""
+    """Sets how this process shows progress."""
     _DISPLAY.style = style
 
 
 def speak_in_fork() -> None:
-    """Lets a forked process say its own progress in lines, unless nothing is to be said."""
+    """Lets a forked process show its own progress in lines, unless nothing is to be shown."""
     _DISPLAY.style = _DISPLAY.silenced
 
 
 def track(items: Iterable[T], description: str, total: int | None = None, *, from_zero: bool = False) -> Iterator[T]:
-    """Yields the items, and shows on standard error how far it is.
+    """Yields the items, and shows progress on standard error.
 
-    On a terminal there is a bar once two seconds have passed, one below the other where work is within other work. Else
-    there is a line each minute, as a remark of the log, with all work that is going on and the time left.
+    On a terminal there is a bar once two seconds have passed; bars of nested work are below each other. Otherwise there
+    is one log line per minute, with all work in progress and the time left.
 
     Args:
         items: the items to go through.
-        description: the text beside the bar.
-        total: the number of items, where `len(items)` does not tell it.
-        from_zero: items are numbered from 0: the first is what there is before the first round or epoch, and the
-            number of the last is how many of these were asked for.
+        description: the text next to the bar.
+        total: the number of items, if `len(items)` is not available.
+        from_zero: items are numbered from 0: the first is the state before the first round or epoch, and the number of
+            the last is the number of rounds or epochs requested.
     """
     if total is None and isinstance(items, Sized):
         total = len(items)
@@ -178,7 +178,7 @@ def track(items: Iterable[T], description: str, total: int | None = None, *, fro
 
 
 def tell(**figures: float) -> None:
-    """Shows figures, such as a loss, beside the innermost work that is tracked."""
+    """Shows figures, such as a loss, next to the innermost tracked work."""
     if _DISPLAY.works:
         _DISPLAY.works[-1].figures.update(figures)
         _DISPLAY.look()

@@ -1,4 +1,4 @@
-"""Settings, each stated once: a field of a dataclass holds its default, its range and what it is in words."""
+"""Settings, each stated once: a field of a dataclass has its default, its range and its description."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from xlate.errors import InputError, nearest
 
-# What stands where a value must be given, as Hydra writes it.
+# The placeholder for a value that must be given, as Hydra writes it.
 MISSING: Any = "???"
 LARGEST_INT = 2**31 - 1
 
 
 class Range(NamedTuple):
-    """The numbers from `low` to `high`; `open_low` and `open_high` leave out the ends, `but` some between them."""
+    """The numbers from `low` to `high`; `open_low` and `open_high` exclude the ends, `but` some values in between."""
 
     low: float
     high: float = LARGEST_INT
@@ -24,13 +24,13 @@ class Range(NamedTuple):
     but: tuple[float, ...] = ()
 
     def holds(self, value: float) -> bool:
-        """Whether a number lies within; one that is not a number does not."""
+        """Whether a number is in the range; NaN is not."""
         above = self.low < value if self.open_low else self.low <= value
         below = value < self.high if self.open_high else value <= self.high
         return above and below and value not in self.but
 
     def nearest(self, value: float) -> float | None:
-        """The end of the range that a value lies beyond; None where that end is left out or it is no number."""
+        """The end of the range that a value lies beyond; None if that end is excluded or the value is NaN."""
         if value < self.low and not self.open_low:
             return self.low
         if value > self.high and not self.open_high:
@@ -38,27 +38,27 @@ class Range(NamedTuple):
         return None
 
     def __str__(self) -> str:
-        """In words.
+        """The range in words.
 
         Example: `above 0, at most 1`
         """
         low = f"above {self.low:g}" if self.open_low else f"{self.low:g} or more"
-        # A short form of a large whole number, 1e+06, is not what anybody types.
+        # The short form of a large whole number, 1e+06, is not what anybody types.
         end = str(self.high) if isinstance(self.high, int) else f"{self.high:g}"
         high = f"below {end}" if self.open_high else f"at most {end}"
         return ", ".join([low] + [high] * (self.high < LARGEST_INT) + [f"not {x:g}" for x in self.but])
 
 
-# The range of a number, or the words that a text may be.
+# The range of a number, or the allowed words of a text.
 Limit = Range | tuple[str, ...]
 
-# Far above what any setting needs. Weights and scores are ruined long before a larger number overflows.
+# Far above what any setting needs. Weights and scores become useless long before a larger number overflows.
 LARGE = 100_000
 ANY = Range(-LARGE, LARGE)
 POSITIVE = Range(0, LARGE, open_low=True)
 NOT_NEGATIVE = Range(0, LARGE)
 COUNT = Range(1)
-# Where a number without end means: all, or never.
+# For settings where infinity means: all, or never.
 ENDLESS = Range(0, inf)
 SHARE = Range(0, 1, open_low=True)
 PROBABILITY = Range(0, 1)
@@ -67,7 +67,7 @@ SEED = Range(0, 2**63 - 1)
 ORDER = Range(1, 7)
 PHRASE_LENGTH = Range(1, 255)
 WINDOW = Range(1, 48)
-# More would take a list, a process or a pass over the text for each, and no machine could do it.
+# More would need a list, a process or a pass over the text for each, which no machine could handle.
 LISTED = Range(1, 10**6)
 PROCESSES = Range(1, 4096)
 REACH = Range(1, 1000)
@@ -80,9 +80,9 @@ def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> 
     """A setting as a field of a dataclass.
 
     Args:
-        words: what it is; those of a command's keys stand in conf/.
-        default: its value where none is given, which must be when there is no default.
-        limit: the range of a number, or the words that a text may be. None stays None whatever the range.
+        words: its description; those of a command's keys are in conf/.
+        default: its default value; without one, a value must be given.
+        limit: the range of a number, or the allowed words of a text. None stays None whatever the range.
     """
     metadata = {"words": words, "limit": limit}
     if isinstance(default, list | dict):
@@ -93,7 +93,7 @@ def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> 
 
 
 def asked(default: Any, limit: Limit | None = None) -> Any:
-    """A field that is set in Python alone, and is no key."""
+    """A field that is set only in Python, and is no key."""
     return field(default=default, metadata={"key": False, "limit": limit})
 
 
@@ -103,26 +103,26 @@ def keys_in(kind: Any) -> list[Field[Any]]:
 
 
 def plain(settings: Any) -> Any:
-    """The keys of settings and their values, nested ones as mappings: what is composed, written and hashed."""
+    """The keys of settings and their values, nested ones as mappings: the form that is composed, written and hashed."""
     if not is_dataclass(settings):
         return settings
     return {one.name: plain(getattr(settings, one.name)) for one in keys_in(settings)}
 
 
 def limit_of(setting: Field[Any]) -> Limit | None:
-    """What a setting may be; None for anything of its type."""
+    """The limit of a setting; None if any value of its type is allowed."""
     limit: Limit | None = setting.metadata.get("limit")
     return limit
 
 
 class Settings:
-    """What a frozen dataclass of settings is derived from: each value is checked for its range."""
+    """The base class of frozen dataclasses of settings: checks the range of each value."""
 
     def __post_init__(self) -> None:
         """Checks every value.
 
         Raises:
-            InputError: a value outside its range, or none where one must be.
+            InputError: a value is out of range, or a required one is missing.
         """
         for one in fields(self):  # type: ignore[arg-type]
             if getattr(self, one.name) is None and one.default is not None:
@@ -131,16 +131,16 @@ class Settings:
 
 
 def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | None = None) -> None:
-    """Refuses a value that is out of its range; None and a value that is still to be given are not looked at.
+    """Rejects a value that is out of range; None and values that are still to be given are not checked.
 
     Args:
         key: its dotted key, for the message.
         value: of the type of the setting.
-        limit: what it may be.
+        limit: the allowed values.
         file: where the value was read, for the message.
 
     Raises:
-        InputError: naming the key, its value and what it may be.
+        InputError: naming the key, its value and the allowed values.
     """
     if limit is None or value is None or value == MISSING:
         return
@@ -154,6 +154,6 @@ def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | No
 
 
 def _remedy(key: str, nearest: float | None) -> str:
-    # With all digits: a short form of the largest number would be another one.
+    # With all digits: the short form of the largest number would be a different number.
     end = "" if nearest is None else f"; the nearest is {int(nearest) if nearest == int(nearest) else nearest}"
     return f"give {key} a value that is expected{end}"

@@ -1,1 +1,1 @@
-"""Arrays: rows of different lengths, and one form on disk with checksums that are compared once on each machine."""
+"""Arrays: rows of different lengths, and a format on disk with checksums that are checked once per machine."""

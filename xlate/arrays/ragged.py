@@ -1,7 +1,7 @@
-"""Rows of different lengths, kept as one flat array and offsets; and keys found among sorted ones.
+"""Rows of different lengths, kept as one flat array and offsets; and look-up of keys among sorted ones.
 
 Row r of R rows holds the values `offsets_R1[r]` to `offsets_R1[r + 1]` of a flat array. Offsets begin with 0 and never
-fall. Every list of candidates, bag of features, sentence and phrase in xlate is kept this way.
+decrease. Every list of candidates, bag of features, sentence and phrase in xlate is stored this way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def offsets_of(lengths: Sequence[int] | AnyInts) -> Ints:
 
 
 def lengths_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
-    """The lengths of some rows, without a look at the others.
+    """The lengths of some rows, without reading the others.
 
     Example:
         >>> lengths_of(np.array([0, 2, 2, 5]), [2, 0]).tolist()
@@ -47,7 +47,7 @@ def places_in_rows(offsets_R1: AnyInts) -> Ints:
 
 
 def marked_in_rows(marked_T: Bools, offsets_R1: AnyInts) -> Ints:
-    """How many values of each row are marked, (R,), in no more memory than for the rows.
+    """How many values of each row are marked, (R,), using only memory proportional to the rows.
 
     Example:
         >>> marked_in_rows(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
@@ -66,7 +66,7 @@ def places_of(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> Ints:
 
 
 def gathered(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> tuple[Ints, Ints]:
-    """The places of the values of some rows, and the offsets of these rows when they are put one behind the other."""
+    """The places of the values of some rows, and the offsets of these rows when they are concatenated."""
     rows = np.asarray(rows, np.int64)
     first = np.asarray(offsets_R1[rows])
     lengths = np.asarray(offsets_R1[rows + 1]) - first
@@ -75,12 +75,12 @@ def gathered(offsets_R1: AnyInts, rows: Sequence[int] | AnyInts) -> tuple[Ints, 
 
 
 def joined_offsets(many: Sequence[AnyInts]) -> Ints:
-    """The offsets of the rows of several arrays when they are put one behind the other."""
+    """The offsets of the rows of several arrays when they are concatenated."""
     return offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets in many)]))
 
 
 def places_of_keys(sorted_K: AnyInts, keys_N: AnyInts) -> Ints:
-    """Where each of N keys stands among K ascending ones, the first place of equals, -1 where it is not; shape (N,).
+    """The place of each of N keys among K ascending ones, the first place of equals, -1 if missing; shape (N,).
 
     Example:
         >>> places_of_keys(np.array([2, 5, 5]), np.array([5, 3, 2, 9])).tolist()

@@ -1,4 +1,4 @@
-"""Checks that stored ids, offsets and rows stay in their ranges, since compiled loops do not check indices.
+"""Checks that stored ids, offsets and rows are in range, since compiled loops do not check indices.
 
 Arrays are read in pieces, because they may be larger than memory.
 """
@@ -23,12 +23,12 @@ def pieces(length: int) -> Iterator[slice]:
 
 
 def refuse(stored: StoredArrays, name: str, seen: object, expected: str) -> InputError:
-    """The error for values that are out of their range."""
+    """The error for values that are out of range."""
     return unusable(stored.folder / f"{name}.npy", "values out of their range", seen, expected)
 
 
 def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
-    """Checks that arrays have the shapes that other arrays demand.
+    """Checks that arrays have the shapes that other arrays require.
 
     Raises:
         InputError: an array has another shape.
@@ -57,7 +57,7 @@ def check_within(
 
 
 def check_offsets(stored: StoredArrays, name: str, end: int) -> None:
-    """Checks that offsets begin with 0, never fall, and end with `end`.
+    """Checks that offsets begin with 0, never decrease, and end with `end`.
 
     Raises:
         InputError: they do not.
@@ -89,7 +89,7 @@ def check_hash_table(stored: StoredArrays, keys: str, rows: str, size: int, empt
     """Checks that a hash table has 2^n slots, at least one of them empty, and rows below `size`.
 
     Raises:
-        InputError: it has not; a search in it would not end, or would lead outside.
+        InputError: it does not; a search in it would not end, or would read outside of it.
     """
     keys_H, rows_H = stored[keys], stored[rows]
     slots = len(keys_H)

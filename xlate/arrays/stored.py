@@ -1,12 +1,12 @@
 """Folders of arrays: .npy files, and a header with the type, size and SHA-256 of each.
 
-`header.json` holds `magic`, `version` (of this form), `kind`, `metadata`, `arrays` (by name: dtype, shape, size of the
-file, SHA-256 of the values), `files` (other files that belong to the folder: size, SHA-256) and the SHA-256 of all
+`header.json` contains `magic`, `version` (of this format), `kind`, `metadata`, `arrays` (by name: dtype, shape, size of
+the file, SHA-256 of the values), `files` (other files that belong to the folder: size, SHA-256) and the SHA-256 of all
 this. It is written last: a folder without a header is not complete.
 
-The user's cache folder says which folders were found whole, so that each is checked once on a machine. A file counts as
-unchanged as long as its path, device, inode, size and times are the same. Where nothing can be remembered, everything
-is checked each time.
+The user's cache folder records which folders passed their check, so each is checked once per machine. A file counts as
+unchanged as long as its path, device, inode, size and times are the same. If nothing can be recorded, everything is
+checked each time.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 22
 STEP, LEAST = 64, 128
-# A header must have room for two dimensions of 19 digits each.
+# The header needs room for two dimensions of 19 digits each.
 WIDEST = (10**19 - 1, 10**19 - 1)
 
 
 class ArrayStream:
-    """Writes an array row by row into a stream, so that only a few rows are in memory at a time."""
+    """Writes an array row by row to a stream, so that only a few rows are in memory at a time."""
 
     def __init__(self, stream: BinaryIO, dtype: np.dtype[Any], columns: Sequence[int] = ()) -> None:
-        """Leaves room for the header.
+        """Reserves space for the header.
 
         Args:
-            stream: a stream at its beginning, in which positions can be set.
+            stream: a seekable stream at its beginning.
             dtype: the type of the array. columns: its shape without the number of rows.
         """
         self.rows = 0
@@ -56,7 +56,7 @@ class ArrayStream:
         stream.write(b" " * header_bytes(self._dtype))
 
     def append(self, rows: AnyArray) -> None:
-        """Writes rows behind those that came before."""
+        """Appends rows."""
         values = np.ascontiguousarray(rows, dtype=self._dtype)
         self.rows += len(values)
         flat = values.reshape(-1).view(np.uint8)
@@ -84,14 +84,14 @@ class ArrayStream:
 
 
 def npy_header(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
-    """The beginning of a .npy file of version 1; equally long for all shapes of up to two dimensions."""
+    """The beginning of a .npy file of version 1; it has the same length for all shapes of up to two dimensions."""
     size = header_bytes(dtype)
     text = _dictionary(dtype, shape)
     return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11) + b"\n"
 
 
 def header_bytes(dtype: np.dtype[Any]) -> int:
-    """The length of the .npy header of arrays of a type."""
+    """The length of the .npy header for arrays of a type."""
     needed = 11 + len(_dictionary(dtype, WIDEST))
     return max(LEAST, -(-needed // STEP) * STEP)
 
@@ -112,17 +112,17 @@ def _dictionary(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
     return f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': ({sizes},), }}".encode()
 
 
-# A file that is changed again within this time may keep its time stamp.
+# A file changed again within this time may keep its time stamp.
 RECENT_NS = 100_000_000
-# How deep a check goes: checksums alone, or the ranges of values too.
+# The depth of a check: only checksums, or also the ranges of values.
 SUMS, RANGES = DEPTHS = ("sums", "ranges")
 
 
 def check_once(folder: Path, files: Sequence[str], seal: str, depth: str, check: Callable[[], None]) -> None:
-    """Calls `check` unless it has passed before on these files of the folder, unchanged and with the same seal.
+    """Calls `check` unless it has already passed on these files of the folder, unchanged and with the same seal.
 
-    `depth`, one of `DEPTHS`, says how deep the check goes; files that passed a deeper check pass. Whatever `check`
-    raises is raised, and then nothing is remembered.
+    `depth`, one of `DEPTHS`, is the depth of the check; files that passed a deeper check pass. Exceptions from `check`
+    are passed on, and then nothing is recorded.
     """
     stamp, record, known = _stamp(folder, files, seal), _record_of(folder), None
     if record is not None:
@@ -168,7 +168,7 @@ MAGIC = "xlate-arrays"
 # Version 1 had no checksums.
 VERSION = 2
 HEADER = "header.json"
-# The dtype and the number of dimensions of each array that a kind of folder has, by name.
+# The dtype and the number of dimensions of each array in a kind of folder, by name.
 Layout = Mapping[str, tuple[Any, int]]
 
 
@@ -185,10 +185,10 @@ DTYPES = {
 
 
 def layout_of(kind: type[DataclassInstance]) -> tuple[Layout, Layout]:
-    """The arrays that a dataclass of arrays and texts is stored as: those that it always has, and those it may have.
+    """The arrays in which a dataclass of arrays and texts is stored: the required ones, and the optional ones.
 
-    A field's type says the dtype, the end of its name the dimensions: a letter or a number of columns for each, where 1
-    behind a letter means one more. A text is stored as ids and offsets. Other fields are no arrays.
+    A field's type gives the dtype, the end of its name the dimensions: a letter or a number of columns for each; a 1
+    after a letter means one more. A text is stored as ids and offsets. Other fields are not arrays.
     """
     always: dict[str, tuple[Any, int]] = {}
     perhaps: dict[str, tuple[Any, int]] = {}
@@ -203,7 +203,7 @@ def layout_of(kind: type[DataclassInstance]) -> tuple[Layout, Layout]:
 
 
 def arrays_of(whole: DataclassInstance) -> dict[str, AnyArray]:
-    """The arrays that a dataclass of arrays and texts always has, as they are stored."""
+    """The required arrays of a dataclass of arrays and texts, as they are stored."""
     arrays: dict[str, AnyArray] = {}
     for field in fields(whole):
         value = getattr(whole, field.name)
@@ -227,7 +227,7 @@ class StoredArrays:
         return self.arrays[name]
 
     def fields(self) -> dict[str, Any]:
-        """The arrays and texts as the fields of the dataclass that `arrays_of` was given."""
+        """The arrays and texts as the fields of the dataclass that was given to `arrays_of`."""
         values: dict[str, Any] = dict(self.arrays)
         for ids in [name for name in values if name.endswith("_ids")]:
             text = ids.removesuffix("_ids")
@@ -304,7 +304,7 @@ def open_arrays(
         folder: the folder.
         kind: the kind of arrays that it must hold.
         layout: the arrays that this kind has; those named in `optional` may be missing.
-        check: checks that the values are in their ranges, and raises InputError when they are not.
+        check: checks that the values are in range, and raises InputError if not.
         memory_map: false to read the arrays into memory.
 
     Raises:
@@ -330,9 +330,9 @@ def open_arrays(
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a folder holds all its arrays as they were written; the ranges of values are not checked.
+    """Whether a folder contains all its arrays as they were written; the ranges of values are not checked.
 
-    Files that were found whole before are not read again.
+    Files that have passed before are not read again.
     """
     try:
         kind = read_json(folder / HEADER, "a header", "").get("kind")
@@ -386,7 +386,7 @@ def _check_entry(path: Path, name: str, entry: Any, is_array: bool) -> None:
 
 
 def seal_of(folder: str | Path, kind: str) -> str:
-    """The SHA-256 of all that a folder of arrays holds, as it stands in the header.
+    """The SHA-256 of everything in a folder of arrays, from its header.
 
     Raises:
         InputError: there is no usable header.
@@ -395,7 +395,7 @@ def seal_of(folder: str | Path, kind: str) -> str:
 
 
 def check_seals(stored: StoredArrays, **kinds: str) -> None:
-    """Checks that the folders inside this one are those whose SHA-256 stands in its metadata.
+    """Checks that the folders inside this one are those whose SHA-256 is in its metadata.
 
     Raises:
         InputError: one of them is another folder.
@@ -408,7 +408,7 @@ def check_seals(stored: StoredArrays, **kinds: str) -> None:
 
 
 def seal(body: Mapping[str, Any]) -> str:
-    """The SHA-256 of a header that does not yet hold it."""
+    """The SHA-256 of a header that does not contain it yet."""
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
@@ -455,7 +455,7 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> AnyArray:
                 raise unusable(path, "damaged", repr(seen), repr(wanted))
             if 0 in shape or not memory_map:
                 array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
-                # Read-only like mapped arrays: numba would compile another version for arrays that can be written.
+                # Read-only like mapped arrays: numba would compile another version for writable arrays.
                 array.flags.writeable = not memory_map
                 return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.

@@ -1,7 +1,7 @@
-"""Queries of a back-off n-gram model, as an automaton whose states are contexts, word by word and of whole phrases.
+"""Queries of a back-off n-gram model, word by word and for whole phrases; an automaton whose states are contexts.
 
-The rest of a phrase does not depend on the history any more as soon as the state is the same as without history. So the
-states and probabilities of each phrase alone are computed once.
+Once the state is the same as without history, the rest of a phrase does not depend on the history. So the states and
+probabilities of each phrase alone are computed once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xlate.kernels.memory import EMPTY, HashTable, first_slot, pack
 
 SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
 CONTEXT = np.dtype([("backoff", np.float32), ("suffix", np.int32)])
-# The tag of an empty slot is 0, that of a full one seven bits of its key times this number, plus 1.
+# The tag of an empty slot is 0, that of a full one is seven bits of its key times this number, plus 1.
 TAG_FACTOR, TAG_SHIFT = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(57)
 
 
@@ -24,9 +24,9 @@ class NgramArrays(NamedTuple):
     """A hash table of n-grams with H slots, and N contexts (states); context 0 is the empty one.
 
     The key of an n-gram is (context, last word); its values are the natural log probability and the next context.
-    Values lie beside their keys, so that a query waits for memory only once. Most queries are for n-grams that are not
-    there. `tags_H`, which is a sixteenth of the size of the slots and so nearer to the processor, answers nearly all of
-    those.
+    Values are next to their keys, so a query waits for memory only once. Most queries are for n-grams that are not in
+    the table. `tags_H` answers nearly all of those: it is a sixteenth of the size of the slots, so more of it is in the
+    processor's caches.
     """
 
     slots_H: AnyArray
@@ -37,7 +37,7 @@ class NgramArrays(NamedTuple):
 def ngram_arrays(
     table: HashTable, logprob_K: Floats32, next_K: Ints32, backoff_N: Floats32, suffix_N: Ints32
 ) -> NgramArrays:
-    """The arrays of K n-grams, the rows of a table, and N contexts; read-only, as those of a stored model are."""
+    """The arrays of K n-grams, the rows of a table, and N contexts; read-only, like those of a stored model."""
     slots_H = np.empty(len(table.keys_H), dtype=SLOT)
     rows_H = np.maximum(table.rows_H, 0)
     slots_H["key"] = table.keys_H
@@ -97,7 +97,7 @@ def step_all(arrays: NgramArrays, states_Q: Ints32, words_Q: Ints32) -> tuple[Fl
 
 @loop
 def walk(arrays: NgramArrays, state: int, words_T: Ints32) -> tuple[float, int]:
-    """The sum of the log probabilities of words in a row, and the last state."""
+    """The sum of the log probabilities of successive words, and the last state."""
     total = 0.0
     for t in range(len(words_T)):
         logprob, state = step(arrays, state, words_T[t])
@@ -107,7 +107,7 @@ def walk(arrays: NgramArrays, state: int, words_T: Ints32) -> tuple[float, int]:
 
 @loop
 def walk_sentences(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints32, offsets_S1: Ints) -> Floats:
-    """The log probabilities of S sentences, each after the state `begin`, and with `end_word` at its end unless that is
+    """The log probabilities of S sentences, each starting in state `begin` and ending with `end_word` unless it is
     negative.
     """
     totals_S = np.empty(len(offsets_S1) - 1, dtype=np.float64)
@@ -120,17 +120,17 @@ def walk_sentences(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints
     return totals_S
 
 
-# An entry of a memo: the key of a state and a phrase, and what the model said. A search may have a record of its own
-# that begins with such a key. Every key has one place, where a new entry replaces the old one.
+# An entry of a memo: the key of a state and a phrase, and the model's answer. A search may use its own record that
+# begins with such a key. Every key has one place, where a new entry replaces the old one.
 SAID = np.dtype([("key", np.uint64), ("logprob", np.float64), ("after", np.int64)])
 MEMO_SIZE = 1 << 14
 
 
 class PhrasesAlone(NamedTuple):
-    """The words of O phrases, and what the model says of them without a history.
+    """The words of O phrases, and their probabilities and states without a history.
 
     Phrase o has the words `words_W[offsets_O1[o]:offsets_O1[o + 1]]`, numbered as in the model. `states_W` is the state
-    behind each word, `rest_W` the log probability of the words that follow it in the phrase.
+    after each word, `rest_W` the log probability of the words that follow it in the phrase.
     """
 
     offsets_O1: Ints
@@ -169,7 +169,7 @@ def phrase_logprob(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, stat
 
 @embedded
 def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: int) -> None:
-    """Asks the processor to fetch the memory with which a query of a phrase after a state begins."""
+    """Prefetches the memory that a query of a phrase after a state reads first."""
     word = phrases.words_W[phrases.offsets_O1[phrase]]
     prefetch(ngrams.tags_H, first_slot(pack(state, word), np.uint64(len(ngrams.tags_H) - 1)))
 
@@ -178,7 +178,7 @@ def fetch_ahead(ngrams: NgramArrays, phrases: PhrasesAlone, phrase: int, state: 
 def remembered(memo: AnyArray, state: int, phrase: int) -> tuple[Any, bool]:
     """The place in the memo for a phrase after a state, and whether the model's answer is there already.
 
-    When it is not, the caller must ask the model and write the answer there.
+    If not, the caller must query the model and write the answer there.
     """
     key = pack(state, phrase)
     said = memo[first_slot(key, np.uint64(MEMO_SIZE - 1))]

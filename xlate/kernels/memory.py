@@ -1,4 +1,4 @@
-"""For use inside other kernels: hash tables from 64-bit keys to rows, tables that count and grow, tries, and rows."""
+"""Helpers for other kernels: hash tables from 64-bit keys to rows, tables that count and grow, tries, and rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build_table(keys_K: Uints) -> HashTable:
     """Puts K distinct keys (none equal to `EMPTY`) into a table; the row of a key is its position in `keys_K`.
 
     Raises:
-        ValueError: a key stands twice, or equals `EMPTY`.
+        ValueError: a key occurs twice, or equals `EMPTY`.
     """
     size = 8
     while size * 2 < len(keys_K) * 3:
@@ -36,19 +36,19 @@ def build_table(keys_K: Uints) -> HashTable:
 
 
 def pair_keys(high_K: AnyInts, low_K: AnyInts) -> Uints:
-    """The keys that `pack` makes of K pairs of numbers."""
+    """The keys of K pairs of numbers, as `pack` makes them."""
     return (high_K.astype(np.uint64) << np.uint64(32)) | low_K.astype(np.uint64)
 
 
 @inlined
 def pack(high: int, low: int) -> np.uint64:
-    """One key of two numbers below 2^32."""
+    """One key made of two numbers below 2^32."""
     return (np.uint64(high) << np.uint64(32)) | np.uint64(np.uint32(low))
 
 
 @compiled
 def first_slot(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The slot where the search for a key begins: a hash that mixes all its 64 bits."""
+    """The slot where the search for a key begins: a hash that mixes all 64 bits."""
     mixed = key ^ (key >> np.uint64(31))
     mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
     mixed = mixed ^ (mixed >> np.uint64(29))
@@ -68,7 +68,7 @@ def slot_of(keys_H: Uints, key: np.uint64) -> np.uint64:
 
 @inlined
 def row_key(bits_RW: Uints, row: int) -> np.uint64:
-    """A key of a row of W numbers; 0 for a row of zeros, and hardly ever for another row."""
+    """A key of a row of W numbers; 0 for a row of zeros, and almost never for another row."""
     key = np.uint64(0)
     for w in range(bits_RW.shape[1]):
         key = (key ^ bits_RW[row, w]) * np.uint64(0x9E3779B97F4A7C15)
@@ -79,7 +79,7 @@ def row_key(bits_RW: Uints, row: int) -> np.uint64:
 @inlined
 def equal_rows(bits_RW: Uints, one: int, other: int) -> bool:
     """Whether two rows hold the same numbers."""
-    # Comparing whole arrays would make a new array each time.
+    # Comparing whole arrays would allocate a new array each time.
     equal = True
     for w in range(bits_RW.shape[1]):
         equal = equal and bits_RW[one, w] == bits_RW[other, w]
@@ -124,7 +124,7 @@ def _fill(keys_H: Uints, rows_H: Ints32, keys_K: Uints) -> int:
 
 
 class Tally(NamedTuple):
-    """K = `size_1[0]` distinct keys; row k holds the k-th distinct key and how often it came."""
+    """K = `size_1[0]` distinct keys; row k has the k-th distinct key and how often it occurred."""
 
     slots_H: Ints32
     keys_K: Uints
@@ -184,10 +184,10 @@ def count(tally: Tally, key: np.uint64) -> int:
 
 @inlined
 def whole(number: int) -> int:
-    """The same number, as one of 64 bits.
+    """The same number, as a 64-bit one.
 
-    A constant, or a variable that begins as one, is known as such to what it is given to, and so is a number of 32
-    bits: a second version of a large function takes seconds to compile, and does the same.
+    The compiler treats a constant, a variable that begins as one, and a 32-bit number as types of their own. Passing
+    one would compile a second version of a large function, which takes seconds and does the same.
     """
     return int(np.int64(number))
 
@@ -241,7 +241,7 @@ def room(trie: Trie, nodes: int) -> Trie:
 
 @compiled
 def child(trie: Trie, parent: int, word: int) -> int:
-    """The node of a sequence with one more word, made when it is new; `room` must have been called for it."""
+    """The node of a sequence with one more word, added if it is new; call `room` first."""
     key = pack(parent, word)
     slot = slot_of(trie.keys_H, key)
     if trie.keys_H[slot] == key:
@@ -291,7 +291,7 @@ def spell(parent_N: Ints32, word_N: Ints32, node_S: Ints32) -> tuple[Ints32, Int
 
 @compiled
 def take_rows(ids_T: Ints32, offsets_S1: Ints, row_R: Ints) -> tuple[Ints32, Ints]:
-    """The sequences of R rows as flat words and offsets, without a further number for each word."""
+    """The sequences of R rows as flat words and offsets, without an extra number per word."""
     offsets_R1 = np.zeros(len(row_R) + 1, dtype=np.int64)
     for r in range(len(row_R)):
         offsets_R1[r + 1] = offsets_R1[r] + offsets_S1[row_R[r] + 1] - offsets_S1[row_R[r]]
@@ -334,7 +334,7 @@ FREE = -1
 
 @loop
 def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
-    """A number for each of O rows: 0 for a row of zeros, the others in the order in which they are first seen.
+    """A number for each of O rows: 0 for a row of zeros, the others in order of first occurrence.
 
     Returns:
         The numbers, (O,), and the first row of each number from 1 on.
@@ -363,7 +363,7 @@ def distinct_rows(bits_OK: Uints) -> tuple[Ints32, Ints]:
 
 @loop
 def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
-    """The places of the `most` highest scores of each of S rows, best first, of equals the first."""
+    """The places of the `most` highest scores of each of S rows, best first; ties go to the first."""
     places, size = np.empty(len(score_B), np.int64), 0
     for s in range(len(offsets_S1) - 1):
         first, last = offsets_S1[s], offsets_S1[s + 1]
@@ -376,7 +376,7 @@ def best_of_rows(score_B: Floats, offsets_S1: Ints, most: int) -> Ints:
 
 @loop
 def grown(items: AnyArray, used: int, more: int) -> AnyArray:
-    """An array that begins with the first `used` items and can take `more` behind them: the same one if it can."""
+    """An array that begins with the first `used` items and has room for `more` after them: the same one if possible."""
     if used + more <= len(items):
         return items
     larger = np.empty((2 * len(items) + more, *items.shape[1:]), items.dtype)

@@ -1,4 +1,4 @@
-"""Sentence pairs and phrase pairs as compiled loops take them, and the codes of orientations, which files have too."""
+"""Sentence pairs and phrase pairs as passed to compiled loops, and the codes of orientations, also used in files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PhrasePairs(NamedTuple):
 LEFT, RIGHT, NEUTRAL = 0, 1, 2
 LETTERS = "LRN"
 
-# A phrase relative to the phrases before or behind it (Koehn et al. 2005; Galley & Manning 2008).
+# A phrase relative to the phrases before or after it (Koehn et al. 2005; Galley & Manning 2008).
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 # The five-way model has two kinds of discontinuous, and a kind of monotone where all other words form one block.
 DISCONTINUOUS_LEFT, DISCONTINUOUS_RIGHT, MONOTONE_GLOBAL = DISCONTINUOUS, 3, 4

@@ -1,1 +1,1 @@
-"""N-gram language models: modified Kneser-Ney estimation, ARPA in and out, batch queries."""
+"""N-gram language models: modified Kneser-Ney estimation, reading and writing ARPA, batch queries."""

@@ -1,4 +1,4 @@
-"""ARPA files: back-off n-gram models as text, in and out."""
+"""ARPA files: reading and writing back-off n-gram models as text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NgramTable:
 
 @dataclass(frozen=True)
 class ArpaModel:
-    """A back-off model: one table an order, from unigrams up; every word of the vocabulary has a unigram.
+    """A back-off model: one table per order, from unigrams up; every word of the vocabulary has a unigram.
 
     The highest order has no back-off weights (all 0).
     """
@@ -64,7 +64,7 @@ def write_arpa(path: str | Path, model: ArpaModel) -> None:
     """Writes a model as ARPA text, gzip when the name ends in .gz; log10, eight significant digits.
 
     Raises:
-        InputError: a word is empty or holds a blank or a line end, which the format cannot hold.
+        InputError: a word is empty or contains a space or a line end, which the format does not allow.
     """
     for word in model.vocabulary.words:
         if not word or not UNWRITABLE.isdisjoint(word):
@@ -75,11 +75,11 @@ def write_arpa(path: str | Path, model: ArpaModel) -> None:
 def read_arpa(path: str | Path) -> ArpaModel:
     """Reads an ARPA file, plain or gzip.
 
-    A file without `<unk>` gets one of log10 probability -100, as KenLM gives; one without `<s>` gets it with 0.
+    A file without `<unk>` gets one with log10 probability -100, as in KenLM; one without `<s>` gets it with 0.
 
     Raises:
         InputError: the file is cut off, its counts are wrong, a line is malformed, a log-probability is positive, or
-            an n-gram stands twice or holds a word without a unigram.
+            an n-gram occurs twice or contains a word without a unigram.
     """
     lines = _Lines(path)
     first, *more = _read_header(lines)
@@ -117,7 +117,7 @@ def _arpa_lines(model: ArpaModel) -> Iterator[str]:
 
 
 class _Lines:
-    """The lines of a file with their numbers, and the error for where reading stands."""
+    """The lines of a file with their numbers, and the error for the current position."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path

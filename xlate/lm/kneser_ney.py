@@ -29,7 +29,7 @@ FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 
 @dataclass(frozen=True)
 class _Ngrams:
-    """The K distinct n-grams of an order: where each first stands, and rows of its prefix, suffix and last word."""
+    """The K distinct n-grams of an order: the first place of each, and rows of its prefix, suffix and last word."""
 
     first_K: Ints
     raw_K: Ints
@@ -42,8 +42,8 @@ class _Ngrams:
 def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> ArpaModel:
     """Estimates a model of the given order from tokenised sentences; log10 probabilities.
 
-    Every word of the vocabulary gets a unigram. Where an order has no n-gram seen once, twice, … so that its
-    discounts are undefined, 0.5, 1 and 1.5 are used, with a warning.
+    Every word of the vocabulary gets a unigram. If an order lacks n-grams seen once, twice, … so that its discounts are
+    undefined, 0.5, 1 and 1.5 are used, with a warning.
 
     Raises:
         InputError: no sentence has a word, or the order is not between 1 and 7.
@@ -68,7 +68,7 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
             tables.append(NgramTable(words_V1, log10_V, np.zeros(len(vocabulary))))
             continue
         gamma_C, lower_K = _interpolate(grams, counts_K, discounts, lower_K)
-        # The unigram table has a row for every word, the rows collected are those seen in the text.
+        # The unigram table has a row for every word; the collected rows are those seen in the text.
         context_rows_C = orders[0].word_K if n == 1 else np.arange(len(gamma_C))
         tables[-1].backoff_K[context_rows_C] = np.log10(gamma_C)
         words_Kn = stream_T[grams.first_K[:, None] + np.arange(n + 1)].astype(np.int32)
@@ -77,7 +77,7 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
 
 
 def _padded(sentences: EncodedText) -> Ints:
-    """All sentences in a row, each between `<s>` and `</s>`; sentences without words are left out."""
+    """All sentences in sequence, each between `<s>` and `</s>`; sentences without words are omitted."""
     lengths_S = np.diff(sentences.offsets_S1)
     kept_S = lengths_S > 0
     ends_S = np.cumsum(lengths_S[kept_S] + 2)
@@ -89,7 +89,7 @@ def _padded(sentences: EncodedText) -> Ints:
 
 
 def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
-    """The distinct n-grams of each order; a window never reaches over `</s>` and holds `<s>` only in front."""
+    """The distinct n-grams of each order; a window never extends past `</s>` and has `<s>` only at its beginning."""
     orders: list[_Ngrams] = []
     places = np.arange(len(stream_T))
     rows_T = np.full(len(stream_T) + 1, -1, np.int64)

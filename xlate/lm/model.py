@@ -1,4 +1,4 @@
-"""An n-gram model ready for queries: every context a number, every query one or few hash look-ups."""
+"""An n-gram model ready for queries: every context is a number, every query takes one or a few hash look-ups."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ LAYOUT = {"slots": (SLOT, 1), "tags": ("|u1", 1), "contexts": (CONTEXT, 1)}
 class NgramModel:
     """A back-off model as an automaton; a state is one int, the number of the longest context that matters.
 
-    Log probabilities are natural. State 0 is the empty context. Two histories that the model cannot tell apart have the
-    same state: a context that no n-gram extends and that has no back-off weight gives way to its suffix.
+    Log probabilities are natural. State 0 is the empty context. Two histories that the model cannot distinguish have
+    the same state: a context that no n-gram extends and that has no back-off weight is replaced by its suffix.
 
     Example:
         good: `logprob, state = model.score(model.begin_state, word)`
-        bad:  `model.score(model.begin_state, BEGIN_ID)`: `<s>` is where a sentence begins, it is never predicted.
+        bad:  `model.score(model.begin_state, BEGIN_ID)`: `<s>` begins a sentence, it is never predicted.
     """
 
     def __init__(self, vocabulary: Vocabulary, order: int, arrays: NgramArrays) -> None:
@@ -56,12 +56,12 @@ class NgramModel:
         """Builds the automaton of a back-off model.
 
         Raises:
-            InputError: an n-gram's first words are not an n-gram of the model, or an n-gram stands twice.
+            InputError: an n-gram's first words are not an n-gram of the model, or an n-gram occurs twice.
         """
         return cls(arpa.vocabulary, arpa.order, _automaton(arpa))
 
     def score(self, state: int, word: int) -> tuple[float, int]:
-        """The natural log probability of a word after a state, and the state behind it."""
+        """The natural log probability of a word after a state, and the next state."""
         logprob, after = step(self.arrays, state, word)
         return float(logprob), int(after)
 
@@ -76,7 +76,7 @@ class NgramModel:
         return float(total), int(after)
 
     def sentence_logprob(self, words_T: Ints32, *, end: bool = True) -> float:
-        """The natural log probability of a sentence between `<s>` and, unless `end` is false, `</s>`."""
+        """The natural log probability of a sentence after `<s>` and, unless `end` is false, with `</s>` at its end."""
         return float(self.sentence_logprobs(EncodedText.from_ids([words_T]), end=end)[0])
 
     def sentence_logprobs(self, sentences: EncodedText, *, end: bool = True) -> Floats:
@@ -90,11 +90,11 @@ class NgramModel:
         return int(walk(self.arrays, 0, np.asarray(context, np.int32))[1])
 
     def map_vocabulary(self, words: Iterable[str]) -> Ints32:
-        """The numbers this model gives to another vocabulary's words, shape (len(words),)."""
+        """The numbers of another vocabulary's words in this model, shape (len(words),)."""
         return self.vocabulary.ids(list(words))
 
     def save(self, directory: str | Path) -> None:
-        """Writes the model into a directory as a folder of arrays, with its vocabulary beside them."""
+        """Writes the model into a directory as a folder of arrays, with its vocabulary alongside."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         (directory / HEADER).unlink(missing_ok=True)
@@ -107,7 +107,7 @@ class NgramModel:
         """Opens what `save` wrote, memory-mapped.
 
         Raises:
-            InputError: another kind or version, a file that is missing or damaged, ids outside of their ranges.
+            InputError: another kind or version, a missing or damaged file, ids out of range.
         """
         stored = open_arrays(directory, KIND, LAYOUT, _check_automaton)
         vocabulary = Vocabulary.load(stored.folder / VOCABULARY)
@@ -191,7 +191,7 @@ def _longest_suffix(words_Kn: Ints32, orders: list[HashTable], first_of_order: I
 def _distinguishable(
     backoff_N: Floats32, suffix_N: Ints32, extended_N: Bools, first_of_order: Ints, counts: list[int]
 ) -> Ints32:
-    """For each context the shortest one that answers every query alike."""
+    """For each context, the shortest one that gives the same answer to every query."""
     state_N = np.arange(len(backoff_N), dtype=np.int32)
     for first, count in zip(first_of_order, counts[:-1], strict=False):
         own = np.arange(first, first + count)
@@ -201,7 +201,7 @@ def _distinguishable(
 
 
 def _check_automaton(stored: StoredArrays) -> None:
-    """Checks that every query ends: states and words exist, suffixes grow shorter, the hash table has an empty slot."""
+    """Checks that every query ends: states and words exist, suffixes get shorter, the hash table has an empty slot."""
     slots_H, tags_H, contexts_N = (stored[name] for name in LAYOUT)
     states, words = len(contexts_N), stored.number("words")
     check_lengths(stored, tags=slots_H.shape)
@@ -234,7 +234,7 @@ def _check_automaton(stored: StoredArrays) -> None:
 
 @dataclass(frozen=True)
 class Perplexity:
-    """Perplexities over all tokens (one `</s>` a sentence) and over those the model knows."""
+    """Perplexities over all tokens (one `</s>` per sentence) and over those the model knows."""
 
     including_unknown: float
     excluding_unknown: float

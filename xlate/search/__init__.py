@@ -1,1 +1,1 @@
-"""Search over any space: beam, graph, n-best lists, lattices and their oracles."""
+"""Search over any space: beam search, graphs, n-best lists, lattices and their oracles."""

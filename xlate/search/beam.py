@@ -1,4 +1,4 @@
-"""What a search needs to know of a sentence, and the readable beam search: expand, recombine, prune, read back."""
+"""What a search needs to know about a sentence, and the readable beam search: expand, recombine, prune, read back."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ END_LABEL = -1
 
 @dataclass(frozen=True)
 class SearchGraph:
-    """All ways of a finished search: N nodes (hypotheses) and A arcs (steps), arcs in the order of their expansion.
+    """All paths of a finished search: N nodes (hypotheses) and A arcs (steps), arcs in order of expansion.
 
     An arc's source was expanded before its target, so reading arcs backwards is a reverse topological order. Node 0 is
-    the start. Arcs into pruned nodes are there, but lead nowhere. `goal` is -1 when the search reached no end.
+    the start. Arcs into pruned nodes are included, but lead nowhere. `goal` is -1 when the search reached no end.
     """
 
     source_A: Ints32
@@ -42,7 +42,7 @@ class SearchGraph:
 
     @classmethod
     def of_hypotheses(cls, nodes: AnyArray, arcs: AnyArray, goal: int) -> SearchGraph:
-        """The graph of what a compiled search gave; see `xlate.kernels.search.hypotheses.finished`."""
+        """The graph of a compiled search's results; see `xlate.kernels.search.hypotheses.finished`."""
         return cls(
             source_A=arcs["source"],
             target_A=arcs["target"],
@@ -55,7 +55,7 @@ class SearchGraph:
 
     @property
     def arcs(self) -> GraphArcs:
-        """As kernels take them, each number beside the next, so that there is one version of each kernel."""
+        """The arcs as kernels take them, with contiguous numbers, so that each kernel has only one version."""
         source_A, target_A, label_A = map(np.ascontiguousarray, (self.source_A, self.target_A, self.label_A))
         return GraphArcs(source_A, target_A, label_A, np.ascontiguousarray(self.score_A), self.goal, len(self.score_N))
 
@@ -74,11 +74,11 @@ class SearchGraph:
     ) -> list[tuple[float, list[int]]]:
         """Score and labels of the best `most` paths from start to goal, best first.
 
-        Where arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path.
-        With `words_of`, the target words of a label, of the paths with equal words only the best is there.
+        If arcs are labelled with the end of the sentence, `END_LABEL` is the last label of every path. With `words_of`,
+        which gives the target words of a label, only the best of the paths with equal words is included.
         """
         if self.goal == 0:
-            # The start is the goal: there is one path, which has no arcs.
+            # The start is the goal: there is one path, without arcs.
             return [(0.0, [])]
         labels, place_A = np.unique(self.label_A, return_inverse=True)
         ends = int((labels < 0).sum())
@@ -92,7 +92,7 @@ class SearchGraph:
 
 
 def spelled(phrases: Sequence[Words]) -> tuple[Ints, Ints32]:
-    """Offsets (U + 1,) of U phrases, and the words of all of them as numbers, (W,), equal ones equally."""
+    """Offsets (U + 1,) of U phrases, and the words of all of them as numbers, (W,); equal words get equal numbers."""
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(word, len(numbers)) for phrase in phrases for word in phrase]
     return offsets_of([len(phrase) for phrase in phrases]), np.array(ids, dtype=np.int32)
@@ -100,7 +100,7 @@ def spelled(phrases: Sequence[Words]) -> tuple[Ints, Ints32]:
 
 @dataclass(frozen=True, slots=True)
 class Move(Generic[State]):
-    """One step onwards: the state it leads to, how much that covers, what the step adds, and what was done."""
+    """One step forward: the state it leads to, how much that covers, what the step adds, and what was done."""
 
     state: State
     covered: int
@@ -109,7 +109,7 @@ class Move(Generic[State]):
 
 
 class SearchSpace(ABC, Generic[State]):
-    """The moves over one sentence. States are hashable: equal ones have the same future, and are recombined."""
+    """The moves over one sentence. States are hashable: equal ones have the same future and are recombined."""
 
     @property
     @abstractmethod
@@ -119,7 +119,7 @@ class SearchSpace(ABC, Generic[State]):
     @property
     @abstractmethod
     def levels(self) -> int:
-        """Coverage runs from 0 to this number; the one state that has it is the goal."""
+        """Coverage runs from 0 to this number; only the goal state has this coverage."""
 
     @abstractmethod
     def expand(self, state: State) -> Iterable[Move[State]]:
@@ -131,18 +131,18 @@ class SearchSpace(ABC, Generic[State]):
 
     @abstractmethod
     def words_of(self, label: int) -> Words:
-        """The target words of what a label says was done."""
+        """The target words of the step with this label."""
 
     def coverage(self, state: State) -> Hashable:  # noqa: ARG002
-        """What coverage pruning groups states by; all are one group unless a space says otherwise."""
+        """What coverage pruning groups states by; by default, all states are one group."""
         return None
 
 
 @dataclass(frozen=True)
 class ForcedSpace(SearchSpace[tuple[State, int]]):
-    """The moves of a sentence that go on with a translation, and its end when nothing of that is left.
+    """The moves of a sentence that continue a given translation, and its end once the translation is complete.
 
-    A state is one of the free search, and how many words of the translation are there.
+    A state is a state of the free search, and how many words of the translation have been produced.
 
     Args:
         free: the space without the restriction.
@@ -185,7 +185,7 @@ def phrases_in(target: Sequence[str]) -> set[Words]:
 
 
 def _pruned(estimate_by_node: Mapping[int, float], limits: Limits, group_of: Callable[[int], Hashable]) -> list[int]:
-    """The hypotheses within the limits, best first; ties in the order of creation."""
+    """The hypotheses within the limits, best first; ties in order of creation."""
     ordered = sorted(estimate_by_node, key=lambda node: -estimate_by_node[node])
     kept, seen = list[int](), Counter[Hashable]()
     for node in ordered:
@@ -201,8 +201,8 @@ def _pruned(estimate_by_node: Mapping[int, float], limits: Limits, group_of: Cal
 def search_graph(space: SearchSpace[State], limits: Limits) -> SearchGraph:
     """Searches from the start of a space, which covers 0, to the one state of its last level.
 
-    Equal states of a coverage are recombined: what follows cannot tell them apart, so the better score stays and both
-    arcs do, whatever `Limits.every_arc` says; its groups are those of `SearchSpace.coverage`.
+    Equal states of a coverage are recombined: they have the same continuations, so the better score is kept, and so are
+    both arcs, whatever `Limits.every_arc` says; its groups are those of `SearchSpace.coverage`.
     """
     stacks: list[dict[State, int]] = [{} for _ in range(space.levels + 1)]
     stacks[0][space.start] = 0

@@ -1,4 +1,4 @@
-"""A translation graph as an object: its paths, what they share, and where their scores come from."""
+"""A translation graph as an object: its paths, the parts they share, and the sources of their scores."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from xlate.search.beam import SearchGraph, Words, spelled
 class LatticeArcs(NamedTuple):
     """A graph whose A arcs have labels, scores and features: score = dense · w_D + Σ w_F[sparse ids] + base.
 
-    The ids of arc a are `sparse_ids_M[sparse_offsets_A1[a]:sparse_offsets_A1[a + 1]]`. `base_A` is what the weights do
-    not explain: minus the normaliser where a decoder has one, else 0.
+    The ids of arc a are `sparse_ids_M[sparse_offsets_A1[a]:sparse_offsets_A1[a + 1]]`. `base_A` is the part of the
+    score not explained by the weights: minus the normaliser where a decoder has one, otherwise 0.
     """
 
     graph: ArcGraph
@@ -46,13 +46,13 @@ class LatticeArcs(NamedTuple):
 
 
 def useful_arcs(found: SearchGraph) -> LatticeArcs:
-    """The arcs on complete paths, without features; nodes are numbered in the order in which they were expanded."""
+    """The arcs on complete paths, without features; nodes are numbered in order of expansion."""
     expanded, first = np.unique(found.source_A, return_index=True)
     number_N = np.full(len(found.score_N), -1, dtype=np.int32)
     number_N[expanded[np.argsort(first)]] = np.arange(len(expanded))
     number_N[found.goal] = len(expanded)
     arcs = np.flatnonzero(number_N[found.target_A] >= 0)
-    # Cube pruning goes from hypothesis to hypothesis; a lattice has the arcs of each node together.
+    # Cube pruning goes from hypothesis to hypothesis; in a lattice, the arcs of each node are together.
     arcs = arcs[np.argsort(number_N[found.source_A[arcs]], kind="stable")]
     source_A, target_A = number_N[found.source_A[arcs]], number_N[found.target_A[arcs]]
     graph, kept = trimmed(ArcGraph(source_A, target_A, len(expanded) + 1))
@@ -63,7 +63,7 @@ def useful_arcs(found: SearchGraph) -> LatticeArcs:
 
 
 def chosen_arcs(arcs: LatticeArcs, rows: AnyInts, graph: ArcGraph) -> LatticeArcs:
-    """Arcs of a lattice, perhaps some several times, hung together in another way."""
+    """Arcs of a lattice, possibly with repetitions, connected in another way."""
     places_M, offsets_A1 = gathered(arcs.sparse_offsets_A1, rows)
     return LatticeArcs(
         graph,
@@ -90,7 +90,7 @@ class LatticeExample(NamedTuple):
 
     Attributes:
         arcs: one instance whose A candidates are the arcs: float features and sparse ids.
-        graph: how they hang together.
+        graph: how they are connected.
         target: the wanted paths.
     """
 
@@ -101,7 +101,7 @@ class LatticeExample(NamedTuple):
 
 @dataclass(frozen=True)
 class LatticePath:
-    """A way through a lattice: its arcs, their target words, and the sum of their scores (natural log)."""
+    """A path through a lattice: its arcs, their target words, and the sum of their scores (natural log)."""
 
     score: float
     arcs: Ints
@@ -110,14 +110,14 @@ class LatticePath:
 
 @dataclass(frozen=True)
 class Lattice:
-    """What a beam left of a translation graph (TZ07 section 5.2): A arcs, each with a phrase; every node on a path.
+    """What a beam left of a translation graph (TZ07 section 5.2): A arcs, each with a phrase; every node is on a path.
 
-    Scores are sums of weighted features (see `LatticeArcs`), so that other weights give other scores of the same paths.
+    Scores are sums of weighted features (see `LatticeArcs`), so other weights give other scores for the same paths.
 
     Attributes:
         source: the sentence.
         arcs: nodes and arcs, node 0 the start, the last one the goal; labels are those of the search space.
-        phrases, phrase_A: distinct target phrases, and that of each arc; the end's is ().
+        phrases, phrase_A: distinct target phrases, and that of each arc; the end has ().
         dense_names: of the float features.
     """
 
@@ -131,7 +131,7 @@ class Lattice:
     def of(
         cls, source: Words, arcs: LatticeArcs, words_of: Callable[[int], Words], dense_names: tuple[str, ...]
     ) -> Lattice:
-        """The lattice of some arcs, given the target words of a label."""
+        """The lattice of some arcs, given the target words for each label."""
         used, place_A = np.unique(arcs.label_A, return_inverse=True)
         rows: dict[Words, int] = {}
         row_U = np.array([rows.setdefault(words_of(label), len(rows)) for label in used.tolist()], dtype=np.int32)
@@ -139,7 +139,7 @@ class Lattice:
 
     @property
     def graph(self) -> ArcGraph:
-        """How the arcs hang together."""
+        """How the arcs are connected."""
         return self.arcs.graph
 
     @property
@@ -172,22 +172,22 @@ class Lattice:
         return LatticePath(float(self.score_A[rows].sum()), rows, words)
 
     def best(self) -> LatticePath:
-        """The path of the highest score."""
+        """The highest-scoring path."""
         return self.path(best_path(self.graph, self.score_A))
 
     def first(self, most: int) -> list[LatticePath]:
-        """The best `most` paths of distinct words."""
+        """The best `most` paths with distinct words."""
         return first_paths(self, self.graph, self.score_A, np.arange(len(self)), most)
 
     def pruned(self, margin: float, keep: AnyInts | None = None) -> Lattice:
-        """Only arcs on a path whose score is at most `margin` below the best one's (Sixtus & Ortmanns 1999).
+        """Only the arcs on a path with a score at most `margin` below the best one's (Sixtus & Ortmanns 1999).
 
         Args:
             margin: natural log, 0 or more.
-            keep: arcs that stay in any case, such as those of the wanted paths.
+            keep: arcs that are always kept, such as those of the wanted paths.
         """
         through_A = best_through(self.graph, self.score_A)
-        # The best path itself stays, however its scores are rounded when they are added up the other way.
+        # The best path itself is kept, however its scores are rounded when they are added in reverse.
         kept_A = through_A >= through_A.max(initial=-np.inf) - margin
         kept_A[self.best().arcs] = True
         if keep is not None:
@@ -201,7 +201,7 @@ class Lattice:
         """All paths with the given target words; empty when there is none."""
         target, rows = tuple(words), {phrase: row for row, phrase in enumerate(self.phrases)}
         lengths = {len(phrase) for phrase in rows}
-        # An automaton over phrases that spells the words: its state is how many are there already.
+        # An automaton over phrases that spells the words: its state is the number of words produced so far.
         next_SL = np.full((len(target) + 1, len(rows)), DEAD, dtype=np.int32)
         for start in range(len(target) + 1):
             for length in lengths:
@@ -214,7 +214,7 @@ class Lattice:
         return SubLattice(small, arc_B[kept])
 
     def example(self, target: SubLattice) -> LatticeExample:
-        """The lattice as one instance of the global model, with the paths that are wanted.
+        """The lattice as one instance of the global model, with the wanted paths.
 
         Raises:
             InputError: the decoder normalised each step, so that scores are not linear in the weights.
@@ -236,14 +236,14 @@ class Lattice:
 
 
 def joined(parts: Sequence[SubLattice]) -> SubLattice:
-    """The paths of several sub-lattices, which must have none in common, side by side from one start to one goal.
+    """The paths of several sub-lattices, which must have none in common, in parallel from one start to one goal.
 
     Raises:
         ValueError: no sub-lattice, or one that consists of a single node.
     """
     if not parts or any(part.graph.nodes < 2 for part in parts):
         raise ValueError("only sub-lattices with arcs can be joined")
-    # Inner nodes follow each other; all starts become 0, all goals the last node.
+    # Inner nodes come one after another; all starts become 0, all goals the last node.
     first = list(accumulate((part.graph.nodes - 2 for part in parts), initial=1))
     columns = []
     for shift, part in zip(first, parts, strict=False):
@@ -278,7 +278,7 @@ def first_paths(lattice: Lattice, graph: ArcGraph, score_B: Floats, arc_B: AnyIn
         newest_first=True,
     )
     labels_B = np.arange(len(score_B), dtype=np.int32)
-    # Memory is taken for as many paths as are asked for, so no more are than there are.
+    # Memory is allocated for as many paths as requested, so request no more than there are.
     log_paths = float(arc_posteriors(graph, np.zeros(len(score_B)))[0])
     room = min(most, math.ceil(math.exp(min(log_paths, 40.0))) + 1)
     source_B, target_B = np.ascontiguousarray(graph.source_A), np.ascontiguousarray(graph.target_A)

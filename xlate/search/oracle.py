@@ -1,12 +1,12 @@
-"""Oracles: the paths of a lattice of the highest sentence BLEU, and the choice from n-best lists of the best BLEU.
+"""Oracles: the paths of a lattice with the highest sentence BLEU, and the choice with the best BLEU from n-best lists.
 
-The exact oracle is NP-hard, since clipped n-gram counts do not add up along a path (Leusch, Matusov & Ney 2008). Two
-ways are taken. Of the n best distinct paths the oracle is exact (TZ07 section 5.2 takes it from 1000). Over the whole
-lattice ln BLEU is replaced by its tangent in the n-gram matches and the length of a known translation, which adds up
+The exact oracle is NP-hard, since clipped n-gram counts do not add up along a path (Leusch, Matusov & Ney 2008). There
+are two methods. Among the n best distinct paths the oracle is exact (TZ07 section 5.2 uses 1000). Over the whole
+lattice, ln BLEU is replaced by its tangent in the n-gram matches and the length of a known translation, which adds up
 along paths whose nodes know the last words (Tromble et al. 2008 do so once, at fixed corpus-wide ratios; Sokolov,
-Wisniewski & Yvon 2012 compare such oracles). The best paths by that gain are scored by BLEU itself, and the best of
-them is where the next tangent is taken, until nothing better comes. Taking the tangent at the sentence's own
-statistics needs no ratios to be tuned; and as the n best by model score are where it starts, it never ends below them.
+Wisniewski & Yvon 2012 compare such oracles). The best paths by that gain are scored by BLEU itself, and the next
+tangent is taken at the best of them, until there is no improvement. Taking the tangent at the sentence's own statistics
+requires no tuning of ratios; and since it starts from the n best by model score, the result is never worse than those.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class OraclePath:
 def lattice_oracle(
     lattice: Lattice, references: Sequence[Sequence[str]], *, count: int = 1, nbest: int = 100
 ) -> list[OraclePath]:
-    """The best translations by sentence BLEU that successive tangents find in the whole lattice.
+    """The best translations by sentence BLEU that successive tangents find in the lattice.
 
     Args:
         lattice: of one sentence.
         references: its references, one or more, as words.
-        count: how many distinct translations are returned, at most, best first; each as its best derivation.
+        count: the maximum number of distinct translations returned, best first; each as its best derivation.
         nbest: how many paths, by score and by each tangent, are scored with BLEU.
 
     Raises:
@@ -78,13 +78,13 @@ def oracle_example(
     nbest: int = 100,
     margin: float = math.inf,
 ) -> LatticeExample | None:
-    """The lattice as an instance of the global model: wanted are the derivations of its `count` oracles.
+    """The lattice as an instance of the global model: the derivations of its `count` oracles are wanted.
 
-    None when no path has a word of the references, so that there is nothing to want.
+    None when no path has a word of the references, so that nothing can be wanted.
 
     Args:
         count, nbest: as in `lattice_oracle`.
-        margin: drop arcs that are on no path within it of the best one, nor on one that is wanted: `Lattice.pruned`.
+        margin: drop arcs that are neither on a path within it of the best one nor on a wanted one: `Lattice.pruned`.
 
     Raises:
         InputError: no reference, or scores that are not linear in the weights.
@@ -100,7 +100,7 @@ def oracle_example(
 
 
 class OracleSearch:
-    """A lattice whose nodes know the last words as far as the references have them, so that n-gram matches add up."""
+    """A lattice whose nodes know as many last words as matter to the references, so that n-gram matches add up."""
 
     def __init__(self, lattice: Lattice, references: Sequence[Sequence[str]]) -> None:
         """Pairs the lattice's nodes with the states of the references' automaton.
@@ -121,7 +121,7 @@ class OracleSearch:
     def by_gain(self, gain_n: Floats, word_gain: float, most: int) -> list[LatticePath]:
         """The first distinct paths by Σ_n gain_n · (n-grams that some reference has) + word_gain · words, best first.
 
-        Unlike BLEU this counts an n-gram however often it occurs.
+        Unlike BLEU, this counts every occurrence of an n-gram.
         """
         gain_B = self.matches_Bn @ gain_n + word_gain * self.lattice.length_A[self.arc_B]
         # Sums of such numbers are exact, so that paths with the same counts are equally good.
@@ -142,8 +142,8 @@ def bleu_tangent(stats_K: AnyInts) -> tuple[Floats, float]:
     """The derivatives of ln BLEU+1 by the matches of each order, (4,), and by the length, at given statistics.
 
     From ln BLEU+1 = min(0, 1 - r / c) + 1/4 Σ_n ln((m_n + δ_n) / (t_n + δ_n)) with length c, closest reference r,
-    t_n = c - n + 1 n-grams, m_n matches, and δ_n = 1 for n > 1. Where no word matches, m_1 counts as one half. At
-    c = r, where the brevity penalty has a kink, half of its slope is taken.
+    t_n = c - n + 1 n-grams, m_n matches, and δ_n = 1 for n > 1. If no word matches, m_1 counts as one half. At
+    c = r, where the brevity penalty has a kink, half of its slope is used.
     """
     stats = stats_K.astype(np.float64)
     length, reference = max(stats[0], 1.0), stats[1]
@@ -163,7 +163,7 @@ def _ranked(search: OracleSearch, paths: Iterable[LatticePath]) -> list[OraclePa
 
 
 def _best_derivation(lattice: Lattice, words: Words) -> LatticePath:
-    """The path of the highest score among those with the given words."""
+    """The highest-scoring path with the given words."""
     found = lattice.derivations_of(words)
     return lattice.path(found.arc_B[best_path(found.graph, lattice.score_A[found.arc_B])])
 
@@ -176,25 +176,25 @@ class Choice(NamedTuple):
 
 
 def first_best(stats_CK: AnyArray, candidate_offsets_I1: Ints, score_C: Floats | None = None) -> Choice:
-    """The hypothesis of highest score in each list, the first of equals; without scores the first."""
+    """The highest-scoring hypothesis of each list; ties go to the first. Without scores, the first of each."""
     first_I = candidate_offsets_I1[:-1] if score_C is None else best_of_each(score_C, candidate_offsets_I1)
     return _choice(stats_CK, first_I)
 
 
 def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = False, passes: int = 50) -> Choice:
-    """The choice of highest corpus BLEU that hill climbing finds; of lowest with `worst`.
+    """The choice with the highest corpus BLEU that hill climbing finds; with `worst`, the lowest.
 
-    Corpus BLEU is no sum over sentences, so the best choice cannot be read off them. This starts with the hypothesis
-    of highest sentence BLEU+1 (Lin & Och 2004) in each list, then goes through the lists in their order and takes the
-    hypothesis with which the whole corpus scores best, until a pass changes nothing. The result is never below its
-    start, no single change makes it better, and it is the same every time; a better one by several changes at once may
-    exist. BLEU is sacrebleu's, with exponential smoothing.
+    Corpus BLEU is not a sum over sentences, so the best choice cannot be made sentence by sentence. This starts with
+    the hypothesis of highest sentence BLEU+1 (Lin & Och 2004) in each list, then goes through the lists in order and
+    picks the hypothesis that gives the best score for the whole corpus, until a pass changes nothing. The result is
+    never below its start, cannot be improved by a single change, and is reproducible; several simultaneous changes may
+    still improve it. BLEU is sacrebleu's, with exponential smoothing.
 
     Args:
         stats_CK: statistics of all hypotheses, see `metrics.bleu.bleu_scores`.
         candidate_offsets_I1: hypotheses of list i; none may be empty.
         worst: look for the lowest.
-        passes: at most so many.
+        passes: the maximum number of passes.
     """
     sign = -1.0 if worst else 1.0
     stats = np.asarray(stats_CK, dtype=np.float64)
@@ -221,7 +221,7 @@ def _choice(stats_CK: AnyArray, chosen_I: Ints) -> Choice:
 
 
 def best_of_each(score_C: AnyFloats, offsets_I1: Ints) -> Ints:
-    """The place of the highest score of each list, the first of equals."""
+    """The place of the highest score in each list; ties go to the first."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((-score_C, lists))
     return np.asarray(order[offsets_I1[:-1]])

@@ -1,4 +1,4 @@
-"""Several sentences at a time, over forked processes that share one copy of a model."""
+"""Translates several sentences at a time, in forked processes that share one copy of a model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 from xlate.errors import InputError
 from xlate.text.batches import Batches
 
-# Sentences of one chunk.
+# Sentences per chunk.
 CHUNK = 8
-# Chunks that wait or are being worked on, for each process: enough that none is idle, few enough to keep memory small.
+# Waiting or active chunks per process: enough that none is idle, few enough to keep memory small.
 AHEAD = 4
-# Seconds between two looks at whether parent or children are alive.
+# Seconds between checks whether parent or children are alive.
 LOOK = 1.0
 Chunk = Sequence[Any]
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ _work: Callable[[int, Chunk], list[Any]] | None = None
 
 
 class Prepared(Protocol):
-    """A decoder that makes what it makes once before processes are forked, so that they share it."""
+    """A decoder that does its one-time work before processes are forked, so that they share the results."""
 
     def prepare(self, sentences: Sequence[Any], /) -> None:
         """For all of these sentences together."""
@@ -43,7 +43,7 @@ Translate = Callable[[Decoder, Any], Result]
 def each_sentence(
     decoder: Decoder, translate: Translate[Decoder, Result], sentences: Sequence[Any], processes: int = 1
 ) -> Iterator[Result]:
-    """What `translate` gives for each of the sentences, in their order, with so many forked processes; 1 forks none.
+    """The results of `translate` for the sentences, in order, with `processes` forked processes; 1 forks none.
 
     Raises:
         InputError: fewer than one process, or one that died; what `translate` raises, naming the sentence.
@@ -54,18 +54,18 @@ def each_sentence(
 def each_arriving(
     decoder: Decoder, translate: Translate[Decoder, Result], batches: Batches[Any], processes: int = 1
 ) -> Iterator[Result]:
-    """The same for sentences that come in batches; few are read ahead, and none is waited for while a result is due."""
+    """`each_sentence` for sentences in batches: reads few ahead, and waits for none while a result is due."""
     with HeldProcesses(decoder, translate, processes) as held:
         yield from held.each_arriving(batches)
 
 
 class HeldProcesses(Generic[Decoder, Result]):
-    """Forked processes that stay for one text after the other; a context manager that ends them.
+    """Forked processes that are kept from one text to the next; a context manager that ends them.
 
     They are forked with the first text of more than one sentence, and again after an error.
 
     Args:
-        decoder, translate: as `each_sentence` is given them.
+        decoder, translate: as for `each_sentence`.
         processes: how many; 1 forks none.
 
     Raises:
@@ -81,7 +81,7 @@ class HeldProcesses(Generic[Decoder, Result]):
         self._workers: Workers[Result] | None = None
 
     def each(self, sentences: Sequence[Any]) -> list[Result]:
-        """What `translate` gives for each of the sentences.
+        """The results of `translate` for the sentences.
 
         Raises:
             InputError: as `each_sentence`.
@@ -93,7 +93,7 @@ class HeldProcesses(Generic[Decoder, Result]):
             raise
 
     def each_arriving(self, batches: Batches[Any]) -> Iterator[Result]:
-        """The same for sentences that come in batches."""
+        """`each` for sentences that come in batches."""
         coming, number = iter(batches), 0
         if self.processes == 1:
             for sentences in coming:
@@ -105,8 +105,8 @@ class HeldProcesses(Generic[Decoder, Result]):
         workers, chunks, ended = self._workers, _chunks(0, (), prepared=True), False
         if workers is None:
             first = next((batch for batch in coming if batch), ())
-            # Prepared here for all processes, and the first sentence is translated here, so that what is compiled when
-            # it is needed is compiled once.
+            # Prepared here for all processes. The first sentence is also translated here, so that code compiled on
+            # first use is compiled only once.
             self.decoder.prepare(first)
             for words in first[:1]:
                 yield self._translated(1, words)
@@ -160,12 +160,12 @@ def _chunks(start: int, sentences: Chunk, *, prepared: bool) -> deque[tuple[int,
 
 
 class Workers(Generic[Result]):
-    """So many processes, forked when the first chunk is given; a context manager that ends them.
+    """`processes` processes, forked when the first chunk is given; a context manager that ends them.
 
     Args:
-        work: what is done with a chunk, given the number of its first sentence.
+        work: what to do with a chunk, given the number of its first sentence.
         processes: how many.
-        doing: what they do, for the message about one that died.
+        doing: what they do, for the message if one dies.
     """
 
     def __init__(self, work: Callable[[int, Chunk], list[Result]], processes: int, doing: str = "translated") -> None:
@@ -177,7 +177,7 @@ class Workers(Generic[Result]):
         self._waiting: deque[Future[list[Result]]] = deque()
 
     def __len__(self) -> int:
-        """How many chunks were given whose results were not taken."""
+        """How many chunks have been given whose results have not been taken."""
         return len(self._waiting)
 
     @property
@@ -186,7 +186,7 @@ class Workers(Generic[Result]):
         return len(self) >= AHEAD * self._processes
 
     def give(self, start: int, chunk: Chunk) -> None:
-        """Gives a chunk.
+        """Hands over a chunk.
 
         Raises:
             InputError: a process died.
@@ -194,7 +194,7 @@ class Workers(Generic[Result]):
         with self._deaths_told():
             before = multiprocessing.active_children() if self._pool is None else None
             if self._pool is None:
-                # Forked processes hold what they do; nothing is sent to them but sentences.
+                # Forked processes already have their work; only sentences are sent to them.
                 start_with = (os.getpid(), self._work)
                 fork = multiprocessing.get_context("fork")
                 self._pool = ProcessPoolExecutor(self._processes, fork, _live_with, start_with)
@@ -203,7 +203,7 @@ class Workers(Generic[Result]):
                 self._children = [child for child in multiprocessing.active_children() if child not in before]
 
     def take(self) -> list[Result]:
-        """The results of the chunk that was given first.
+        """The results of the oldest chunk.
 
         Raises:
             InputError: a process died; what `work` raises.
@@ -220,9 +220,9 @@ class Workers(Generic[Result]):
                         self.end()
 
     def end(self) -> None:
-        """Ends all processes at once: behind one that died, or when nobody waits for what they are at.
+        """Ends all processes at once: after one has died, or when nobody waits for their current work.
 
-        One that died while it wrote a result leaves the reader waiting for the rest of it, until nobody could write.
+        If one died while writing a result, the reader waits for the rest until no process could still write it.
         """
         for child in self._children:
             child.kill()
@@ -260,7 +260,7 @@ def _worked(start: int, chunk: Chunk) -> list[Any]:
 def _live_with(parent: int, work: Callable[[int, Chunk], list[Any]]) -> None:
     global _work
     _work = work
-    # Signals are the parent's business: it finishes what it is at, and then ends the others.
+    # Signals are the parent's business: it finishes its current work, and then ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with(parent)
@@ -268,7 +268,7 @@ def _live_with(parent: int, work: Callable[[int, Chunk], list[Any]]) -> None:
 
 @cache
 def end_with(parent: int) -> None:
-    """Ends this process when its parent is gone: one that was killed could not say so, and this one would work on."""
+    """Ends this process when its parent is gone: a killed parent cannot say so, and this process would carry on."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""The settings of each decoder: what it searches, and how hard. They are also the keys of `decoder=…`."""
+"""The settings of each decoder: the search space and the effort. They are also the keys of `decoder=…`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xlate.settings import (
 )
 from xlate.text.tokens import MAX_WORDS
 
-# The algorithm of the hierarchical model, and of whole grammars, that goes bottom-up.
+# The bottom-up algorithm of the hierarchical model and of whole grammars.
 CKY = "cky"
 PIECES = "sentences of more words are translated in pieces, cut at punctuation if possible"
 STACK = "the most hypotheses of one number of covered source words"
@@ -33,7 +33,7 @@ class DecoderSettings(Settings):
     """No decoder: lists are ranked as they are given.
 
     Attributes:
-        nbest: how many derivations are returned, at most.
+        nbest: the maximum number of derivations returned.
         distinct: whether the derivations must differ in their target words.
     """
 
@@ -43,7 +43,7 @@ class DecoderSettings(Settings):
 
 @dataclass(frozen=True)
 class SearchSettings(DecoderSettings):
-    """What every search has."""
+    """Settings of every search."""
 
     threshold: float = key(
         "hypotheses below this share of the best one's score are dropped; 0 keeps all", 1.0e-5, BELOW_ONE
@@ -60,7 +60,7 @@ class SearchSettings(DecoderSettings):
 
 @dataclass(frozen=True)
 class PhrasalSearch(SearchSettings):
-    """What the decoders of phrases have."""
+    """Settings of the phrase decoders."""
 
     max_phrase: int = key("the longest source phrase, in words", 7, COUNT)
 
@@ -70,10 +70,10 @@ class BlockSearch(PhrasalSearch):
     """Search of the orientation model.
 
     Tillmann & Zhang 2007, sections 3.3 and 5.1: `mon` translates monotonely; `swap` may exchange two neighbouring
-    source phrases, orientation costing nothing; `swap_or` searches the same space with the orientation model. Options
-    are ordered, and `</s>` is weighed, under the linked weights. With `partition=off` a derivation scores the sum of
-    w·f, as in the paper's own runs; `local` subtracts from each step the log of the sum of exp(w·f) over the source
-    span's options Γ(b), same predecessor, orientation and history.
+    source phrases, at no orientation cost; `swap_or` searches the same space with the orientation model. The linked
+    weights order options and weigh `</s>`. With `partition=off` a derivation scores the sum of w·f, as in the paper's
+    own runs; `local` subtracts from each step the log of the sum of exp(w·f) over the source span's options Γ(b), with
+    the same predecessor, orientation and history.
     """
 
     mode: str = key(
@@ -101,7 +101,7 @@ class BlockSearch(PhrasalSearch):
 class DistortionSearch(PhrasalSearch):
     """Search of the phrase-distortion model (Tillmann & Zhang 2007, section 5.3).
 
-    No covered word lies `window` or more positions behind the first uncovered one.
+    No covered word is `window` or more positions after the first uncovered one.
     """
 
     options: int = key("the most translations of one source span", 10, COUNT)
@@ -122,7 +122,7 @@ BlocksSearch = BlockSearch | DistortionSearch
 class PhraseSearch(PhrasalSearch):
     """Search of the phrase model, with Moses's settings.
 
-    Options are the best ones by weighted score without a history. A jump is `|start - end of the phrase before|`; a
+    Options are the best ones by weighted score without a history. A jump is `|start - end of the previous phrase|`; a
     phrase that leaves a gap must end near enough to the first gap for the jump back, as in Moses. Cube pruning takes
     the moves to one number of covered words from the best downwards (Huang & Chiang 2007).
     """
@@ -138,7 +138,7 @@ class PhraseSearch(PhrasalSearch):
 
     @property
     def beam(self) -> int:
-        """The most hypotheses of one number of covered source words."""
+        """The maximum number of hypotheses per number of covered source words."""
         return self.stack
 
     @property
@@ -151,7 +151,7 @@ class PhraseSearch(PhrasalSearch):
 class RuleSearch(SearchSettings):
     """Search of the hierarchical model from left to right in the target (Watanabe et al. 2007, section 2.3).
 
-    Options are the rules of one source side, the best ones by weighted score without a history.
+    Options are the rules of one source side with the best weighted scores without a history.
     """
 
     options: int = key("the most rules of one source side", 20, COUNT)
@@ -170,7 +170,7 @@ class RuleSearch(SearchSettings):
 
     @property
     def beam(self) -> int:
-        """The most hypotheses of one number of covered source words."""
+        """The maximum number of hypotheses per number of covered source words."""
         return self.stack
 
 
@@ -205,7 +205,7 @@ AnySearch = BlocksSearch | StackSearch | GrammarSearch | LcsSearch
 
 
 def log_share(share: float) -> float:
-    """The natural log of a share or a probability, minus infinity of 0."""
+    """The natural log of a share or a probability, minus infinity for 0."""
     return math.log(share) if share > 0 else -math.inf
 
 

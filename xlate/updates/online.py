@@ -1,10 +1,10 @@
-"""Online updates: from the scores of one list, how far the features of each candidate are added to the weights.
+"""Online updates: given the scores of one list, how much of each candidate's features is added to the weights.
 
 MIRA makes the smallest step that gives every oracle its margin over every hypothesis (Watanabe et al. 2007, Eq. 3 to
 6); with one oracle and one hypothesis the solution is the closed form `α = max(0, min(C, (L - lead) / |Δ|²))` of the
-paper's section 4.1, which the first step of the ascent takes. The perceptron makes a step of size 1 where a hypothesis
-scores at least as high as an oracle (Liang et al. 2006, who have one of each; of several pairs the mean is taken, so
-that a step is as long as theirs). Tillmann & Zhang (2006) step down a convex loss, as Watanabe et al. give it:
+paper's section 4.1, which is the first step of the ascent. The perceptron makes a step of size 1 where a hypothesis
+scores at least as high as an oracle (Liang et al. 2006, who have one of each; with several pairs the mean is used, so
+that a step is as long as theirs). Tillmann & Zhang (2006) step down a convex loss, as given by Watanabe et al.:
 α = η L max(0, 1 - lead). Any loss over lists makes a step down its slope on the hypotheses and oracles of one list.
 """
 
@@ -27,7 +27,7 @@ from xlate.losses.loss import Loss, Needs, best_as_truth
 
 @dataclass(frozen=True)
 class OneList:
-    """C candidates of one sentence under the weights of the moment, M oracles and K hypotheses among them.
+    """C candidates of one sentence under the current weights, M oracles and K hypotheses among them.
 
     Attributes:
         arrays: the one list, its parts written out.
@@ -52,9 +52,9 @@ class OnlineStep:
 
     Attributes:
         slope_C: of each candidate.
-        loss: what it cost to score the list as it was scored.
-        pairs: oracle and hypothesis that gains less; violated: those whose scores lead by too little.
-        alpha: what the α of all pairs sum to; 0 for losses, which have none.
+        loss: the loss of the list under its scores before the step.
+        pairs: pairs of an oracle and a hypothesis that gains less; violated: those whose scores lead by too little.
+        alpha: the sum of the α of all pairs; 0 for losses, which have none.
     """
 
     slope_C: Floats
@@ -68,25 +68,25 @@ class OnlineUpdate(ABC):
     """How a list moves the weights.
 
     Attributes:
-        memory: what it remembers from list to list, changed in place: nothing, or the state of random numbers.
+        memory: what it remembers between lists, changed in place: nothing, or the random state.
     """
 
     memory: Uints = np.zeros(0, dtype=np.uint64)
 
     @abstractmethod
     def step(self, given: OneList) -> OnlineStep:
-        """The step that a list asks for."""
+        """The step that a list requires."""
 
 
 @dataclass(frozen=True)
 class PairUpdate(OnlineUpdate):
     """An update by pairs of an oracle and a hypothesis that gains less: Σ α(o, e) (h(o) - h(e)) is added.
 
-    Pairs whose hypothesis gains as much or more are left out: to hold it back would be to learn what is worse.
+    Pairs whose hypothesis gains as much or more are left out: pushing it down would teach the wrong thing.
 
     Attributes:
-        margin: what a unit of gain is worth in score; it makes gains to the loss L(o, e).
-        name: how configurations call it.
+        margin: the score that a unit of gain is worth; it turns gains into the loss L(o, e).
+        name: its name in configurations.
     """
 
     margin: float = 1.0
@@ -94,7 +94,7 @@ class PairUpdate(OnlineUpdate):
 
     @abstractmethod
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:
-        """The α of all pairs, (M, K), given L and by how much score oracles lead; 0 where L is not above 0."""
+        """The α of all pairs, (M, K), given L and how far score oracles lead; 0 where L is not above 0."""
 
     def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs that lack score, (M, K)."""
@@ -102,7 +102,7 @@ class PairUpdate(OnlineUpdate):
         return violated_MK
 
     def step(self, given: OneList) -> OnlineStep:
-        """The step that the α make; the loss is the largest of what pairs lack."""
+        """The step given by the α; the loss is the largest amount that a pair lacks."""
         oracle_M, hypothesis_K = given.oracle_M, given.hypothesis_K
         loss_MK = self.margin * (given.gain_C[oracle_M][:, None] - given.gain_C[hypothesis_K])
         lead_MK = given.score_C[oracle_M][:, None] - given.score_C[hypothesis_K]
@@ -116,7 +116,7 @@ class PairUpdate(OnlineUpdate):
         return OnlineStep(slope_C, missing, int((loss_MK > 0).sum()), int(violated_MK.sum()), alpha)
 
 
-# Pairs of a list need a few steps each; where features hardly tell them apart, no more is gained by going on.
+# Pairs of a list need a few steps each; where features hardly distinguish them, further steps gain nothing.
 STEPS = 100_000
 
 
@@ -125,14 +125,14 @@ class Mira(PairUpdate):
     """The quadratic program over all pairs.
 
     Attributes:
-        C: what the α of a list sum to at most.
+        C: the upper limit of the sum of a list's α.
     """
 
     C: float = 0.01
     name = "mira"
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
-        """Those of the largest dual."""
+        """The α that maximise the dual."""
         rows = given.oracle_M, given.hypothesis_K
         products_CC = inner_products(given.arrays, given.rule.eta_D, given.rule.eta, given.room_F)
         alpha_MK: Floats = largest_margins(products_CC, given.score_C, *rows, loss_MK, self.C, STEPS)
@@ -141,7 +141,7 @@ class Mira(PairUpdate):
 
 @dataclass(frozen=True)
 class AveragedPerceptron(PairUpdate):
-    """No margin is asked for, and no step is measured; the average of the weights is what makes it hold."""
+    """Requires no margin and computes no step size; averaging the weights makes it robust."""
 
     name = "averaged_perceptron"
 
@@ -151,14 +151,14 @@ class AveragedPerceptron(PairUpdate):
         return violated_MK
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
-        """The same for each of them, 1 in all."""
+        """The same α for each violated pair, 1 in total."""
         alpha_MK = self.violated(loss_MK, lead_MK).astype(np.float64)
         return alpha_MK / max(float(alpha_MK.sum()), 1.0)
 
 
 @dataclass(frozen=True)
 class TillmannZhang(PairUpdate):
-    """Every oracle should lead by 1, the more so the more the hypothesis loses.
+    """Every oracle should lead by 1; pairs count the more, the more the hypothesis loses.
 
     Attributes:
         eta: η, the learning rate.
@@ -173,15 +173,15 @@ class TillmannZhang(PairUpdate):
         return violated_MK
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
-        """η L (1 - lead) for each of them."""
+        """η L (1 - lead) for each violated pair."""
         return self.eta * np.maximum(loss_MK, 0.0) * np.maximum(1.0 - lead_MK, 0.0)
 
 
 class LossSteps(OnlineUpdate):
-    """Steps of size η down a loss, whose list is what the pairs of other updates are made of.
+    """Steps of size η down a loss, on the list from which other updates make their pairs.
 
     Raises:
-        InputError: a loss that does not look at one list by itself, or has no compiled slope.
+        InputError: a loss that does not treat each list separately, or has no compiled slope.
     """
 
     def __init__(self, loss: Loss, eta: float, seed: int = 0) -> None:
@@ -190,7 +190,7 @@ class LossSteps(OnlineUpdate):
             raise InputError("not a loss of one list", seen=seen, expected=expected)
         self.loss, self.eta = loss, eta
         self._pointer = loss.slope.pointer
-        # The state of the numbers by which a loss draws candidates.
+        # The random state of losses that sample candidates.
         self.memory = np.full(1, seed, dtype=np.uint64)
 
     def step(self, given: OneList) -> OnlineStep:

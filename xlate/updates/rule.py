@@ -1,4 +1,4 @@
-"""Update rules: plain or AdaGrad steps, penalties, averages, and weights kept at or below 0, each with each.
+"""Update rules: plain or AdaGrad steps, penalties, averages, and weights kept at or below 0, in any combination.
 
 A step of size η changes a weight w with the uphill gradient g::
 
@@ -10,9 +10,9 @@ A step of size η changes a weight w with the uphill gradient g::
     project    dense weights stay at or below 0: compiled plain steps set them back after every candidate, all
                others after every step
 
-With AdaGrad the η of penalties is divided as above. With `every`, penalties concern every sparse weight before each
-step; a compiled pass catches up with a weight when it next looks at it. Otherwise they concern only the weights that
-a step moves: l2 is part of the gradient, l1 comes after the step.
+With AdaGrad the η of penalties is divided as above. With `every`, penalties apply to every sparse weight before each
+step; a compiled pass catches up with a weight when it next uses it. Otherwise they apply only to the weights that a
+step moves: l2 is part of the gradient, l1 comes after the step.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from xlate.errors import refuse_if
 from xlate.kernels.learning.slopes import EPSILON, Learned, Rule, settle_all
 
 Arrays = dict[str, AnyArray]
-# What steps may remember, by the names in `Learned`.
+# What steps may remember, by its name in `Learned`.
 MEMORY: dict[str, type[np.generic]] = {
     "dense_squares_D": np.float64,
     "sparse_squares_F": np.float32,
@@ -41,7 +41,7 @@ MEMORY: dict[str, type[np.generic]] = {
 
 @dataclass(frozen=True)
 class UpdateRule:
-    """How steps are made; see the head of this file.
+    """How steps are made; see the module docstring.
 
     Raises:
         InputError: a penalty is below 0, or there are two penalties on every weight.
@@ -62,7 +62,7 @@ class UpdateRule:
 
     @property
     def settles(self) -> bool:
-        """Whether a step also changes weights that it does not touch, which then must be caught up with later."""
+        """Whether a step also changes weights that it does not touch, which must then catch up later."""
         return self.average or (self.every and (self.l1 > 0 or self.l2 > 0))
 
     def compiled(self, eta_D: Floats, eta: float) -> Rule:
@@ -70,9 +70,10 @@ class UpdateRule:
         return Rule(eta_D, eta, self.adaptive, self.l1, self.l2, self.every, self.settles, self.project)
 
     def learned(self, dense_D: Floats, sparse_F: AnyArray, memory: Arrays | None = None) -> Learned:
-        """The weights together with what steps remember of them; steps change all arrays in place.
+        """The weights together with what steps remember about them; steps change all arrays in place.
 
-        What `memory` lacks is put there as it begins; it then holds all that must be remembered beside the weights.
+        Anything missing from `memory` is added with its initial value; it then has everything to remember besides the
+        weights.
         """
         held: Arrays = {} if memory is None else memory
         sizes, arrays = {"D": len(dense_D), "F": len(sparse_F), "1": 1}, []
@@ -80,13 +81,13 @@ class UpdateRule:
             if self.adaptive if "squares" in name else self.settles:
                 arrays.append(held.setdefault(name, np.zeros(sizes[name[-1]], kind)))
             else:
-                # Compiled loops take empty arrays for those that nobody asks for; steps are counted in any case.
+                # Compiled loops take empty arrays in place of unused ones; steps are counted in any case.
                 arrays.append(np.zeros(1 if name == "clock_1" else 0, kind))
         return Learned(dense_D, sparse_F, *arrays)
 
     def result(self, learned: Learned, eta_D: Floats, eta: float) -> tuple[AnyArray, AnyArray]:
-        """The dense and sparse weights that training ends with: the last ones or the averages; penalties that were put
-        off are applied first.
+        """The final dense and sparse weights of training: the last ones or the averages; deferred penalties are applied
+        first.
         """
         if not self.settles:
             return learned.dense_D, learned.sparse_F
@@ -99,14 +100,14 @@ class UpdateRule:
 
 
 class TensorSteps:
-    """The steps of a rule on tensors of any device; each step changes every weight, as the rule is written.
+    """The steps of a rule on tensors of any device; each step changes every weight, directly by the rule.
 
-    This is the reference of the compiled form, whose steps touch only some weights and are faster on a processor.
+    This is the reference for the compiled form, whose steps touch only some weights and are faster on a CPU.
 
     Args:
         rule: how steps are made.
-        learned: the weights, and what earlier steps remember; dense weights have the precision of sparse ones here.
-        device: where they are.
+        learned: the weights, and what earlier steps remember; here dense weights have the precision of sparse ones.
+        device: where the tensors are.
     """
 
     def __init__(self, rule: UpdateRule, learned: Learned, device: torch.device) -> None:
@@ -114,7 +115,7 @@ class TensorSteps:
         self.load(learned)
 
     def load(self, learned: Learned) -> None:
-        """Takes the weights and what steps remember."""
+        """Reads the weights and what steps remember."""
         dense_D, self.sparse_F, *kept = (torch.tensor(array, device=self._device) for array in learned[:-2])
         self.dense_D = dense_D.to(self.sparse_F.dtype)
         self._squares_D, self._squares_F, self._sum_D, self._sum_F = kept
@@ -126,7 +127,7 @@ class TensorSteps:
         arrays: tuple[AnyArray, ...] = learned[:-2]
         for array, tensor in zip(arrays, (self.dense_D, self.sparse_F, *kept), strict=True):
             array[:] = tensor.cpu().numpy()
-        # Nothing is put off here, so no weight must be caught up with.
+        # Nothing is deferred here, so no weight must catch up.
         learned.touched_F[:] = learned.clock_1[0] = self.clock
 
     def begin(self, eta: float) -> None:
@@ -152,7 +153,7 @@ class TensorSteps:
         if rule.project:
             moved_D = torch.where(eta_D != 0, moved_D.clamp(max=0.0), moved_D)
         self.dense_D.copy_(moved_D)
-        # Penalties of a step concern the weights that it moves.
+        # Penalties of a step apply to the weights that it moves.
         moved_U = uphill_U != 0
         ids_U, uphill_U = ids_U[moved_U], uphill_U[moved_U]
         if eta == 0.0 or not len(ids_U):

@@ -1,5 +1,5 @@
-"""The union of two alignments and the growing of their intersection inside it; lexical weights of phrase pairs, and IBM
-Model 1 (Brown et al. 1993) with the costs of phrase pairs under it.
+"""The union of two alignments, growing their intersection within it, lexical weights of phrase pairs, and IBM Model 1
+(Brown et al. 1993) with the costs of phrase pairs under it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _take(
 
 @compiled
 def _has_neighbour(grid: Bools, row: int, column: int, diagonal: bool) -> bool:
-    """Whether a kept link is a neighbour of a place; the grid has an empty margin of one."""
+    """Whether a place has a kept link as a neighbour; the grid has an empty margin of one."""
     straight = grid[row - 1, column] or grid[row + 1, column] or grid[row, column - 1] or grid[row, column + 1]
     if straight or not diagonal:
         return bool(straight)
@@ -124,7 +124,7 @@ NO_GAP = -1
 
 
 class InnerLinks(NamedTuple):
-    """The links inside phrase pairs: pair b has those of shape x = `shape_B[b]`, from `offsets_X1[x]` on."""
+    """Links inside phrase pairs: pair b has those of shape x = `shape_B[b]`, which start at `offsets_X1[x]`."""
 
     shape_B: Ints32
     offsets_X1: Ints
@@ -137,8 +137,8 @@ def lexical_weights(pairs: PhrasePairs, links: InnerLinks, table: HashTable, pro
     """The lexical weight of B target phrases: the product over words of the mean probability given their linked source
     words, or NULL.
 
-    The keys of the table are `pack(source + 1, target + 1)`, with 0 for NULL. A phrase pair with a word pair that is
-    not in the table gets NaN. A word with the number `gap` is a non-terminal, which has no weight. Shape (B,).
+    The keys of the table are `pack(source + 1, target + 1)`, with 0 for NULL. If a word pair is not in the table, its
+    phrase pair gets NaN. The word number `gap` marks a non-terminal, which has no weight. Shape (B,).
     """
     weight_B = np.ones(len(pairs.source_B))
     for b in range(len(weight_B)):
@@ -166,8 +166,8 @@ def lexical_weights(pairs: PhrasePairs, links: InnerLinks, table: HashTable, pro
 def unlikely_words(pairs: PhrasePairs, table: HashTable, probability_K: Floats, threshold: float, gap: int) -> Ints16:
     """How many target words of B pairs have a probability below a threshold given each source word and NULL; (B,).
 
-    The keys of the table are those of `lexical_weights`; a word pair that it lacks has the probability 0. Words with
-    the number `gap` are non-terminals, on both sides.
+    The table has the same keys as in `lexical_weights`; a word pair that is missing has probability 0. The word number
+    `gap` marks non-terminals on both sides.
     """
     unlikely_B = np.zeros(len(pairs.source_B), dtype=np.int16)
     for b in range(len(unlikely_B)):
@@ -193,9 +193,7 @@ NULL = 0
 
 @loop
 def cooccurrences(text: Sides) -> Uints:
-    """The keys (t, s) of all words that stand in one sentence pair, and of (NULL, s), in the order in which they are
-    seen.
-    """
+    """The keys (t, s) of all words that occur in one sentence pair, and of (NULL, s), in order of first occurrence."""
     source_T, source_S1, target_U, target_S1 = text
     tally: Tally = new_tally(1 << 16)
     for sentence in range(len(source_S1) - 1):
@@ -212,7 +210,7 @@ def cooccurrences(text: Sides) -> Uints:
 def expectation_maximisation(
     table: HashTable, keys_K: Uints, text: Sides, target_words: int, iterations: int
 ) -> Floats:
-    """p(s|t) of every pair after some iterations from the uniform distribution; shape (K,)."""
+    """p(s|t) of every pair after a number of iterations from the uniform distribution; shape (K,)."""
     source_T, source_S1, target_U, target_S1 = text
     probability_K = np.ones(len(keys_K))
     row_X = np.empty(1, dtype=np.int64)

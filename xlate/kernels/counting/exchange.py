@@ -13,7 +13,7 @@ TABLE = 1 << 16
 
 
 class Neighbours(NamedTuple):
-    """How often each of V words stands before (or behind) others: rows of (word, count), one behind the other."""
+    """How often each of V words comes before (or after) others: rows of (word, count), one after the other."""
 
     offsets_V1: Ints
     word_N: Ints32
@@ -21,7 +21,7 @@ class Neighbours(NamedTuple):
 
 
 class ClassCounts(NamedTuple):
-    """The counts of bigrams of C classes, and of each class as the first and as the second of a bigram."""
+    """The bigram counts of C classes, and how often each class is first and second in a bigram."""
 
     pairs_CC: Ints
     first_C: Ints
@@ -29,7 +29,7 @@ class ClassCounts(NamedTuple):
 
 
 def x_log_x() -> Floats:
-    """x ln x of small whole numbers, 0 at 0."""
+    """x ln x for small whole numbers, 0 at 0."""
     x = np.arange(TABLE, dtype=np.float64)
     return x * np.log(np.maximum(x, 1.0))
 
@@ -82,7 +82,7 @@ def sweep(
 
 @embedded
 def _by_class(neighbours: Neighbours, class_V: Ints32, word: int, counts_C: Ints) -> int:
-    """Adds up the neighbours of a word by class, without itself; returns how often it is its own neighbour."""
+    """Adds up a word's neighbours by class, without the word itself; returns how often it is its own neighbour."""
     itself = 0
     for at in range(neighbours.offsets_V1[word], neighbours.offsets_V1[word + 1]):
         if neighbours.word_N[at] == word:
@@ -94,7 +94,7 @@ def _by_class(neighbours: Neighbours, class_V: Ints32, word: int, counts_C: Ints
 
 @embedded
 def _change(counts: ClassCounts, c: int, s_C: Ints, p_C: Ints, itself: int, sign: int) -> None:
-    """Removes the bigrams of a word from its class, or adds them to a class; sums over other classes stay."""
+    """Removes a word's bigrams from its class, or adds them to a class; sums over other classes do not change."""
     total_s, total_p = itself, itself
     for d in range(len(s_C)):
         counts.pairs_CC[c, d] += sign * s_C[d]
@@ -109,7 +109,7 @@ def _change(counts: ClassCounts, c: int, s_C: Ints, p_C: Ints, itself: int, sign
 def _gain(counts: ClassCounts, c: int, s_C: Ints, p_C: Ints, itself: int, table: Floats) -> float:
     """How much a word in class c adds to the sum of N ln N over class bigrams minus that over classes.
 
-    Parts that are the same for every class are left out.
+    Parts that are the same for every class are omitted.
     """
     pairs_CC, gain, total_s, total_p = counts.pairs_CC, 0.0, itself, itself
     for d in range(len(s_C)):

@@ -1,5 +1,5 @@
-"""Extracts and counts the consistent phrase pairs of aligned sentence pairs, finds where those of a table come from,
-and counts their orientations with respect to what is before and behind them.
+"""Extracts and counts the consistent phrase pairs of aligned sentence pairs, finds where the pairs of a table occur,
+and counts their orientations relative to the words before and after them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
     Returns three tries (source phrases, target phrases, shapes), the tally of pairs with keys `pack(source node, target
     node)`, and the tally of shapes with keys `pack(row of the pair, shape node)`. A shape is the sequence of links
     inside a phrase pair. The "words" of a shape are `(max_length - 1 - target) * max_length + source`, so that the trie
-    has them in the order by which Moses breaks ties between shapes (see `best_shapes`).
+    sorts them in the order in which Moses breaks ties between shapes (see `best_shapes`).
     """
     sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
     pairs, shaped = new_tally(1024), new_tally(1024)
@@ -105,8 +105,8 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
 def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> Ints32:
     """The consistent phrase pairs of one sentence pair, shape (X, 4): source start, end, target start, end (half-open).
 
-    A pair of spans is consistent when there is a link between them and no link leads from inside one to outside the
-    other. They have at most `max_source` and `max_target` words.
+    A pair of spans is consistent when they are connected by a link and no link leads from inside one to outside the
+    other. Spans have at most `max_source` and `max_target` words.
     """
     source_length, target_length = len(pair.source), len(pair.target)
     source_low, source_high = _reach(source_length, pair.link_source, pair.link_target)
@@ -138,9 +138,7 @@ def consistent_spans(pair: SentencePair, max_source: int, max_target: int) -> In
 
 @compiled
 def _reach(length: int, own_K: Ints32, other_K: Ints32) -> tuple[Ints32, Ints32]:
-    """The first and the last position of the other side that each position is linked to; (large, -1) where it has no
-    link.
-    """
+    """The first and the last position on the other side linked to each position; (large, -1) where there is no link."""
     low = np.full(length, np.iinfo(np.int32).max, dtype=np.int32)
     high = np.full(length, -1, dtype=np.int32)
     for k in range(len(own_K)):
@@ -160,7 +158,7 @@ def _inside(source_low: Ints32, source_high: Ints32, low: int, high: int, target
 
 @compiled
 def _span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> int:
-    """The trie node of the words start..end; the nodes of it and its prefixes are kept in `nodes[start, length]`."""
+    """The trie node of the words start..end; nodes of the span and its prefixes are kept in `nodes[start, length]`."""
     known = end - start
     while known > 0 and nodes[start, known] < 0:
         known -= 1
@@ -173,8 +171,7 @@ def _span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> 
 
 @compiled
 def best_shapes(shape_keys_K: Uints, shape_count_K: Ints32, rank_N: Ints32, pairs: int) -> Ints32:
-    """The node of the most frequent shape of each phrase pair, (pairs,); of equally frequent ones that with the highest
-    rank.
+    """The node of the most frequent shape of each phrase pair, (pairs,); ties go to the highest rank.
 
     Keys are `pack(row of the pair, shape node)`; `rank_N` orders the shape nodes.
     """
@@ -190,7 +187,7 @@ def best_shapes(shape_keys_K: Uints, shape_count_K: Ints32, rank_N: Ints32, pair
     return best
 
 
-# Columns of what is found.
+# Columns of the occurrences found.
 SENTENCE, START, END, PAIR, TIGHT = range(5)
 
 
@@ -230,10 +227,10 @@ def pair_occurrences(
 WORD, PHRASE, HIERARCHICAL, AS_MOSES, FIVE_WAY = 0, 1, 2, 3, 4
 
 
-# What stands before the phrases of a sentence pair, marked by (source, target) place in an array (n + 2, m + 2). Word i
-# has the place i + 1, so that there are places before the first word and behind the last. Links are `ALIGNED`; the
-# places before the sentences are linked to each other, and those behind them. `LEFT_END` and `RIGHT_END` mark where
-# blocks end on the target whose last (first) source word stands there, `ALL_BEFORE` the ends of blocks that hold all
+# What comes before the phrases of a sentence pair, marked by (source, target) place in an array (n + 2, m + 2). Word i
+# has place i + 1, so there are places before the first word and after the last. Links are marked `ALIGNED`; the places
+# before the two sentences are linked to each other, and so are those after them. `LEFT_END` and `RIGHT_END` mark where
+# blocks end on the target whose last (first) source word is there, `ALL_BEFORE` the ends of blocks that contain all
 # earlier target words.
 ALIGNED, LEFT_END, RIGHT_END, ALL_BEFORE = 1, 2, 4, 8
 
@@ -252,7 +249,8 @@ def count_orientations(
     """Adds to `counts_BK2` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
 
     `FIVE_WAY` counts monotone, swap, discontinuous with the other side on the left (forward: right), on the right
-    (left), and monotone with all the rest in one block. `pairs` finds a phrase pair by (source phrase, target phrase).
+    (left), and monotone with everything else in one block. `pairs` finds a phrase pair by (source phrase, target
+    phrase).
     """
     k = counts_BK2.shape[1] // 2
     for s in range(len(text.source_offsets_S1) - 1):
@@ -267,7 +265,7 @@ def count_orientations(
             blocks_X4 = consistent_spans(pair, max(n, m), max(n, m))
         linked = pair.link_source.copy(), pair.link_target.copy()
         before_XX = _corners(n, m, linked, blocks_X4, False)
-        # What is behind a phrase is before it in the mirrored sentences.
+        # What comes after a phrase comes before it in the mirrored sentences.
         turned = np.int32(n - 1) - linked[0][::-1].copy(), np.int32(m - 1) - linked[1][::-1].copy()
         behind_XX = _corners(n, m, turned, _mirrored(n, m, blocks_X4), kind == AS_MOSES)
         source_C = span_rows(source_finder, pair.source, max_length)
@@ -284,7 +282,7 @@ def count_orientations(
 
 @loop
 def _mirrored(n: int, m: int, blocks_X4: Ints32) -> Ints32:
-    """Blocks in two sentences of n and m words that are read from their ends."""
+    """The blocks of two sentences of n and m words when both are read backwards."""
     mirrored_X4 = np.empty_like(blocks_X4)
     for x in range(len(blocks_X4)):
         mirrored_X4[x, 0], mirrored_X4[x, 1] = n - blocks_X4[x, 1], n - blocks_X4[x, 0]
@@ -294,7 +292,7 @@ def _mirrored(n: int, m: int, blocks_X4: Ints32) -> Ints32:
 
 @loop
 def _corners(n: int, m: int, linked: tuple[Ints32, Ints32], blocks_X4: Ints32, as_moses: bool) -> Bytes:
-    """With `as_moses`, a block counts only for a phrase right behind its first target word."""
+    """With `as_moses`, a block counts only for a phrase that directly follows its first target word."""
     corners_XX = np.zeros((n + 2, m + 2), np.uint8)
     corners_XX[0, 0] = ALIGNED | ALL_BEFORE
     corners_XX[n + 1, m + 1] = ALIGNED
@@ -312,11 +310,11 @@ def _corners(n: int, m: int, linked: tuple[Ints32, Ints32], blocks_X4: Ints32, a
 
 @loop
 def _orientation(corners_XX: Bytes, linked: tuple[Ints32, Ints32], begin: int, end: int, first: int, kind: int) -> int:
-    """Of the source span [begin, end) whose target side starts at `first`, with respect to what is before it.
+    """The orientation of source span [begin, end), whose target side starts at `first`, relative to what comes before.
 
     Monotone when the word to the left in both languages is linked and the one to the right is not, or a block ends
-    there; swapped when it is the other way round. Of five orientations, a jump starts where the nearest linked target
-    word before is linked to.
+    there; swapped in the opposite case. With five orientations, a jump starts at the source word linked to the nearest
+    linked target word before.
     """
     left, right = corners_XX[begin, first], corners_XX[end + 1, first]
     if (left & ALIGNED and not right & ALIGNED) or left & LEFT_END:

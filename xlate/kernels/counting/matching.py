@@ -13,9 +13,7 @@ from xlate.kernels.pairs import LEFT, RIGHT, Sides
 
 
 class PhraseFinder(NamedTuple):
-    """What finds phrases in a text: `table` maps (node, word) to a node of a trie, and `row_N` a node to its phrase, or
-    -1.
-    """
+    """Finds phrases in a text: `table` maps (node, word) to a trie node, and `row_N` a node to its phrase, or -1."""
 
     table: HashTable
     row_N: Ints32
@@ -23,7 +21,7 @@ class PhraseFinder(NamedTuple):
 
 @inlined
 def row_of(finder: PhraseFinder, words_T: Ints32, begin: int, end: int) -> int:
-    """The row of the phrase that stands at a place of a text, -1 when there is none."""
+    """The row of the phrase at a place of a text, -1 when there is none."""
     node = 0
     for at in range(begin, end):
         node = find(finder.table, pack(node, words_T[at]))
@@ -34,7 +32,7 @@ def row_of(finder: PhraseFinder, words_T: Ints32, begin: int, end: int) -> int:
 
 @compiled
 def _spans(finder: PhraseFinder, words: Ints32, spans_X3: Ints32) -> int:
-    """Writes every span of a sentence that is a phrase, as (start, end, row of the phrase); returns how many."""
+    """Writes every span of a sentence that is a phrase, as (start, end, row of the phrase); returns their number."""
     found = 0
     for start in range(len(words)):
         node = 0
@@ -61,9 +59,9 @@ def match_sentences(
     """All matches of S sentence pairs as rows (block, source start, end, target start, end), and offsets by sentence.
 
     The blocks of source phrase p are `options_P1[p]` to `options_P1[p + 1]`; `option_target_B` are their target
-    phrases. `pairs` finds a block by (source phrase, target phrase). For each source span the shorter list is gone
-    through: its blocks, or the target spans of the sentence. Matches are in the order (target start, source start,
-    target end, source end).
+    phrases. `pairs` finds a block by (source phrase, target phrase). For each source span, the shorter list is scanned:
+    its blocks, or the target spans of the sentence. Matches are in the order (target start, source start, target end,
+    source end).
     """
     offsets_S1 = np.zeros(len(text.source_offsets_S1), dtype=np.int64)
     matches_M5 = np.empty((1 << 16, 5), dtype=np.int32)
@@ -155,7 +153,7 @@ def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, I
         length = 0
         for m in range(low, high):
             length = max(length, matches_M5[m, 4])
-        # Matches are sorted by target start; `first[t]` is the first match that starts at t or behind it.
+        # Matches are sorted by target start; `first[t]` is the first match that starts at t or later.
         first = np.full(length + 2, high, dtype=np.int64)
         for m in range(high - 1, low - 1, -1):
             first[matches_M5[m, 3]] = m
@@ -180,7 +178,7 @@ def orientation_bigrams(matches_M5: Ints32, offsets_S1: Ints) -> tuple[Ints32, I
 
 @loop
 def occurrences(finder: PhraseFinder, phrases: int, words_T: Ints32, offsets_S1: Ints) -> tuple[Bools, Bools]:
-    """Marks which of P phrases occur in S sentences, and which sentences hold any of them; shapes (P,) and (S,)."""
+    """Marks which of P phrases occur in S sentences, and which sentences contain any of them; shapes (P,) and (S,)."""
     occurs_P = np.zeros(phrases, dtype=np.bool_)
     holds_S = np.zeros(len(offsets_S1) - 1, dtype=np.bool_)
     for s in range(len(holds_S)):

@@ -1,4 +1,4 @@
-"""BLEU statistics of n-best lists, and how many n-grams each two hypotheses of a list share.
+"""BLEU statistics of n-best lists, and how many n-grams every two hypotheses of a list share.
 
 The n-grams of the references of a sentence are put in a table; each hypothesis is looked up in it.
 """
@@ -16,10 +16,10 @@ _ROOT = 0
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-# The n-grams of the references of one sentence: a trie in a hash table of 2^b slots. A slot whose key is (node, word)
-# holds the node of that n-gram, or has the key -1 when it is free. Node n was met `most_N[n]` times in the reference
-# that has it most often, and `count_N[n]` times in the text `owner_N[n]`. In this order: keys_M, node_M, most_N,
-# count_N and owner_N.
+# The n-grams of the references of one sentence: a trie in a hash table of 2^b slots. The slot with key (node, word)
+# holds the node of that n-gram; a free slot has the key -1. Node n occurred `most_N[n]` times in the reference that has
+# it most often, and `count_N[n]` times in the text `owner_N[n]`. In this order: keys_M, node_M, most_N, count_N and
+# owner_N.
 NgramCounts = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
@@ -35,8 +35,8 @@ def list_statistics(
 ) -> Ints:
     """BLEU statistics of C hypotheses, (C, 2 + 2·order), as sacrebleu lays them out.
 
-    An n-gram is a node of a trie, kept in a hash table. An n-gram of a hypothesis is correct as long as it was met less
-    often there than in the reference that has it most often (Papineni et al. 2002, 2.1).
+    An n-gram is a node of a trie, kept in a hash table. An n-gram of a hypothesis is correct as long as it has occurred
+    fewer times there than in the reference that has it most often (Papineni et al. 2002, 2.1).
 
     Args:
         ids_T, offsets_C1: words of the hypotheses.
@@ -73,7 +73,7 @@ def list_statistics(
 
 @loop
 def _bits(entries: int) -> int:
-    """The number of bits of a table that so many n-grams fill at most by half."""
+    """The number of bits of a table that this many n-grams fill at most by half."""
     bits = 2
     while (1 << bits) < 2 * (entries + 1):
         bits += 1
@@ -136,7 +136,7 @@ def _match(words_L: Words, order: int, bits: int, counts: NgramCounts, candidate
 
 @loop
 def _closest(length: int, offsets_R1: Ints, first: int, last: int) -> int:
-    """The reference length nearest to that of a hypothesis, the shorter of two equally near."""
+    """The reference length nearest to that of a hypothesis; ties go to the shorter."""
     nearest = offsets_R1[first + 1] - offsets_R1[first]
     for row in range(first + 1, last):
         size = offsets_R1[row + 1] - offsets_R1[row]
@@ -149,7 +149,7 @@ def _closest(length: int, offsets_R1: Ints, first: int, last: int) -> int:
 def list_overlap(ids_T: Ints32, offsets_H1: Ints, order: int) -> Ints32:
     """The matching n-grams of every two of H texts, (H, H, order): each n-gram counts as often as both have it.
 
-    On the diagonal stand the numbers of n-grams of each text.
+    The diagonal has the number of n-grams of each text.
 
     Args:
         ids_T, offsets_H1: the texts, as numbers of words or characters.
@@ -200,7 +200,7 @@ def _numbered(ids_T: Ints32, offsets_H1: Ints, order: int) -> tuple[Ints, Ints, 
                     order_M[nodes] = n
                     nodes += 1
                 node = nodes_M[slot]
-                # An entry before those of this text is of another one.
+                # An entry before those of this text belongs to another one.
                 if entry_M[node] < before:
                     entry_M[node] = entries
                     node_E[entries], text_E[entries], count_E[entries] = node, text, 0

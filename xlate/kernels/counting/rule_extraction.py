@@ -1,7 +1,7 @@
-"""Extracts and counts hierarchical rules of aligned sentence pairs, and merges sorted runs of them, perhaps on disk.
+"""Extracts and counts hierarchical rules of aligned sentence pairs, and merges sorted runs, which may be on disk.
 
 Letters: X phrase pairs of a sentence pair, G of them that may become gaps, E target ends, N distinct rules with
-links; R runs, one behind the other; N rows of all runs; M distinct sequences; P source and Q target sides; B rules.
+links; R runs, one after another; N rows of all runs; M distinct sequences; P source and Q target sides; B rules.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from xlate.kernels.counting.extraction import SentencePair, consistent_spans, se
 from xlate.kernels.memory import ROOT, Tally, Trie, child, count, grown, new_tally, new_trie, pack, room, room_for
 from xlate.kernels.pairs import SentenceLinks, Sides
 
-# What a rule weighs in whole numbers, so that sums do not depend on their order.
+# The weight of one rule in whole numbers, so that sums do not depend on their order.
 ONE = 1 << 32
 NO_SPAN = -1
-# Start, end and number of a gap that is not there.
+# Start, end and number of a missing gap.
 NOTHING = (-1, -1, -1)
 
 
 class RuleLimits(NamedTuple):
-    """What rules are extracted; the first ten are those of `RuleSettings`.
+    """Which rules are extracted; the first ten fields are those of `RuleSettings`.
 
-    `anywhere` lifts the target normal form: gaps may stand anywhere in the target. The numbers `first` and `second`
-    stand for the first and the second non-terminal of the source in target sides, `first` for both in source sides.
+    `anywhere` lifts the target normal form: gaps may be anywhere in the target. In target sides, the numbers `first`
+    and `second` stand for the first and the second non-terminal of the source; in source sides, `first` stands for
+    both.
     """
 
     source_span: int
@@ -49,8 +50,8 @@ class RuleStore(NamedTuple):
     """Tries of source sides, target sides and shapes, and how much each rule weighs.
 
     The keys of `rules` are `pack(source node, target node)`, those of `shaped` `pack(row of the rule, shape node)`;
-    row n of `shaped` weighs `weight_N[n]`, in parts of `ONE`. A shape is the sequence of links inside a rule, as in
-    `extraction.extract`: `(target_span - 1 - target) * symbols + source`, places counted with gaps.
+    row n of `shaped` weighs `weight_N[n]`, in units of `ONE`. A shape is the sequence of links inside a rule, as in
+    `extraction.extract`: `(target_span - 1 - target) * symbols + source`, where places count gaps too.
     """
 
     sources: Trie
@@ -99,8 +100,8 @@ def count_rules(
 
 @compiled
 def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints]:
-    """The phrase pairs that rules come from; those that may become gaps, by target end, and the first one that ends at
-    or after each target place.
+    """The phrase pairs that rules come from; those that may become gaps, by target end; and the first of these that
+    ends at or after each target place.
     """
     spans_X4 = consistent_spans(pair, limits.source_span, limits.target_span)
     linked = np.zeros(len(pair.source), dtype=np.bool_)
@@ -122,7 +123,7 @@ def _spans(pair: SentencePair, limits: RuleLimits) -> tuple[Ints32, Ints32, Ints
 def _choose_gaps(
     initial: Ints32, gap_G4: Ints32, begin_E: Ints, pair: SentencePair, limits: RuleLimits, chosen_C2: Ints32
 ) -> tuple[Ints32, int]:
-    """What may be cut out of a phrase pair: rows (last gap of the target, gap before it or `NO_SPAN`), how many."""
+    """What may be cut out of a phrase pair: rows (last gap of the target, gap before it or `NO_SPAN`), and a count."""
     found = 0
     end = initial[3]
     for q in range(begin_E[initial[2] + 1 if limits.anywhere else end], begin_E[end + 1]):
@@ -149,14 +150,14 @@ def _keep(chosen_C2: Ints32, found: int, q: int, r: int) -> tuple[Ints32, int]:
 
 @inlined
 def _within(gap: Ints32, initial: Ints32, limits: RuleLimits) -> bool:
-    """Whether a gap lies inside a phrase pair, in normal form behind its first target word."""
+    """Whether a gap lies inside a phrase pair, in normal form after its first target word."""
     inside = gap[0] >= initial[0] and gap[1] <= initial[1]
     return inside and (gap[2] > initial[2] or (limits.anywhere and gap[2] == initial[2]))
 
 
 @compiled
 def _leaves_rule(initial: Ints32, gap_G4: Ints32, q: int, r: int, pair: SentencePair, limits: RuleLimits) -> bool:
-    """Whether a rule is left when gap q and, if it is one, gap r before it on the target are cut out."""
+    """Whether a rule remains after cutting out gap q and, if it is one, gap r before it on the target."""
     before = pair.before_U1
     gaps, words, targets = 1, _words(initial, 0) - _words(gap_G4[q], 0), _words(initial, 2) - _words(gap_G4[q], 2)
     inside = _links(before, initial) - _links(before, gap_G4[q])
@@ -193,7 +194,7 @@ def _count_rule(
     limits: RuleLimits,
     weight: int,
 ) -> None:
-    """Counts what is left of a phrase pair without its gaps (q, r), of which r stands first on the target."""
+    """Counts what is left of a phrase pair without its gaps (q, r), of which r comes first on the target."""
     q_source = q_target = r_source = r_target = NOTHING
     if gaps[0] != NO_SPAN:
         q = gap_G4[gaps[0]]
@@ -234,7 +235,7 @@ def _side_node(
 
 @inlined
 def _place(i: int, start: int, one: tuple[int, int, int], other: tuple[int, int, int]) -> int:
-    """Where a word stands in a side that begins at `start` and in which each gap takes one place."""
+    """Where a word is in a side that begins at `start`, when each gap takes one place."""
     place = i - start
     if start <= one[0] < i:
         place -= one[1] - one[0] - 1
@@ -245,7 +246,7 @@ def _place(i: int, start: int, one: tuple[int, int, int], other: tuple[int, int,
 
 @compiled
 def _with_room(store: RuleStore, rules: int, links: int, limits: RuleLimits) -> RuleStore:
-    """The store, or a larger copy of it when it lacks room for so many rules with so many links each."""
+    """The store, or a larger copy if it lacks room for `rules` more rules with `links` links each."""
     sources = room(store.sources, rules * limits.symbols)
     targets = room(store.targets, rules * limits.target_span)
     shapes = room(store.shapes, rules * links)
@@ -272,7 +273,7 @@ class CountedRows(NamedTuple):
 
 @compiled
 def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Ints32, Ints]:
-    """Numbers the sequences of sorted runs in the order of a dictionary, equal ones alike.
+    """Numbers the sequences of sorted runs in lexicographic order; equal ones get the same number.
 
     Returns:
         The number of each sequence, (N,), and one sequence of each number, (M,).
@@ -299,7 +300,7 @@ def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Int
 
 @compiled
 def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
-    """Below 0 when one sequence stands before another in a dictionary, 0 when they are equal."""
+    """Below 0 when one sequence comes before another in lexicographic order, 0 when they are equal."""
     a, b = offsets_N1[one], offsets_N1[other]
     a_length, b_length = offsets_N1[one + 1] - a, offsets_N1[other + 1] - b
     for k in range(min(a_length, b_length)):
@@ -312,13 +313,13 @@ def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
 def merge_rows(
     rows: CountedRows, numbers: tuple[Ints32, Ints32, Ints32], totals: tuple[Ints, Ints], least_P: Ints
 ) -> tuple[Ints32, Ints32, Ints32, Ints]:
-    """Adds up rules of sorted runs; a rule of source side p is left out when it weighs less than `least_P[p]`.
+    """Adds up the rules of sorted runs; a rule of source side p is left out when it weighs less than `least_P[p]`.
 
     Args:
         rows: the rules.
-        numbers: of the sequences of all runs (source sides, target sides, shapes) as `merge_sequences` gives them.
-        totals: zeros, which become what all rules of each source and of each target side weigh, also those left out.
-        least_P: the least weights.
+        numbers: numbers of the sequences of all runs (source sides, target sides, shapes), from `merge_sequences`.
+        totals: zeros; set to the weight of all rules of each source and of each target side, including omitted rules.
+        least_P: the minimum weights.
 
     Returns:
         Source and target side of each rule, its heaviest shape (the last of equally heavy ones), its weight; (B,).
@@ -347,7 +348,7 @@ def merge_rows(
 
 @compiled
 def _next_row(rows: CountedRows, numbers: tuple[Ints32, Ints32, Ints32], next_R: Ints) -> tuple[int, int, int, int]:
-    """The first of the next rows of all runs, with the weights of all that equal it; the source is -1 at the end."""
+    """The first of the next rows of all runs, with the summed weight of its equals; the source is -1 at the end."""
     source_number, target_number, shape_number = numbers
     source = target = shape = -1
     weight = 0

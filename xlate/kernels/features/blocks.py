@@ -1,6 +1,6 @@
-"""Features of a block behind another: families of bigrams over what each of the two shows (A5), and costs (A3, A4).
+"""Features of a block after another: families of bigrams over properties of the two blocks (A5), and costs (A3, A4).
 
-Candidate arrays are filled with them from orientation bigrams: true successors of a block, and their alternatives (A2).
+From orientation bigrams, these fill candidate arrays: true successors of a block, and their alternatives (A2).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SIDE_BITS = 31
 
 
 class BigramFamilies(NamedTuple):
-    """A families of features over B blocks: family a sees b' before b as `left_AB[a, b']` and `right_AB[a, b]`.
+    """A families of features over B blocks: family a sees `left_AB[a, b']` and `right_AB[a, b]` when b' precedes b.
 
-    `bigrams` finds the row of a feature by its key, which tells the family by its number `tag_A[a]`, below 4.
+    `bigrams` finds the row of a feature by its key, which includes the family's number `tag_A[a]`, below 4.
     """
 
     tag_A: Ints
@@ -32,21 +32,21 @@ class BigramFamilies(NamedTuple):
 
 @inlined
 def feature_key(tag: int, left: int, right: int) -> np.uint64:
-    """One key of a family's number below 4 and two numbers below 2^31."""
+    """One key made of a family's number below 4 and two numbers below 2^31."""
     both = (np.uint64(left) << np.uint64(SIDE_BITS)) | np.uint64(right)
     return (np.uint64(tag) << np.uint64(2 * SIDE_BITS)) | both
 
 
 @loop
 def bigram_row(families: BigramFamilies, family: int, predecessor: int, block: int) -> int:
-    """The row of one family's feature of two blocks, -1 when it is none."""
+    """The row of one family's feature of two blocks, -1 when there is none."""
     key = feature_key(families.tag_A[family], families.left_AB[family, predecessor], families.right_AB[family, block])
     return find(families.bigrams, key)
 
 
 @loop
 def put_bigrams(families: BigramFamilies, predecessor: int, block: int, ids_N: Ints32, n: int) -> int:
-    """Writes the rows of all features of two blocks from place n on; returns the place behind them."""
+    """Writes the rows of all features of two blocks from place n on; returns the next free place."""
     for family in range(len(families.tag_A)):
         row = bigram_row(families, family, predecessor, block)
         if row >= 0:
@@ -88,10 +88,10 @@ class DistortionArrays(NamedTuple):
 class BlockArrays(NamedTuple):
     """What the features of B blocks are computed from; costs are negative natural logs.
 
-    Blocks of source phrase p, most frequent first, are `option_O[options_P1[p]:options_P1[p + 1]]`. Target words are
-    numbered as the language model does. `bigrams` finds the ids of the sparse features of (b', b). The dense features
-    are those of the orientation model where `oriented`, else those of the phrase-distortion model, for which alone
-    `distortion` is filled; X optional ones of `more_BX` stand behind them. `dense` counts all.
+    Blocks of source phrase p, most frequent first, are `option_O[options_P1[p]:options_P1[p + 1]]`. Target words have
+    the language model's numbers. `bigrams` finds the ids of the sparse features of (b', b). Dense features are those of
+    the orientation model if `oriented`, otherwise those of the phrase-distortion model, the only one for which
+    `distortion` is filled; X optional ones of `more_BX` follow. `dense` counts them all.
     """
 
     unigram_B: Floats32
@@ -111,12 +111,12 @@ class BlockArrays(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What stands before a candidate.
+    """What comes before a candidate.
 
     Attributes:
         block: the predecessor, `NOBODY` at the beginning of the sentence.
-        source_end: the source position behind it, 0 at the beginning.
-        lm_state: the state of the language model behind the target words so far.
+        source_end: the source position after it, 0 at the beginning.
+        lm_state: the language model's state after the target words so far.
     """
 
     block: int
@@ -125,7 +125,7 @@ class Before(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A block that begins at source position `start`, and its orientation towards the block before."""
+    """A block that begins at source position `start`, and its orientation towards the previous block."""
 
     block: int
     start: int
@@ -134,7 +134,7 @@ class Placed(NamedTuple):
 
 @loop
 def block_costs(blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Placed, out_D: Floats32) -> int:
-    """Writes the costs of a block behind another; returns the language model's state behind it.
+    """Writes the costs of a block after another; returns the language model's state after it.
 
     A neutral block has no orientation cost.
     """
@@ -167,7 +167,7 @@ def block_costs(blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Pl
 def jump_costs(
     distortion: DistortionArrays, before: int, before_end: int, block: int, start: int
 ) -> tuple[float, float]:
-    """Inbound and outbound cost of going on at source position `start`; blocks below 0 are unknown words."""
+    """Inbound and outbound cost of continuing at source position `start`; blocks below 0 are unknown words."""
     reach = distortion.inbound_VK.shape[1] // 2
     column = min(max(start - before_end + 1, -reach), reach) + reach
     landed = distortion.first_B[block] if block >= 0 else 0
@@ -197,9 +197,9 @@ def lexical_costs(pairs: PhrasePairs, table: HashTable, probability_K: Floats, f
 
 
 class Filled(NamedTuple):
-    """Arrays of a plain ragged batch, longer than what is used.
+    """The arrays of a plain ragged batch, longer than the part in use.
 
-    Of the instance at hand, `taken_X` are the keys of its candidates; `sizes_2` counts all candidates and these.
+    `taken_X` are the keys of the current instance's candidates; `sizes_2` counts all candidates and these.
     """
 
     candidate_offsets_I1: Ints
@@ -230,7 +230,7 @@ class MatchedText(NamedTuple):
 class SuccessorArrays(NamedTuple):
     """True successors and their orientations, grouped by predecessor: the arrays of `phrases.events.Events`.
 
-    A true successor that `shown_E` does not mark is no candidate, neither as true nor as an alternative of another.
+    A true successor not marked in `shown_E` is no candidate, neither as a true one nor as an alternative of another.
     """
 
     group_G: Ints32
@@ -255,7 +255,7 @@ def _room(instances: int, candidates: int, blocks: BlockArrays, families: int, w
 
 @loop
 def _lm_states(lm: NgramArrays, begin: int, text: MatchedText, sentence: int) -> Ints32:
-    """The state before each target word of a sentence and behind the last; shape (T + 1,)."""
+    """The state before each target word of a sentence and after the last; shape (T + 1,)."""
     words_T = text.target_T[text.target_offsets_S1[sentence] : text.target_offsets_S1[sentence + 1]]
     states = np.empty(len(words_T) + 1, dtype=np.int32)
     states[0] = begin
@@ -264,15 +264,16 @@ def _lm_states(lm: NgramArrays, begin: int, text: MatchedText, sentence: int) ->
     return states
 
 
-# Functions that take many arrays are put into their callers: handing the arrays over costs up to a tenth of the time.
+# Functions that take many arrays are inlined: passing the arrays costs up to a tenth of the time.
 @embedded
 def _add(
     filled: Filled, blocks: BlockArrays, lm: NgramArrays, before: Before, placed: Placed, gain: float, shown: bool
 ) -> None:
-    """Writes a candidate unless its instance has it; without a block before, it has no sparse features.
+    """Writes a candidate unless its instance has it; without a previous block, it has no sparse features.
 
-    With the features of the orientation model, a block is told apart from itself by its orientation; with those of the
-    phrase-distortion model, by its position. One that is not `shown` is only remembered, so that it is not added later.
+    With the features of the orientation model, occurrences of the same block differ by orientation; with those of the
+    phrase-distortion model, by position. A candidate that is not `shown` is only remembered, so that it is not added
+    later.
     """
     key = placed.block * 3 + placed.orientation if blocks.oriented else (placed.block << 16) | placed.start
     taken_X, sizes_2 = filled.taken_X, filled.sizes_2
@@ -297,7 +298,7 @@ def _add(
 def _add_alternatives(
     filled: Filled, blocks: BlockArrays, lm: NgramArrays, before: Before, true: Placed, top: int
 ) -> None:
-    """Adds the `top` most frequent blocks with the source phrase of a true candidate, placed like it."""
+    """Adds the `top` most frequent blocks with a true candidate's source phrase, placed like it."""
     phrase = blocks.source_B[true.block]
     first = blocks.options_P1[phrase]
     for o in range(first, min(first + top, blocks.options_P1[phrase + 1])):
@@ -307,7 +308,7 @@ def _add_alternatives(
 
 @compiled
 def target_matches(text: MatchedText, match: int) -> tuple[int, int]:
-    """From where to where the (sorted) matches of a sentence begin at the same target word as `match`."""
+    """The range of a sentence's (sorted) matches that begin at the same target word as `match`."""
     sentence, start = text.sentence_M[match], text.rows_M5[match, 3]
     first, last = match, match + 1
     while first > text.match_offsets_S1[sentence] and text.rows_M5[first - 1, 3] == start:
@@ -330,7 +331,7 @@ def _add_target_alternatives(
 
 @inlined
 def _placed(text: MatchedText, match: int, orientation: int) -> Placed:
-    """The block of a match where it stands."""
+    """The block of a match, in its place."""
     return Placed(int(text.rows_M5[match, 0]), int(text.rows_M5[match, 1]), int(orientation))
 
 
@@ -338,7 +339,7 @@ def _placed(text: MatchedText, match: int, orientation: int) -> Placed:
 def _most_candidates(
     groups: Ints, top: int, events: SuccessorArrays, text: MatchedText, by_target: bool
 ) -> tuple[int, int]:
-    """How many candidates all instances have at most, and how many one of them."""
+    """Upper limits for the candidates of all instances together, and of any one of them."""
     most, widest = 0, 0
     for g in groups:
         low, high = events.group_offsets_G1[g], events.group_offsets_G1[g + 1]
@@ -366,7 +367,7 @@ def linked_instances(
     """One instance for each of the `groups`: the true successors of a match first, then their alternatives.
 
     Alternatives of a true successor are the `top` most frequent blocks with its source phrase and, with `by_target`,
-    the blocks that match its target words elsewhere in the sentence. They take over its orientation. `begin` is the
+    the blocks that match its target words elsewhere in the sentence. They inherit its orientation. `begin` is the
     language model's state at the beginning of a sentence.
     """
     most, widest = _most_candidates(groups, top, events, text, by_target)
@@ -401,7 +402,7 @@ def linked_instances(
 def neutral_instances(
     blocks: BlockArrays, lm: NgramArrays, begin: int, top: int, matches: Ints, text: MatchedText
 ) -> Filled:
-    """One instance for each of the `matches` without predecessor: itself, then its source alternatives."""
+    """One instance for each of the `matches` without a predecessor: the match itself, then its source alternatives."""
     filled = _room(len(matches), len(matches) * (1 + top), blocks, 0, 2 + top)
     sentence, states = -1, np.zeros(1, dtype=np.int32)
     for i in range(len(matches)):

@@ -1,8 +1,8 @@
-"""Features of the structure of derivations: keys, scores under weights, and numbers that grow.
+"""Features of the structure of derivations: keys, scores under weights, and a growing table of features.
 
-A *fact* is a row of five numbers: a family, and up to four words. A *kind* of word value says what a word is looked at
-as: itself, its class, its first letters. Each fact has a feature for each two kinds, one for source words and one for
-target words (of families of one language, for the first and the second word).
+A *fact* is a row of five numbers: a family, and up to four words. A *kind* says how a word is represented: as itself,
+its class, or its first letters. Each fact has one feature per pair of kinds, one kind for source words and one for
+target words (in families of one language, for the first and the second word).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORD_PAIR, PAIR_BIGRAM, INSERTION, TARGET_BIGRAM, PARENT_CHILD = range(5)
 # Columns of a fact, and of a described feature: family, both kinds, and the values.
 FACT, DESCRIBED = 5, 7
 NO_VALUE = -1
-# A direct-mapped memory of what facts scored: a new one takes the place of an old one.
+# A direct-mapped cache of fact scores: a new one replaces an old one.
 SCORED = np.dtype([("key", np.uint64), ("score", np.float64)])
 MEMORY = 1 << 15
 
@@ -37,9 +37,9 @@ class Kinds(NamedTuple):
 
 
 class StructureWeights(NamedTuple):
-    """Weights of F features and the table from their keys to their numbers.
+    """The weights of F features and the table from their keys to their numbers.
 
-    `memory`, and `keys_C` with room for a key of each two kinds, are of the search's own.
+    Each search has its own `memory`, and its own `keys_C` with room for one key per pair of kinds.
     """
 
     kinds: Kinds
@@ -51,7 +51,7 @@ class StructureWeights(NamedTuple):
 
 @inlined
 def mixed(key: np.uint64, value: int) -> np.uint64:
-    """A key with one number more."""
+    """A key extended by one more number."""
     key = (key ^ np.uint64(np.int64(value) + 2)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 
@@ -64,7 +64,7 @@ def fact_key(family: int, a: int, b: int, c: int, d: int) -> np.uint64:
 
 @inlined
 def described(kinds: Kinds, family: int, words: tuple[int, int, int, int], pair: int) -> tuple[int, int, int, int]:
-    """The values of a fact's words in two kinds; the first is -1 when one of them has none."""
+    """The values of a fact's words in two kinds; the first is -1 when a word has none."""
     x, y = kinds.pairs_C2[pair, 0], kinds.pairs_C2[pair, 1]
     a, b, c, d = words
     first, second, third, fourth = 0, 0, 0, 0
@@ -99,9 +99,9 @@ def fact_score(known: StructureWeights, family: int, words: tuple[int, int, int,
 
 @loop
 def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int, int]) -> float:
-    """What a fact scores, of which there is no memory."""
+    """The score of a fact that is not in the cache."""
     total, count, mask = 0.0, 0, np.uint64(len(known.table.keys_H) - 1)
-    # The table is seldom near: all of a fact's slots are asked for before one is looked at.
+    # The table is rarely in the processor's cache: all of a fact's slots are prefetched before the first is read.
     for pair in range(known.kinds.pair_offsets_1[family], known.kinds.pair_offsets_1[family + 1]):
         values = described(known.kinds, family, words, pair)
         if values[0] != NO_VALUE:
@@ -117,14 +117,14 @@ def _looked_up(known: StructureWeights, family: int, words: tuple[int, int, int,
 
 
 def new_memory() -> AnyArray:
-    """An empty memory of what facts score."""
+    """An empty cache of fact scores."""
     memory = np.zeros(MEMORY, dtype=SCORED)
     memory["key"] = EMPTY
     return memory
 
 
 class Growing(NamedTuple):
-    """A table of features that grows: slots, and for each feature its description; `size_1[0]` are in use."""
+    """A growing table of features: slots, and a description of each feature; `size_1[0]` are in use."""
 
     keys_H: Uints
     rows_H: Ints32
@@ -136,7 +136,7 @@ class Growing(NamedTuple):
 def numbered(kinds: Kinds, growing: Growing, facts_A5: Ints32, add: bool) -> tuple[Growing, Ints, Ints32]:
     """The numbers of the features of A facts: offsets (A + 1) and numbers; unknown features are added, or left out.
 
-    Returns the table too, perhaps in new arrays.
+    Also returns the table, perhaps in new arrays.
     """
     offsets_A1 = np.zeros(len(facts_A5) + 1, dtype=np.int64)
     most = 0
@@ -181,7 +181,7 @@ def _row(
 
 @loop
 def _with_room(growing: Growing, more: int) -> Growing:
-    """The table, or one in larger arrays that can take so many more features."""
+    """The table, or a copy in larger arrays with room for `more` features."""
     size, needed = growing.size_1[0], growing.size_1[0] + more
     keys_H, rows_H = growing.keys_H, growing.rows_H
     slots = len(keys_H)
@@ -208,7 +208,7 @@ def appended(growing: Growing, described_N7: Ints32, keys_N: Uints) -> Growing:
 
 @compiled
 def description_keys(kinds: Kinds, described_F7: Ints32) -> Uints:
-    """The keys of described features, (F,); `EMPTY` where a family does not cross the kinds of one."""
+    """The keys of described features, (F,); `EMPTY` where a family does not cross a feature's kinds."""
     keys_F = np.full(len(described_F7), EMPTY, dtype=np.uint64)
     for f in range(len(described_F7)):
         line = described_F7[f]

@@ -1,12 +1,13 @@
-"""The arrays of a `CandidateBatch` as compiled loops take them, and the score of a candidate.
+"""The arrays of a `CandidateBatch` as passed to compiled loops, and the score of a candidate.
 
-A feature may be a pair: one of an instance's context with one of a candidate. Pairs are computed, not stored: an
-instance of X context features and a candidate of T ids have X · T of them. Their ids are hashes, so that several
-pairs may share a weight, as in Vowpal Wabbit; the more weights there are, the fewer do.
+A feature may be a pair: one of an instance's context with one of a candidate. Pairs are computed, not stored: with X
+context features in the instance and T ids in the candidate, there are X · T of them. Their ids are hashes, so several
+pairs may share a weight, as in Vowpal Wabbit; the more weights there are, the rarer this is.
 
-Candidates of an instance share ids, such as target words. So its different ids are found first, then the weight of each
-of their pairs with the features of the context, which is asked for early: instances wait for little else than memory.
-What an id scores in the context is added up once, and its weights move once per step, for all candidates that have it.
+Candidates of an instance share ids, such as target words. So its distinct ids are found first, then the weight of each
+of their pairs with the context features, which is prefetched because instances spend nearly all their time waiting for
+memory. The score of an id in the context is summed once, and its weights move once per step, for all candidates that
+have it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ CONTEXT, PART, BOTH = 0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F, 0x5851F42D4C957F2D
 def crossed_ids(context: Any, part: Any, size: int) -> Any:
     """The ids of pairs among `size` weights, a power of two; arrays or tensors of 64-bit integers, element by element.
 
-    This is what `crossed` computes for one pair.
+    `crossed` computes the same for one pair.
     """
     return ((((context * CONTEXT) ^ (part * PART)) * BOTH) >> 32) & (size - 1)
 
@@ -40,10 +41,10 @@ def crossed(context: int, part: int, size: int) -> int:
 class CandidateArrays(NamedTuple):
     """I instances of C candidates with D dense features; P parts with N sparse ids (see `CandidateBatch`).
 
-    `gain_C` is one gain a candidate. Arrays that a batch does not have are empty: the three of parts when every
+    `gain_C` is one gain per candidate. Arrays that a batch does not have are empty: the three of parts when every
     candidate is one part, `part_values_N` when all values are 1, `base_C` when there are no fixed scores, the two of
-    contexts when ids stand for themselves; else ids are crossed with those of their instance's context (`crossed`).
-    Values are in single precision, but for lists that are only scored anew, whose totals are written with all digits.
+    contexts when ids are feature numbers; otherwise ids are crossed with those of their instance's context (`crossed`).
+    Values are in single precision, except in lists that are only rescored, whose totals are written with all digits.
     """
 
     candidate_offsets_I1: Ints
@@ -62,7 +63,7 @@ class CandidateArrays(NamedTuple):
 
 @inlined
 def context_of(i: int, candidates: CandidateArrays) -> tuple[int, int]:
-    """Where the context of an instance begins and ends; one place that means nothing when there are no contexts."""
+    """Where the context of an instance begins and ends; without contexts, one place that has no meaning."""
     if len(candidates.context_offsets_I1) == 0:
         return 0, 1
     return int(candidates.context_offsets_I1[i]), int(candidates.context_offsets_I1[i + 1])
@@ -70,7 +71,7 @@ def context_of(i: int, candidates: CandidateArrays) -> tuple[int, int]:
 
 @inlined
 def feature_of(n: int, x: int, candidates: CandidateArrays, size: int) -> int:
-    """The feature of id n in place x of the context, among `size` weights; the id itself when there are no contexts."""
+    """The feature of id n in place x of the context, among `size` weights; without contexts, the id itself."""
     if len(candidates.context_offsets_I1) == 0:
         return int(candidates.part_ids_N[n])
     return int(crossed(candidates.contexts_X[x], candidates.part_ids_N[n], size))
@@ -116,21 +117,21 @@ def part_score(part: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> f
     return total
 
 
-# The instance at hand, and the one whose weights are on their way.
+# The current instance, and the one whose weights are being prefetched.
 TURNS = 2
 
 
 class Crossed(NamedTuple):
-    """The K different ids of an instance with N ids in X features of its context, for each of two instances (turns).
+    """The K distinct ids of an instance with N ids in X context features, for each of two instances (turns).
 
     Attributes:
-        slot_H: a hash table of the ids, three places each: the id, the clock when it was put in, and its number.
+        slot_H: a hash table of the ids, three places each: the id, the clock when it was inserted, and its number.
         number_RN: the number of each of the ids, 0 to K - 1.
         feature_RY: the weight of each pair, number · X + place in the context.
         size_R2: K and X.
         mixed_X: the features of the context as `crossed` mixes them.
-        value_K: what each id scores, or how far its weights move.
-        clock_1: counts the instances that were looked up.
+        value_K: the score of each id, or how far its weights move.
+        clock_1: counts the instances looked up.
     """
 
     slot_H: Ints
@@ -144,7 +145,7 @@ class Crossed(NamedTuple):
 
 @loop
 def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
-    """Arrays that are large enough for each of some instances."""
+    """Arrays large enough for each of some instances."""
     most, pairs, slots = 0, 0, 16
     for i in rows_I:
         first, last = candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]
@@ -166,7 +167,7 @@ def crossed_room(rows_I: Ints, candidates: CandidateArrays) -> Crossed:
 
 @loop
 def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, sparse_F: AnyFloats) -> None:
-    """Finds the pairs of instance i among the weights, and asks for these; `here` is room, and the turn to write."""
+    """Finds the weights of the pairs of instance i and prefetches them; `here` is room, and the turn to write."""
     room, turn = here
     first = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i]]
     last = candidates.part_id_offsets_P1[candidates.candidate_offsets_I1[i + 1]]
@@ -187,7 +188,7 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
                 slot -= 3 * slots
         if room.slot_H[slot + 1] != clock:
             room.slot_H[slot], room.slot_H[slot + 1], room.slot_H[slot + 2] = part, clock, known
-            # As `crossed` does, all contexts at once.
+            # As in `crossed`, for all contexts at once.
             for x in range(width):
                 feature_Y[known * width + x] = (((room.mixed_X[x] ^ mixed) * BOTH) >> 32) & mask
             for y in range(known * width, (known + 1) * width):
@@ -199,7 +200,7 @@ def look_up(here: tuple[Crossed, int], i: int, candidates: CandidateArrays, spar
 
 @loop
 def score_ids(here: tuple[Crossed, int], sparse_F: AnyFloats) -> None:
-    """Adds up what each id scores in the context of the instance."""
+    """Sums the score of each id in the context of the instance."""
     room, turn = here
     ids, width, feature_Y = room.size_R2[turn, 0], room.size_R2[turn, 1], room.feature_RY[turn]
     for k in range(ids):
@@ -264,5 +265,5 @@ def score_crossed(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFlo
             score_ids((room, i % 2), sparse_F)
             for c in range(candidates.candidate_offsets_I1[i], candidates.candidate_offsets_I1[i + 1]):
                 score_C[c] = crossed_score((room, i % 2), i, c, candidates, dense_D)
-    # What was lent is held until here.
+    # Keeps what was lent alive until here.
     owned.clock_1[0] = 0

@@ -1,8 +1,8 @@
-"""Exact line search of MERT: which hypothesis of each list is best where along a line, and the statistics there.
+"""Exact line search of MERT: the best hypothesis of each list at every point of a line, and the statistics there.
 
 Along a line a hypothesis scores intercept + x · slope, so over all x the best of a list is its upper envelope (Och
-2003; Macherey et al. 2008, Algorithm 1). With the hypotheses of a list in the order of their slopes it is found in one
-walk. Nine in ten hypotheses of a list are under the few best ones everywhere, and are seen to be so without a branch.
+2003; Macherey et al. 2008, Algorithm 1). If the hypotheses of a list are sorted by slope, one pass finds it. Nine in
+ten hypotheses of a list are below the few best ones everywhere; they are dropped without a branch.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def slope_orders(values_C: Floats, offsets_I1: Ints) -> Ints32:
 def promising(score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Ints) -> tuple[Ints32, Ints]:
     """The hypotheses that may be on an upper envelope, list by list in the given order of slopes, and their offsets.
 
-    The best at both ends, in the middle, and where those cross make a chain of lines. It bends upwards, so a hypothesis
-    that is under it at each bend is under it everywhere.
+    The hypotheses that are best at both ends, in the middle, and where those cross form a chain of lines. The chain is
+    convex, so a hypothesis that is below it at each bend is below it everywhere.
     """
     kept_C, kept_I1 = np.empty(len(score_C) + 1, dtype=np.int32), np.zeros(len(offsets_I1), dtype=np.int64)
     above_C = np.empty(len(score_C), dtype=np.uint8)
@@ -59,12 +59,12 @@ def promising(score_C: Floats, slope_C: Floats, order_C: Ints32, offsets_I1: Int
 def _bends(
     score_C: Floats, slope_C: Floats, first: int, last: int, flattest: int, steepest: int
 ) -> tuple[float, float, float, float, float, float, float, float]:
-    """Four bends of a chain under the envelope of a list as x and a little less than y; bends that lack repeat one."""
+    """Four bends of a chain under a list's envelope, as x and slightly less than y; missing bends repeat another."""
     middle = _best_at(score_C, slope_C, first, last, 0.0)
     left, right = _crossing(score_C, slope_C, flattest, middle), _crossing(score_C, slope_C, middle, steepest)
     before = _best_at(score_C, slope_C, first, last, left) if left == left else middle
     behind = _best_at(score_C, slope_C, first, last, right) if right == right else middle
-    # Without any bend the middle one is best everywhere, and at its own place.
+    # Without any bend the middle one is best everywhere, at its own place.
     x, y = 0.0, score_C[middle]
     x0, x1 = _crossing(score_C, slope_C, flattest, before), _crossing(score_C, slope_C, before, middle)
     x2, x3 = _crossing(score_C, slope_C, middle, behind), _crossing(score_C, slope_C, behind, steepest)
@@ -81,7 +81,7 @@ def _bends(
 
 @inlined
 def _under(score_C: Floats, slope_C: Floats, line: int, at: float, x: float, y: float) -> tuple[float, float]:
-    """A place a little under a line, or under (x, y) when there is no such place; rounding must not lift it."""
+    """A place slightly below a line, or below (x, y) when there is none; rounding must not raise it."""
     if at == at:
         x, y = at, score_C[line] + at * slope_C[line]
     return x, y - 1e-9 * (1.0 + abs(y))
@@ -89,7 +89,7 @@ def _under(score_C: Floats, slope_C: Floats, line: int, at: float, x: float, y: 
 
 @inlined
 def _crossing(score_C: Floats, slope_C: Floats, one: int, steeper: int) -> float:
-    """Where two lines meet; not a number when neither is steeper."""
+    """Where two lines meet; NaN when neither is steeper."""
     rise = slope_C[steeper] - slope_C[one]
     return float((score_C[one] - score_C[steeper]) / rise) if rise > 0.0 else np.nan
 
@@ -112,7 +112,7 @@ def envelopes(
 
     Returns:
         Where the best hypothesis changes, (E,), from which to which, both (E,), and the best at x = -inf, one per list
-        (-1 for an empty one). Of hypotheses with equal scores everywhere the first in the order is taken.
+            (-1 for an empty one). Among hypotheses with equal scores everywhere, the first in the order wins.
     """
     order_C, offsets_I1 = promising(score_C, slope_C, order_C, offsets_I1)
     at_E = np.empty(len(order_C))
@@ -128,7 +128,7 @@ def envelopes(
         for k in range(offsets_I1[i], offsets_I1[i + 1]):
             c = order_C[k]
             score, slope = score_C[c], slope_C[c]
-            # How far the one before is above, and how much slower it rises: they meet at fall / rise.
+            # How far the previous one is above, and how much slower it rises: they meet at fall / rise.
             fall, rise = 0.0, 0.0
             while top >= 0:
                 fall, rise = score_C[line[top]] - score, slope - slope_C[line[top]]
@@ -161,7 +161,7 @@ def swept_statistics(
 ) -> tuple[Floats, Floats]:
     """Summed statistics in each of the B intervals between different changes, and the B - 1 places between them.
 
-    Changes that are apart by rounding alone are one, or a tie that is broken by chance would pass for an interval.
+    Changes that differ only by rounding count as one, or a tie broken by chance would pass for an interval.
     """
     size, columns = len(order_E), statistics_CK.shape[1]
     sums_BK, edge_B = np.zeros((size + 1, columns)), np.empty(size)

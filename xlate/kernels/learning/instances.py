@@ -1,6 +1,6 @@
 """One pass over instances whose candidates are one part each: a step for each true candidate.
 
-Gains above 0 mark true candidates. A step looks at one of them and at all others that are not true (Tillmann & Zhang
+Gains above 0 mark true candidates. A step considers one of them and all others that are not true (Tillmann & Zhang
 2007, Table II).
 """
 
@@ -28,7 +28,7 @@ from xlate.kernels.learning.slopes import Learned, Rule, Steps, begin_step, draw
 
 
 class Room(NamedTuple):
-    """Room for the members of a step: which candidates they are, their scores, gains and slopes."""
+    """Room for the members of a step: their candidates, scores, gains and slopes."""
 
     member_X: Ints
     score_X: Floats
@@ -50,16 +50,16 @@ def instance_pass(
     order_I: Ints, candidates: CandidateArrays, learned: Learned, steps: Steps, slope: Any, state: Uints
 ) -> tuple[float, float]:
     """Trains on the instances in `order_I`, changing `learned`; the summed loss and curvature before each step."""
-    # Behind a call through a pointer the compiler counts references to arrays at every turn, unless they are lent.
+    # If a loop calls through a pointer, the compiler counts array references at every turn, unless the arrays are lent.
     order_I, candidates, state = lent(order_I), lent(candidates), lent(state)
     learned, steps = lent(learned), lent(steps)
     loss, curvature = 0.0, 0.0
     owned = step_room(order_I, candidates.candidate_offsets_I1)
     room = lent(owned)
-    # Squares and penalties of a step are of its whole gradient; plain steps can be made candidate by candidate.
+    # Squares and penalties of a step need its whole gradient; plain steps can be made candidate by candidate.
     whole = steps.rule.adaptive or (not steps.rule.every and (steps.rule.l1 > 0.0 or steps.rule.l2 > 0.0))
     gradient_F = np.zeros(len(learned.sparse_F) if steps.curvature or whole else 0)
-    # Of members that are drawn by lot nothing can be looked up before.
+    # If members are sampled, nothing can be looked up in advance.
     crosses = len(candidates.context_offsets_I1) > 0 and steps.use_sparse and steps.negatives == 0
     owned_pairs = crossed_room(order_I if crosses else order_I[:0], candidates)
     pairs = lent(owned_pairs)
@@ -87,13 +87,13 @@ def instance_pass(
                 _move_by_gradient(i, room, size, candidates, learned, steps.rule, gradient_F)
             else:
                 _move(i, size, room, here, candidates, learned, steps.rule)
-    # What was lent is held until here.
+    # Keeps what was lent alive until here.
     return loss, curvature + 0.0 * (len(owned.member_X) + len(owned_pairs.slot_H))
 
 
 @inlined
 def _members(candidates: CandidateArrays, first: int, last: int, room: Room) -> int:
-    """Writes who is looked at: a place for one true candidate, then those that are not."""
+    """Writes the members: a place for one true candidate, then those that are not true."""
     size = 1
     room.gain_X[0] = 1.0
     for c in range(first, last):
@@ -105,9 +105,9 @@ def _members(candidates: CandidateArrays, first: int, last: int, room: Room) -> 
 
 @loop
 def _drawn(size: int, negatives: int, room: Room, state: Uints) -> int:
-    """Keeps so many of the members behind the first, drawn without putting back; their gains say what each stands for.
+    """Keeps `negatives` of the members after the first, sampled without replacement; gains are what each represents.
 
-    Each is kept as often as any other, so the mean of what is added up over them, times their number, is that of all.
+    All are equally likely to be kept, so the mean of a sum over them, times their number, equals that over all.
     """
     others = size - 1
     for x in range(1, negatives + 1):
@@ -127,7 +127,7 @@ def _score(
     learned: Learned,
     steps: Steps,
 ) -> None:
-    """Writes the scores of the members of instance i, whose pairs are `here` when it has been looked up."""
+    """Writes the scores of the members of instance i, whose pairs are `here` if it has been looked up."""
     pairs, turn = here
     if len(pairs.value_K) > 0:
         if steps.rule.settles:
@@ -159,7 +159,7 @@ def _move(
     learned: Learned,
     rule: Rule,
 ) -> None:
-    """Moves the weights of the members of instance i by plain steps, one after the other."""
+    """Moves the weights of the members of instance i by plain steps, one after another."""
     crosses, moves_dense = len(here[0].value_K) > 0, False
     valued, (begin, end) = len(candidates.part_values_N) > 0, context_of(i, candidates)
     for d in range(len(rule.eta_D)):
@@ -248,7 +248,7 @@ def _curvature(i: int, room: Room, size: int, candidates: CandidateArrays, rule:
 
 @inlined
 def _fetch_ahead(order_I: Ints, place: int, candidates: CandidateArrays, learned: Learned, steps: Steps) -> None:
-    """Instances come in random order, so each would wait for memory several times; later ones are asked for early."""
+    """Prefetches later instances: they come in random order, so each would wait for memory several times."""
     size, crosses = len(order_I), len(candidates.context_offsets_I1) > 0
     if place + 16 < size:
         prefetch(candidates.candidate_offsets_I1, order_I[place + 16])
@@ -291,10 +291,10 @@ def prediction_errors(
     numbers: Floats,
     slope: Any,
 ) -> tuple[int, float, int]:
-    """How many instances have a negative at the top (a tie is an error), the summed loss of true candidates, and these.
+    """How many instances have a negative at the top (ties are errors), the summed loss of true candidates, and these.
 
-    An instance without candidates is no error, one with negatives only is. The loss is that of `slope` for each true
-    candidate against all that are not, as training steps on it.
+    An instance without candidates is no error; one with only negatives is. The loss is that of `slope` for each true
+    candidate against all that are not true, as in training steps.
     """
     errors, loss, positives = 0, 0.0, 0
     state = np.ones(1, dtype=np.uint64)
@@ -314,5 +314,5 @@ def prediction_errors(
                 positives += 1
         if best_false > -np.inf and best_false >= best_true:
             errors += 1
-    # What was lent is held until here.
+    # Keeps what was lent alive until here.
     return errors, loss + 0.0 * len(owned.member_X), positives

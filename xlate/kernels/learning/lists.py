@@ -1,13 +1,13 @@
-"""Passes over lists of candidates that share parts: a part is scored once, and its slope spread over its ids once.
+"""Passes over lists of candidates that share parts: each part is scored once, and its slope spread over its ids once.
 
-A part's ids come once for all candidates that hold it, so a list of 100 candidates of 9 parts each costs as many
-weights as its 100 to 200 different parts have ids, not 900 times.
+A part's ids are stored once for all candidates that contain it. A list of 100 candidates of 9 parts each thus needs as
+many weights as its 100 to 200 different parts have ids, not those of 900 parts.
 
-Parts may be predicted: a part is then a candidate of an instance, and scores the log of its chance. A phrase in its
-sentence is one of the translations that a classifier chooses among there. ln p of it changes with the weights of the
-classifier, and its slope runs over all translations of the phrase, those that are in no hypothesis too: the slope g of
-a part's ln p is g · (1[c = chosen] - p_c) for the score of translation c (`losses/` says g, the slope of each
-hypothesis). Scores of parts are computed anew for each list; a step moves each weight once, by its whole gradient.
+Parts may be predicted: a part is then a candidate of an instance, and its score is its log probability. For example, a
+classifier chooses among the translations of a phrase in its sentence. ln p changes with the weights of the classifier,
+and its slope involves all translations of the phrase, including those in no hypothesis: a slope g of a part's ln p
+gives the score of translation c the slope g · (1[c = chosen] - p_c) (`losses/` defines g, the slope of each
+hypothesis). Scores of parts are recomputed for each list; a step moves each weight once, by its whole gradient.
 `tests/scoring/predicted_scorer.py` is the reference.
 """
 
@@ -26,7 +26,7 @@ from xlate.kernels.learning.slopes import Learned, Rule, Steps, begin_step, log_
 
 
 class ListRoom(NamedTuple):
-    """Room for one list's parts and candidates, for the slopes of a batch's parts, and the random numbers' state."""
+    """Room for one list's parts and candidates, for the slopes of a batch's parts, and for the random number state."""
 
     part_score: Floats
     part_slope: Floats
@@ -56,7 +56,7 @@ def list_room(lists: CandidateArrays, batch: int) -> ListRoom:
 def list_pass(
     order_I: Ints, lists: CandidateArrays, learned: Learned, steps: Steps, room: ListRoom, slope: Any
 ) -> float:
-    """Steps through lists in a given order, `batch` lists per step; returns the sum of the losses met on the way."""
+    """Steps through lists in a given order, `batch` per step; returns the sum of their losses before each step."""
     lists, learned, steps, room = lent(lists), lent(learned), lent(steps), lent(room)
     loss, size = 0.0, len(room.part_score)
     for start in range(0, len(order_I), steps.batch):
@@ -81,7 +81,7 @@ def list_pass(
 def list_losses(
     order_I: Ints, lists: CandidateArrays, learned: Learned, numbers: Floats, room: ListRoom, slope: Any, best_I: Ints
 ) -> float:
-    """The sum of the losses of some lists as weights stand; writes the candidate of the highest score, or -1."""
+    """The sum of the losses of some lists under the current weights; writes the highest-scoring candidate, or -1."""
     lists, learned, room, best_I = lent(lists), lent(learned), lent(room), lent(best_I)
     loss = 0.0
     for at in range(len(order_I)):
@@ -94,7 +94,7 @@ def list_losses(
 
 @embedded
 def list_slopes(lists: CandidateArrays, numbers: Floats, room: ListRoom, slope: Any, i: int) -> float:
-    """The loss of a list, 0 of an empty one; the slopes of its candidates are in the room."""
+    """The loss of a list, 0 if it is empty; leaves the slopes of its candidates in the room."""
     begin, size = lists.candidate_offsets_I1[i], lists.candidate_offsets_I1[i + 1] - lists.candidate_offsets_I1[i]
     if size == 0:
         return 0.0
@@ -105,7 +105,7 @@ def list_slopes(lists: CandidateArrays, numbers: Floats, room: ListRoom, slope: 
 
 @embedded
 def spread_slopes(lists: CandidateArrays, room: ListRoom, i: int, offset: int) -> None:
-    """The slope of a part is the sum of those of the candidates that hold it, as often as they hold it."""
+    """Adds up the slope of each part: the sum over the candidates that contain it, as often as they contain it."""
     for part in range(lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i]):
         room.part_slope[offset + part] = 0.0
     begin = lists.candidate_offsets_I1[i]
@@ -129,7 +129,7 @@ def move_parts(
         if slope == 0.0:
             continue
         begin, end = lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]
-        # Two loops, so that there is no choice at every id.
+        # Two loops avoid a branch at every id.
         if valued:
             for n in range(begin, end):
                 move_sparse(learned, rule, lists.part_ids_N[n], slope * np.float64(lists.part_values_N[n]))
@@ -140,7 +140,7 @@ def move_parts(
 
 @loop
 def settle_list(lists: CandidateArrays, learned: Learned, rule: Rule, i: int) -> None:
-    """Settles all weights that a list looks at."""
+    """Settles all weights that a list uses."""
     for part in range(lists.part_offsets_I1[i], lists.part_offsets_I1[i + 1]):
         for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
             settle(learned, rule, lists.part_ids_N[n])
@@ -171,26 +171,26 @@ def step_list(lists: CandidateArrays, learned: Learned, rule: Rule, room: ListRo
 def slopes_of_list(
     score_C: Floats, gain_C: Floats32, numbers: Floats, state: Uints, slope: Any
 ) -> tuple[float, Floats]:
-    """The loss of a list, and minus its derivative by each score."""
+    """The loss of a list, and minus its derivative with respect to each score."""
     slope_C = np.zeros(len(score_C))
     return float(slope(score_C, gain_C, slope_C, len(score_C), numbers, state)), slope_C
 
 
-# Slopes of all translations of a phrase together below which nothing moves: steps by AdaGrad are of a size that
-# roundings should not decide, and where every hypothesis has the same translation there is nothing else.
+# If the slopes of all translations of a phrase together are below this, nothing moves: AdaGrad steps have a size that
+# rounding errors should not decide, and where every hypothesis has the same translation there is nothing else.
 SMALLEST = 1e-10
 
 
 class PredictedParts(NamedTuple):
-    """What the P parts of lists are among the candidates of S spans.
+    """How the P parts of lists relate to the candidates of S spans.
 
     Attributes:
         spans: instances with contexts; `base_C` holds scores that weights are added to.
         span_offsets_I1: the spans of each list.
-        choice_P: the candidate that each part is, -1 where nothing is predicted of it.
-        start_P: ln p of each part that counts already in the scores of the lists; anything where there is no choice.
-        weight: of ln p in the score of a part.
-        alone: each candidate is judged by itself, by a logistic function; else all of a span together, by softmax.
+        choice_P: the candidate that each part is, -1 where it has no prediction.
+        start_P: ln p of each part already included in the scores of the lists; arbitrary where there is no choice.
+        weight: the weight of ln p in the score of a part.
+        alone: judge each candidate on its own, by a logistic function; otherwise all of a span together, by softmax.
     """
 
     spans: CandidateArrays
@@ -202,9 +202,9 @@ class PredictedParts(NamedTuple):
 
 
 class PredictedRoom(NamedTuple):
-    """Room for a list, for ln p of the candidates of its spans, and for the gradient of a step, which is zero between.
+    """Room for a list, for ln p of its spans' candidates, and for the gradient of a step, which is zero between steps.
 
-    `span_slope_X` are slopes of ln p and then of scores, `moved_S` says which spans a step moves.
+    `span_slope_X` are slopes of ln p and then of scores; `moved_S` says which spans a step moves.
     """
 
     lists: ListRoom
@@ -237,7 +237,7 @@ def predicted_pass(
     room: PredictedRoom,
     slope: Any,
 ) -> float:
-    """Steps through lists in a given order, `batch` lists per step; returns the sum of the losses met on the way."""
+    """Steps through lists in a given order, `batch` per step; returns the sum of their losses before each step."""
     order_I, lists, parts, learned = lent(order_I), lent(lists), lent(parts), lent(learned)
     steps, room = lent(steps), lent(room)
     loss = 0.0
@@ -266,7 +266,7 @@ def predicted_losses(
     slope: Any,
     best_I: Ints,
 ) -> float:
-    """The sum of the losses of some lists as weights stand; writes the candidate of the highest score, or -1."""
+    """The sum of the losses of some lists under the current weights; writes the highest-scoring candidate, or -1."""
     lists, parts, learned, room, best_I = lent(lists), lent(parts), lent(learned), lent(room), lent(best_I)
     loss = 0.0
     for at in range(len(order_I)):
@@ -278,7 +278,7 @@ def predicted_losses(
 
 @loop
 def span_logs(spans: CandidateArrays, dense_D: Floats, alone: bool) -> Floats:
-    """ln p of the candidates of all spans as long as no weight counts, (C,)."""
+    """ln p of the candidates of all spans when all weights are 0, (C,)."""
     log_C, sparse_F = np.empty(len(spans.dense_CD)), np.zeros(1)
     for s in range(len(spans.candidate_offsets_I1) - 1):
         _span_logs(s, spans, dense_D, sparse_F, False, alone, log_C, 0)
@@ -296,7 +296,7 @@ def _span_logs(
     log_X: Floats,
     begin: int,
 ) -> None:
-    """Writes ln p of the candidates of a span; that of candidate c to place c - `begin`."""
+    """Writes ln p of the candidates of a span; candidate c goes to place c - `begin`."""
     first, last = spans.candidate_offsets_I1[s], spans.candidate_offsets_I1[s + 1]
     for c in range(first, last):
         log_X[c - begin] = plain_score(s, c, spans, dense_D, sparse_F, use_sparse)
@@ -321,7 +321,7 @@ def _score(i: int, lists: CandidateArrays, parts: PredictedParts, learned: Learn
 
 @loop
 def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: PredictedRoom, share: float) -> None:
-    """Adds a share of the slopes of list i, which are spread over its parts, to the gradient."""
+    """Adds a share of the slopes of list i, spread over its parts, to the gradient."""
     spans, first_s, last_s = parts.spans, parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]
     begin, end = spans.candidate_offsets_I1[first_s], spans.candidate_offsets_I1[last_s]
     room.span_slope_X[: end - begin] = 0.0
@@ -348,7 +348,7 @@ def _add_list(i: int, lists: CandidateArrays, parts: PredictedParts, room: Predi
 
 @loop
 def _move_list(i: int, parts: PredictedParts, learned: Learned, rule: Rule, room: PredictedRoom) -> None:
-    """Moves the weights that list i looks at by their gradient, and sets it to 0."""
+    """Moves the weights that list i uses by their gradient, and sets it to 0."""
     for s in range(parts.span_offsets_I1[i], parts.span_offsets_I1[i + 1]):
         if room.moved_S[s]:
             from_c, to_c = parts.spans.candidate_offsets_I1[s], parts.spans.candidate_offsets_I1[s + 1]

@@ -5,11 +5,11 @@ and K hypotheses, the solution of (Watanabe et al. 2007, Eq. 3 with the squared 
 
     min_w  ½ |w - w_0|² + C ξ       w·Δ(o, e) + ξ ≥ L(o, e) for all o and e,  ξ ≥ 0,   Δ(o, e) = h(o) - h(e)
 
-whose dual (Eq. 4) has an α ≥ 0 for each pair, Σ α ≤ C, and w = w_0 + Σ α(o, e) Δ(o, e) (Eq. 5). One ξ for all pairs
-is what the bound on the sum of all α means; a ξ for each would bound each α. What the sum lacks of C is one α more, of
-a pair without features and loss, so that steps keep the sum: each moves as much as is best from the pair that lacks
-least to the one that lacks most (Platt 1998). Steps of single α, as in Eq. 6, would stop short once the sum is C.
-Inner products of candidates are all that is needed, so that features are looked at once.
+whose dual (Eq. 4) has an α ≥ 0 for each pair, Σ α ≤ C, and w = w_0 + Σ α(o, e) Δ(o, e) (Eq. 5). The bound on the sum of
+all α corresponds to one ξ for all pairs; a ξ for each would bound each α. The difference between C and the sum is one
+more α, for a pair without features and loss, so steps keep the sum constant: each moves the best amount from the pair
+that lacks least to the one that lacks most (Platt 1998). Steps of single α, as in Eq. 6, would stop too early once the
+sum is C. Only inner products of candidates are needed, so features are read once.
 
 Shapes: C candidates, M oracles and K hypotheses among them.
 """
@@ -30,16 +30,16 @@ Rows = Ints
 
 @inlined
 def margin_step(missing: float, norm: float, most: float) -> float:
-    """The step for a pair that lacks so much score and has a squared norm above 0 of its difference; at most `most`."""
+    """The step for a pair that lacks `missing` score, at most `most`; its difference has a squared norm above 0."""
     return min(most, missing / norm) if missing > 0.0 else 0.0
 
 
 @loop
 def inner_products(lists: CandidateArrays, rate_D: Floats, rate: float, room_F: Floats) -> Floats:
-    """Inner products of the features of the candidates of the one list, (C, C), features weighed by their step sizes.
+    """Inner products of the features of the one list's candidates, (C, C), features weighted by their step sizes.
 
-    Dense features count as differences from those of the first candidate, which leaves pairs as they are and loses
-    fewer digits. `room_F` has a 0 for every sparse feature, and has so again.
+    Dense features count as differences from those of the first candidate, which does not change pairs and loses fewer
+    digits. `room_F` has a 0 for every sparse feature, before and after.
     """
     lists, room_F = lent(lists), lent(room_F)
     size = len(lists.dense_CD)
@@ -88,22 +88,22 @@ def _gathered(lists: CandidateArrays, c: int, room_F: Floats) -> float:
 def largest_margins(
     product_CC: Floats, score_C: Floats, oracle_M: Rows, hypothesis_K: Rows, loss_MK: Floats, most: float, steps: int
 ) -> Floats:
-    """The α of every pair that maximise the dual, (M, K), to 1e-6 of the largest loss, or those after `steps`.
+    """The α of every pair that maximise the dual, (M, K), to within 1e-6 of the largest loss, or those after `steps`.
 
     Args:
         product_CC: inner products of candidates.
         score_C: their scores under the weights before the step.
         oracle_M, hypothesis_K: which candidates they are.
-        loss_MK: what the score of an oracle should lead that of a hypothesis by; pairs at 0 or below are left out.
-        most: what all α sum to at most, C.
-        steps: the most steps.
+        loss_MK: how far the score of an oracle should exceed that of a hypothesis; pairs at 0 or below are left out.
+        most: the upper limit of the sum of all α, C.
+        steps: the maximum number of steps.
     """
     product_CC, score_C, loss_MK = lent(product_CC), lent(score_C), lent(loss_MK)
     hypotheses, pairs = len(hypothesis_K), loss_MK.size
-    # The last one is of the pair without features and loss.
+    # The last α is that of the pair without features and loss.
     alpha_P1, now_C, moved_C = np.zeros(pairs + 1), score_C.copy(), np.zeros(len(score_C))
     alpha_P1[pairs] = most
-    # The dual is then within 1e-6 of its largest value, in units of the largest loss: no α can win more than the gap.
+    # The dual is then within 1e-6 of its maximum, in units of the largest loss: no α can gain more than the gap.
     tolerance = 1e-6 * np.max(np.append(loss_MK, 0.0)) / max(most, 1.0)
     for _ in range(steps):
         up, down, gap = _extremes(now_C, oracle_M, hypothesis_K, loss_MK, alpha_P1)
@@ -114,7 +114,7 @@ def largest_margins(
                 moved_C[oracle_M[pair // hypotheses]] += sign
                 moved_C[hypothesis_K[pair % hypotheses]] -= sign
         norm = _squared(product_CC, moved_C)
-        # Where features do not tell two pairs apart, all goes to the one of more loss.
+        # If features do not distinguish two pairs, everything goes to the one with the larger loss.
         step = margin_step(gap, norm, alpha_P1[down]) if norm > 0.0 else alpha_P1[down]
         alpha_P1[up] += step
         alpha_P1[down] -= step
@@ -146,7 +146,7 @@ def _extremes(
 
 @loop
 def _squared(product_CC: Floats, moved_C: Floats) -> float:
-    """The squared norm of a sum of candidates' features; most candidates are not in it."""
+    """The squared norm of a sum of candidates' features; most candidates are not part of it."""
     total = 0.0
     for a in range(len(moved_C)):
         if moved_C[a] != 0.0:
@@ -168,10 +168,10 @@ def _shift(now_C: Floats, product_CC: Floats, moved_C: Floats, step: float) -> N
 class MiraSteps(NamedTuple):
     """What C hypotheses gain, and how weights move.
 
-    A hypothesis gains `bleu_share` times its BLEU and `beside_C`, what other measures make of it (0 to 1, weighted).
+    A hypothesis gains `bleu_share` times its BLEU plus `beside_C`, from other measures (0 to 1, weighted).
 
     Attributes:
-        statistics_CK: of each hypothesis, BLEU's 2 + 2·order in front.
+        statistics_CK: of each hypothesis, beginning with BLEU's 2 + 2·order.
         trained_D: which dense weights move; most: the longest step.
         decay: of the background corpus; sparse_rate: the rate of sparse weights.
     """
@@ -204,16 +204,16 @@ class MiraWeights(NamedTuple):
 def mira_pass(
     lists: CandidateArrays, weights: MiraWeights, judged: tuple[Floats, Floats], order_I: Ints, steps: MiraSteps
 ) -> Floats:
-    """Goes once through lists whose parts are written out, changing the weights.
+    """Makes one pass through lists whose parts are written out, changing the weights.
 
-    Returns the summed statistics of each list's best hypothesis under the dense and sparse weights that are `judged`,
-    (K,): reading the lists takes longer than scoring them twice.
+    Returns the summed statistics of each list's best hypothesis under the dense and sparse weights `judged`, (K,): both
+    are scored in one pass because reading the lists takes longer than scoring them twice.
     """
     lists, weights, judged, steps = lent(lists), lent(weights), lent(judged), lent(steps)
     sums_K = np.zeros(steps.statistics_CK.shape[1])
     parts, most = largest(lists)
     part_2, score_2 = (np.empty(parts), np.empty(parts)), (np.empty(most), np.empty(most))
-    # How much more often hope holds each part of its list than fear; 0 between steps.
+    # How much more often hope has each part of its list than fear; 0 between steps.
     count_P = np.zeros(parts, dtype=np.int64)
     difference_F = np.zeros(len(weights.sparse_F))
     for i in order_I:
@@ -241,7 +241,7 @@ def mira_pass(
 def _hope_and_fear(
     steps: MiraSteps, background_K: Floats, score_2: tuple[Floats, Floats], first: int, last: int
 ) -> tuple[int, int, float, float, int]:
-    """Hope and fear, how much higher hope scores, how much more it gains, the best of `judged`; of equals the first."""
+    """Hope, fear, how much higher hope scores, how much more it gains, the best of `judged`; ties go to the first."""
     score_X, judged_X = score_2
     hope, fear, best, highest = first, first, first, -np.inf
     hope_score = hope_gain = fear_score = fear_gain = 0.0
@@ -250,7 +250,7 @@ def _hope_and_fear(
         if other > highest:
             best, highest = c, other
         gain = steps.bleu_share * background_gain(steps.statistics_CK[c], background_K, steps.order)
-        # What the background's BLEU gains by a hypothesis is in words of its own sentence, too.
+        # The gain in background BLEU is likewise in words of the hypothesis's own sentence.
         gain += steps.beside_C[c] * steps.statistics_CK[c, 1]
         if c == first or score + gain > hope_score + hope_gain:
             hope, hope_score, hope_gain = c, score, gain
@@ -261,13 +261,13 @@ def _hope_and_fear(
 
 @loop
 def background_gain(statistics_K: Floats, background_K: Floats, order: int) -> float:
-    """BLEU (0 to 1) of a hypothesis beside the background corpus, times their reference length (Chiang et al. 2008)."""
+    """BLEU (0 to 1) of a hypothesis added to the background, times their reference length (Chiang et al. 2008)."""
     product = 1.0
     for n in range(order):
         total = statistics_K[2 + order + n] + background_K[2 + order + n]
         product *= (statistics_K[2 + n] + background_K[2 + n]) / max(total, 1e-300)
     length, reference = statistics_K[0] + background_K[0], statistics_K[1] + background_K[1]
-    # Two square roots take a fraction of the time of a power.
+    # Two square roots are much faster than a power.
     bleu = np.sqrt(np.sqrt(product)) if order == 4 else product ** (1.0 / order)
     if length < reference:
         bleu *= np.exp(1.0 - reference / max(length, 1e-300))
@@ -276,7 +276,7 @@ def background_gain(statistics_K: Floats, background_K: Floats, order: int) -> f
 
 @inlined
 def _count_parts(lists: CandidateArrays, count_P: Ints, one: int, other: int) -> None:
-    """Adds how much more often one hypothesis holds each part of its list than the other; exchanged, takes it back."""
+    """Adds how much more often one hypothesis has each part of its list than the other; swap them to undo it."""
     for k in range(lists.candidate_part_offsets_C1[one], lists.candidate_part_offsets_C1[one + 1]):
         count_P[lists.candidate_parts_K[k]] += 1
     for k in range(lists.candidate_part_offsets_C1[other], lists.candidate_part_offsets_C1[other + 1]):
@@ -285,9 +285,9 @@ def _count_parts(lists: CandidateArrays, count_P: Ints, one: int, other: int) ->
 
 @loop
 def _norm(lists: CandidateArrays, steps: MiraSteps, room: tuple[Ints, Floats], i: int, hope: int, fear: int) -> float:
-    """The squared norm of hope's features less those of fear, sparse ones weighed by their rate.
+    """The squared norm of hope's features minus those of fear, sparse ones weighted by their rate.
 
-    Parts that both hold cancel. The values of the others are summed up by id, then squared, each sum once. `room`
+    Parts that both have cancel out. The values of the others are summed by id, then each sum is squared once. `room`
     counts the parts, and has a 0 for every sparse feature.
     """
     norm, sparse = 0.0, 0.0
@@ -303,7 +303,7 @@ def _norm(lists: CandidateArrays, steps: MiraSteps, room: tuple[Ints, Floats], i
         for c in (hope, fear):
             for k in range(lists.candidate_part_offsets_C1[c], lists.candidate_part_offsets_C1[c + 1]):
                 local = lists.candidate_parts_K[k]
-                # Every occurrence of a part adds one way or the other, so that a part counts as often as it is held.
+                # Every occurrence of a part adds to the same side, so a part counts as often as it occurs.
                 if count_P[local] == 0:
                     continue
                 part, sign = begin + local, 1.0 if c == hope else -1.0
@@ -328,7 +328,7 @@ def _move(
     fear: int,
     step: float,
 ) -> None:
-    """Adds `step` times hope's features less those of fear to the weights; parts that both hold cancel."""
+    """Adds `step` times hope's features minus those of fear to the weights; parts that both have cancel out."""
     clock = float(weights.clock_1[0])
     for d in range(len(weights.dense_D)):
         if steps.trained_D[d]:

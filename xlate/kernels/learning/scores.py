@@ -1,6 +1,6 @@
-"""Scores of candidates: of a list at a time, and of a whole batch with what slopes of scores mean for sparse weights.
+"""Scores of candidates, for a list at a time or a whole batch, and the gradient of sparse weights from that of scores.
 
-A part is scored once, however many candidates of its list hold it. `scoring/linear.py` is the reference.
+A part is scored once, however many candidates of its list have it. `scoring/linear.py` is the reference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def score_list(
 def add_parts(
     i: int, lists: CandidateArrays, dense_D: Floats, part_room: Floats, sparse: bool, score_X: Floats
 ) -> None:
-    """The same where the scores of parts are known; they do not count unless `sparse`."""
+    """Like `score_list`, with known scores of parts; they count only if `sparse`."""
     begin, fixed = lists.candidate_offsets_I1[i], len(lists.base_C) > 0
     for c in range(begin, lists.candidate_offsets_I1[i + 1]):
         score = np.float64(lists.base_C[c]) if fixed else 0.0
@@ -84,7 +84,7 @@ def score_list_twice(
 
 @loop
 def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats) -> Ints:
-    """The candidate of the highest score of each list whose parts are written out, the first of equals, -1 of none."""
+    """The highest-scoring candidate of each list whose parts are written out; ties go to the first, -1 if empty."""
     lists, dense_D, sparse_F = lent(lists), lent(dense_D), lent(sparse_F)
     parts, size = largest(lists)
     part_room, score_X = np.empty(parts), np.empty(size)
@@ -97,7 +97,7 @@ def best_candidates(lists: CandidateArrays, dense_D: Floats, sparse_F: AnyFloats
 
 @embedded
 def best_of_list(lists: CandidateArrays, score_X: Floats, i: int) -> int:
-    """The candidate of the highest score of a list that was scored, the first of equals, or -1 of an empty one."""
+    """The highest-scoring candidate of a list that was scored; ties go to the first, -1 if it is empty."""
     first, best = lists.candidate_offsets_I1[i], -1
     for c in range(first, lists.candidate_offsets_I1[i + 1]):
         if best < 0 or score_X[c - first] > score_X[best - first]:
@@ -107,7 +107,7 @@ def best_of_list(lists: CandidateArrays, score_X: Floats, i: int) -> int:
 
 @loop
 def largest(lists: CandidateArrays) -> tuple[int, int]:
-    """The most parts and the most candidates of a list whose parts are written out."""
+    """The largest numbers of parts and of candidates in any list whose parts are written out."""
     parts, size = 0, 0
     for i in range(len(lists.candidate_offsets_I1) - 1):
         parts = max(parts, lists.part_offsets_I1[i + 1] - lists.part_offsets_I1[i])
@@ -131,7 +131,7 @@ def plain_scores(candidates: CandidateArrays, dense_D: Floats, sparse_F: AnyFloa
 
 @loop
 def sparse_scores(lists: CandidateArrays, sparse_F: AnyFloats) -> Floats:
-    """The sum of the sparse weights of each candidate, (C,); its parts need not be written out when it is one."""
+    """The sum of the sparse weights of each candidate, (C,); a candidate of one part need not have it written out."""
     lists, sparse_F = lent(lists), lent(sparse_F)
     score_P = np.empty(len(lists.part_id_offsets_P1) - 1)
     for part in range(len(score_P)):
@@ -164,7 +164,7 @@ def sparse_gradient(lists: CandidateArrays, slope_C: Floats, size: int) -> Float
     valued = len(lists.part_values_N) > 0
     for part in range(len(slope_P)):
         slope = slope_P[part]
-        # Of pairs and of sharp softmaxes few candidates have a slope.
+        # With pairs and sharp softmaxes, few candidates have a slope.
         if slope != 0.0:
             for n in range(lists.part_id_offsets_P1[part], lists.part_id_offsets_P1[part + 1]):
                 gradient_F[lists.part_ids_N[n]] += slope * lists.part_values_N[n] if valued else slope

@@ -1,14 +1,13 @@
-"""The slope of a loss, compiled: what it costs to score an instance as it is scored, and which way is down; and steps
-on weights: plain or AdaGrad's, penalties on all weights or on those of a step, averages, weights kept below 0.
+"""The slope of a loss, compiled: the loss of an instance under its scores, and the direction of descent; and steps on
+weights: plain or AdaGrad's, penalties on all weights or on those of a step, averages, weights kept at or below 0.
 
-A slope is a function that any pass over candidates calls through a pointer, once for each instance or list, so a new
-loss needs no new pass. It is written beside the loss it is of (`xlate/losses`), in plain Python that numba can
-compile.
+A slope is a function that any pass over candidates calls through a pointer, once per instance or list, so a new loss
+needs no new pass. It is defined next to its loss (`xlate/losses`), in plain Python that numba can compile.
 
 Step t first shrinks all sparse weights, then moves those of an instance. A weight that no instance has touched since
-step s has only been shrunk, so `settle` can make up for the t - s steps at once, when the weight is next looked at:
-it shrinks the weight as often, and adds what the weight was at the end of steps s to t - 1 to the sum that the
-average is made of.
+step s has only been shrunk, so `settle` can catch up on the t - s steps at once, when the weight is next used: it
+shrinks the weight as often, and adds the weight's values at the end of steps s to t - 1 to the sum that the average is
+made of.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ SlopeFunction = Callable[[Floats, Floats32, Floats, int, Floats, Uints], float]
 
 
 class Slope:
-    """A slope function, compiled when it is first asked for.
+    """A slope function, compiled on first use.
 
     The function is called as `loss = function(score_X, gain_X, slope_X, size, numbers, state)`:
 
     - `score_X`, `gain_X`: scores and gains of the `size` candidates; the arrays may be longer.
-    - `slope_X`: takes minus the derivative of the loss by each score.
-    - `numbers`: the settings of the loss, as its `numbers()` gives them.
-    - `state`: one number of 64 bits, from which losses that draw candidates by lot draw.
+    - `slope_X`: receives minus the derivative of the loss with respect to each score.
+    - `numbers`: the settings of the loss, from its `numbers()`.
+    - `state`: one 64-bit number, the random state of losses that sample candidates.
     """
 
     def __init__(self, function: SlopeFunction) -> None:
@@ -44,13 +43,13 @@ class Slope:
 
     @cached_property
     def pointer(self) -> Any:
-        """What compiled passes take."""
+        """The function pointer that compiled passes take."""
         return cfunc(_SIGNATURE, cache=True)(self.function)
 
 
 @inlined
 def best_gain(gain_X: Floats32, size: int) -> int:
-    """The candidate of the highest gain, the first of equals."""
+    """The candidate with the highest gain; ties go to the first."""
     best = 0
     for x in range(1, size):
         if gain_X[x] > gain_X[best]:
@@ -60,7 +59,7 @@ def best_gain(gain_X: Floats32, size: int) -> int:
 
 @inlined
 def shares(value_X: Floats, size: int) -> float:
-    """Turns values into their shares of exp value; returns the natural log of the sum."""
+    """Replaces values by their shares of Σ exp(value); returns the natural log of that sum."""
     top = -np.inf
     for x in range(size):
         top = max(top, value_X[x])
@@ -75,7 +74,7 @@ def shares(value_X: Floats, size: int) -> float:
 
 @inlined
 def draw(state: Uints, size: int) -> int:
-    """A number below `size` by lot (SplitMix64)."""
+    """A random number below `size` (SplitMix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -97,9 +96,9 @@ def log_sum_exp(scores: Floats, first: int, last: int) -> float:
 
 @loop
 def log_chances(scores: Floats, first: int, last: int, alone: bool) -> None:
-    """Puts ln p in the place of scores[first:last], which must not be empty.
+    """Replaces scores[first:last], which must not be empty, by ln p.
 
-    p is the softmax of the scores, or with `alone` the logistic function of each.
+    p is the softmax of the scores, or with `alone` the logistic function of each score.
     """
     if not alone:
         scores[first:last] -= log_sum_exp(scores, first, last)
@@ -112,14 +111,14 @@ EPSILON = 1e-8
 
 
 class Learned(NamedTuple):
-    """D dense and F sparse weights in training, and what steps remember of them.
+    """D dense and F sparse weights in training, and what steps remember about them.
 
     Attributes:
         dense_D, sparse_F: the weights; sparse ones in single or double precision.
         dense_squares_D, sparse_squares_F: sums of squared gradients, in single precision for sparse ones; empty without
             AdaGrad.
-        dense_sum_D, sparse_sum_F: of all values of a weight at the end of steps 0 (where it began) to the one it is
-            settled to, that one not counted; empty when nothing is to be settled, and so is `touched_F`.
+        dense_sum_D, sparse_sum_F: sums of a weight's values at the end of each step from 0 (its initial value) up to,
+            but not including, the one it is settled to; empty when nothing is to be settled, and so is `touched_F`.
         touched_F: the step up to which a sparse weight is settled.
         clock_1: `clock_1[0]` counts steps.
     """
@@ -135,14 +134,14 @@ class Learned(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How a step is made of slopes.
+    """How slopes become a step.
 
     Attributes:
         eta_D, eta: step sizes of dense and of sparse weights; 0 keeps a weight as it is.
         adaptive: AdaGrad: steps are divided by the root of a weight's summed squared gradients.
         l1, l2: penalties on sparse weights. A step takes `eta · l1` off a weight's size, or the share `eta · l2` of it.
-        every: penalties act on every weight before each step; else on the weights of a step only, within it.
-        settles: there is something to settle: penalties on every weight, or an average.
+        every: penalties act on every weight before each step; otherwise only on the weights of a step, within it.
+        settles: whether anything is to be settled: penalties on every weight, or an average.
         project: keep dense weights at or below 0.
     """
 
@@ -157,15 +156,15 @@ class Rule(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Which loss a pass steps down, and how.
+    """Which loss a pass minimises, and how.
 
     Attributes:
         numbers: the settings of the loss, as its slope takes them.
-        rule: how a step is made of slopes.
+        rule: how slopes become a step.
         use_sparse: whether sparse weights count in scores.
         curvature: add up Σ_k η_k g_k² of the gradients g, for the bound of Theorem A.1.
-        negatives: of the candidates that are not true so many are drawn by lot for each instance, if there are more;
-            each then stands for as many as were left out for it. 0 looks at all of them.
+        negatives: how many of an instance's false candidates to sample, if it has more; each then also represents those
+            left out. 0 uses all of them.
         batch: lists per step; their gradients are averaged.
     """
 
@@ -194,7 +193,7 @@ def move_sparse(learned: Learned, rule: Rule, n: int, slope: float) -> None:
 
 @inlined
 def move_dense(learned: Learned, rule: Rule, d: int, slope: float, value: float) -> None:
-    """Moves dense weight d along a slope by a candidate's score times the candidate's value of the feature."""
+    """Moves dense weight d along a slope of a candidate's score, times the candidate's value of the feature."""
     rate = rule.eta_D[d]
     if rate == 0.0:
         return
@@ -237,7 +236,7 @@ def settle(learned: Learned, rule: Rule, n: int) -> None:
 
 @loop
 def settle_all(learned: Learned, rule: Rule) -> None:
-    """Brings every sparse weight to the present step; to be done before the penalties change."""
+    """Brings every sparse weight to the present step; call it before the penalties change."""
     for n in range(len(learned.touched_F)):
         settle(learned, rule, n)
 

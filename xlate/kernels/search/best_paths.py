@@ -1,10 +1,10 @@
-"""Paths of a search graph: the k best ones, distinct by their words if asked, and paths drawn by lot.
+"""Paths of a search graph: the k best, distinct by their words if requested, and sampled paths.
 
 The k best are found by best-first search with the exact best completion of every node (the k shortest paths of a
-directed acyclic graph; cf. Huang & Chiang 2005), so that nothing is expanded that is not on a path at least as good as
-the next one. A path waits in the heap with the arc it would go on with; a node's arcs are sorted when the first path
-comes to it. Paths share their beginnings: a path is its last label and the path before. A path is drawn as often as its
-share of exp(scale · score) over all paths: sums over the paths from every node to the goal are taken once."""
+directed acyclic graph; cf. Huang & Chiang 2005), so only paths at least as good as the next one are expanded. A path
+waits in the heap with the arc it would take next; a node's arcs are sorted when the first path reaches it. Paths share
+their beginnings: a path is its last label and the path before. Paths are sampled in proportion to exp(scale · score):
+the sums over the paths from every node to the goal are computed once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xlate.kernels.memory import ROOT, Trie, child, grown, new_trie, room, spell
 
 
 class GraphArcs(NamedTuple):
-    """A arcs between so many nodes, each before those that leave its target; node 0 is the start, goal -1 is none."""
+    """A arcs between `nodes` nodes, each before those that leave its target; node 0 is the start, goal -1 is none."""
 
     source_A: Ints32
     target_A: Ints32
@@ -50,7 +50,7 @@ def leaving(source_A: Ints32, target_A: Ints32, reached_N: Floats) -> tuple[Ints
 def completion_scores(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int) -> Floats:
     """The best score from each node to the goal, minus infinity where it cannot be reached; shape (nodes,).
 
-    Arcs must be in an order where every arc stands before the arcs that leave its target.
+    Arcs must be in an order where every arc comes before the arcs that leave its target.
     """
     best_N = np.full(nodes, -np.inf)
     if goal >= 0:
@@ -63,7 +63,7 @@ def completion_scores(source_A: Ints32, target_A: Ints32, score_A: Floats, goal:
 
 
 NONE = -1
-# A path that waits: what its score and best completion cost, its node, which of the node's arcs, its words and labels.
+# A waiting path: the cost of its score and best completion, its node, which of the node's arcs, its words and labels.
 WAITING = np.dtype(
     [
         ("cost", np.float64),
@@ -74,15 +74,15 @@ WAITING = np.dtype(
         ("last", np.int32),
     ]
 )
-# Paths taken from the heap between two looks at whether arrays must grow.
+# Paths taken from the heap between two checks whether arrays must grow.
 STEPS = 64
 
 
 class Texts(NamedTuple):
     """The words of each label, and whether paths of the same words count once.
 
-    Of paths that cost the same the oldest goes on, or with `newest_first` the newest. Where costs come from counts,
-    very many paths cost the same: the newest reaches the goal soon, while the oldest would wait for all others.
+    Among paths of equal cost the oldest continues first, or with `newest_first` the newest. If costs come from counts,
+    very many paths cost the same: the newest soon reaches the goal, while the oldest would wait for all others.
     """
 
     offsets_O1: Ints
@@ -92,11 +92,11 @@ class Texts(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """Paths that wait, in the order they came, a heap of their numbers, labels, and paths found.
+    """Waiting paths in order of arrival, a heap of their numbers, labels, and paths found.
 
-    Arcs stand by the node they leave, with what each costs to the goal; `sorted_N` tells whose are best first already.
-    `sizes` counts waiting paths, the heap, labels, and paths found. A path is a row of `label_K` and the row before,
-    row 0 being the empty one. `known` numbers the words so far, `seen` the pairs of node and text.
+    Arcs are grouped by the node they leave, with the cost of each to the goal; `sorted_N` says whose are already best
+    first. `sizes` counts waiting paths, the heap, labels, and paths found. A path is a row of `label_K` and the row
+    before, row 0 being the empty one. `known` numbers the words so far, `seen` the pairs of node and text.
     """
 
     graph: GraphArcs
@@ -120,7 +120,7 @@ class Frontier(NamedTuple):
 def k_best_paths(graph: GraphArcs, texts: Texts, most: int) -> tuple[Ints, Ints32, Floats]:
     """The best `most` paths from node 0: offsets (N+1), labels, and scores, best first.
 
-    Labels below 0, such as that of the end of the sentence, have no words and are left out.
+    Labels below 0, such as that of the end of the sentence, have no words and are omitted.
     """
     frontier, longest = _new_frontier(graph, texts, most), whole(1)
     for label in range(len(texts.offsets_O1) - 1):
@@ -161,7 +161,7 @@ def _new_frontier(graph: GraphArcs, texts: Texts, most: int) -> Frontier:
 
 @loop
 def _with_room(frontier: Frontier, longest: int) -> Frontier:
-    """The same in arrays that can take `STEPS` more steps."""
+    """The same in arrays with room for `STEPS` more steps."""
     sizes = frontier.sizes
     return Frontier(
         frontier.graph,
@@ -184,7 +184,7 @@ def _with_room(frontier: Frontier, longest: int) -> Frontier:
 
 @loop
 def _take(frontier: Frontier, most: int) -> None:
-    """Goes on with the best paths that wait, in `STEPS` steps or fewer."""
+    """Extends the best waiting paths, in `STEPS` steps or fewer."""
     frontier = lent(frontier)
     graph, texts, sizes = frontier.graph, frontier.texts, frontier.sizes
     for _ in range(STEPS):
@@ -203,7 +203,7 @@ def _take(frontier: Frontier, most: int) -> None:
                     text = child(frontier.known, text, texts.words_W[at])
             known = frontier.seen.size_1[0]
             if child(frontier.seen, target, text) < known:
-                # Of two ways to a node with equal words, the worse can only repeat the better one's words.
+                # Of two paths to a node with equal words, the worse can only repeat the better one's words.
                 continue
         score += graph.score_A[arc]
         if label >= 0:
@@ -219,7 +219,7 @@ def _take(frontier: Frontier, most: int) -> None:
 
 @embedded
 def _push(frontier: Frontier, node: int, score: float, rank: int, text: int, last: int) -> None:
-    """Lets a path wait with one of its node's arcs, if there are so many."""
+    """Adds a path with one of its node's arcs to the waiting ones, if the node has that many."""
     first, end = frontier.offsets_N1[node], frontier.offsets_N1[node + 1]
     if first + rank >= end:
         return
@@ -241,7 +241,7 @@ def _push(frontier: Frontier, node: int, score: float, rank: int, text: int, las
 
 @loop
 def _sort(cost_A: Floats, order_A: Ints32, first: int, end: int) -> None:
-    """Puts the arcs of a node in order, best first, equal ones as they were."""
+    """Sorts the arcs of a node, best first, keeping the order of equal ones."""
     order = np.argsort(cost_A[first:end], kind="mergesort")
     cost_A[first:end] = cost_A[first:end][order]
     order_A[first:end] = order_A[first:end][order]
@@ -249,7 +249,7 @@ def _sort(cost_A: Floats, order_A: Ints32, first: int, end: int) -> None:
 
 @inlined
 def _before(frontier: Frontier, one: int, other: int) -> bool:
-    """Whether a waiting path comes before another: the cheaper, of equals the older, or the newer."""
+    """Whether a waiting path comes before another: the cheaper one; on a tie, the older one or the newer one."""
     costs = frontier.waiting[one].cost, frontier.waiting[other].cost
     if costs[0] != costs[1]:
         return bool(costs[0] < costs[1])
@@ -274,7 +274,7 @@ def _drop_top(frontier: Frontier) -> None:
 
 @inlined
 def log_add(a: float, b: float) -> float:
-    """ln(e^a + e^b); minus infinity is the logarithm of nothing."""
+    """ln(e^a + e^b); minus infinity is the logarithm of 0."""
     high, low = max(a, b), min(a, b)
     if low == -np.inf:
         return high
@@ -285,7 +285,7 @@ def log_add(a: float, b: float) -> float:
 def log_sums(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nodes: int) -> Floats:
     """The natural log of the sum of exp(score) over all paths from each node to the goal, shape (nodes,).
 
-    It is minus infinity where there is none. Arcs must be in an order where every arc stands before the arcs that leave
+    It is minus infinity where there is none. Arcs must be in an order where every arc comes before the arcs that leave
     its target.
     """
     sum_N = np.full(nodes, -np.inf)
@@ -299,9 +299,9 @@ def log_sums(source_A: Ints32, target_A: Ints32, score_A: Floats, goal: int, nod
 def sample_paths(
     graph: GraphArcs, scale: float, draws: int, generator: np.random.Generator
 ) -> tuple[Ints, Ints32, Ints]:
-    """Draws paths from node 0: offsets (N+1) and labels of the different ones, best first, and how often each came.
+    """Samples paths from node 0: offsets (N+1) and labels of the distinct ones, best first, and the count of each.
 
-    The last label of every path, that of the end of the sentence, is left out. There are no paths without a goal.
+    The last label of every path, that of the end of the sentence, is omitted. Without a goal there are no paths.
     """
     if graph.goal < 0:
         return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
@@ -316,7 +316,7 @@ def sample_paths(
 def _drawn(
     graph: GraphArcs, scaled_A: Floats, draws: int, generator: np.random.Generator
 ) -> tuple[Trie, Ints32, Floats]:
-    """Draws paths with shares of exp of their scaled scores: the node of each in a trie of arcs, and its score."""
+    """Samples paths in proportion to exp of their scaled scores: the node of each in a trie of arcs, and its score."""
     source_A, target_A, _, score_A, goal, nodes = graph
     sum_N = log_sums(source_A, target_A, scaled_A, goal, nodes)
     offsets_N1, order_A = leaving(source_A, target_A, sum_N)
@@ -330,7 +330,7 @@ def _drawn(
             steps += 1
             left, arc = generator.random(), NONE
             for at in range(offsets_N1[node], offsets_N1[node + 1]):
-                # Rounding may leave a little: then it is the last arc.
+                # Rounding may leave a remainder: then use the last arc.
                 arc = order_A[at]
                 left -= np.exp(scaled_A[arc] + sum_N[target_A[arc]] - sum_N[node])
                 if left <= 0.0:

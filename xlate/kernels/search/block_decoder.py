@@ -34,10 +34,10 @@ LONGEST_SENTENCE = (1 << GAP_BITS) - 2
 
 @inlined
 def cover_of(frontier: int, gap_start: int, gap_end: int, adjacent: bool) -> int:
-    """What is covered, as one number.
+    """The coverage as one number.
 
-    Source words before the frontier are, but for the gap (0, 0 when there is none). `adjacent`: the last block ends at
-    the frontier, so that the next one there is its right neighbour. Behind the end the frontier is n + 1.
+    Source words before the frontier are covered, except for the gap (0, 0 when there is none). `adjacent`: the last
+    block ends at the frontier, so the next one there is its right neighbour. After the end the frontier is n + 1.
     """
     return (((frontier << GAP_BITS) | gap_start) << (GAP_BITS + 1)) | (gap_end << 1) | (1 if adjacent else 0)
 
@@ -51,7 +51,7 @@ def parts_of(cover: int) -> tuple[int, int, int, bool]:
 
 @inlined
 def cover_after(cover: int, begin: int, end: int, orientation: int) -> int:
-    """What is covered with one more span."""
+    """The coverage with one more span."""
     frontier = cover >> (2 * GAP_BITS + 1)
     if orientation == LEFT:
         return cover_of(frontier, 0, 0, False)
@@ -62,7 +62,7 @@ def cover_after(cover: int, begin: int, end: int, orientation: int) -> int:
 
 @loop
 def level_and_future(cover: int, n: int, future_nn: Floats) -> tuple[int, float]:
-    """How many words are covered (one more at the end), and the estimate of the gap and of what is behind."""
+    """How many words are covered (one more at the end), and the estimate of the gap and of what comes after."""
     frontier, gap_start, gap_end, _ = parts_of(cover)
     if frontier > n:
         return frontier, 0.0
@@ -94,12 +94,12 @@ def next_spans(cover: int, n: int, longest: int, fillable_C: Bools, swaps: bool,
     return size
 
 
-# An entry of the memo: the costs of the first word of an option and of the rest, and the history behind it.
+# An entry of the memo: the costs of the first word of an option and of the rest, and the history after it.
 COSTS = np.dtype([("key", np.uint64), ("first", np.float64), ("rest", np.float64), ("after", np.int64)])
 
 
 class ModelArrays(NamedTuple):
-    """What stays the same from sentence to sentence."""
+    """What does not change from sentence to sentence."""
 
     lm: NgramArrays
     begin_state: int
@@ -109,7 +109,7 @@ class ModelArrays(NamedTuple):
 
 @inlined
 def ask_costs(lm: NgramArrays, memo: AnyArray, words_W: Ints32, offsets_O1: Ints, option: int, lm_state: int) -> Any:
-    """A record of what `phrase_costs` gives: `first`, `rest` and `after`."""
+    """A record of the results of `phrase_costs`: `first`, `rest` and `after`."""
     said, known = remembered(memo, lm_state, option)
     if not known:
         said.first, said.rest, said.after = phrase_costs(lm, words_W, offsets_O1, option, lm_state)
@@ -117,9 +117,9 @@ def ask_costs(lm: NgramArrays, memo: AnyArray, words_W: Ints32, offsets_O1: Ints
 
 
 class SentenceArrays(NamedTuple):
-    """The options of n words as `xlate.models.block.moves.SentenceOptions` has them, and the estimates of spans.
+    """The options of n words as in `xlate.models.block.moves.SentenceOptions`, and the estimates of spans.
 
-    `context_O` stands for an option's block in the sparse features of the next one.
+    `context_O` is the block that represents an option in the sparse features of the next one.
     """
 
     words: int
@@ -135,12 +135,12 @@ class SentenceArrays(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a search of one sentence reads, and where it writes.
+    """What the search of one sentence reads, and where it writes.
 
     `lm_weights_32` are language model weights by orientation (first word, rest); `end_word` is negative when the end of
-    the sentence costs nothing. The others are of `workspace`: `spans_X3` holds the spans (begin, end, orientation) that
-    a hypothesis may translate next, scores and histories behind them those of its moves over one span, and `fillable_C`
-    says whether a cell has an option that may be generated to the left.
+    the sentence costs nothing. The others come from `workspace`: `spans_X3` holds the spans (begin, end, orientation)
+    that a hypothesis may translate next; `score_O` and `lm_state_O` are for the scores of its moves over one span and
+    the histories after them; `fillable_C` says whether a cell has an option that may be generated to the left.
     """
 
     model: ModelArrays
@@ -157,7 +157,7 @@ class Task(NamedTuple):
 
 @loop
 def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
-    """Searches one sentence; returns what `hypotheses.finished` does."""
+    """Searches one sentence; returns the same as `hypotheses.finished`."""
     found = begun(task)
     for level in range(task.sentence.words + 1):
         for node in survivors(found, limits, level):
@@ -167,7 +167,7 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
 
 @loop
 def begun(task: Task) -> Hypotheses:
-    """A search with the hypothesis that has translated nothing, number 0."""
+    """A search with hypothesis number 0, which has translated nothing."""
     search = no_hypotheses(task.sentence.words + 2, np.empty(MEMO_SIZE, dtype=COSTS))
     cover = cover_of(0, 0, 0, False)
     future = level_and_future(cover, task.sentence.words, task.sentence.future_nn)[1]
@@ -202,7 +202,7 @@ def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypot
 
 @loop
 def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
-    """Room for what is written while a sentence is searched; see `Task`."""
+    """Room for what the search of a sentence writes; see `Task`."""
     options, cells = len(sentence.block_O), len(sentence.cell_offsets_C1) - 1
     fillable_C = np.zeros(cells, dtype=np.bool_)
     for cell in range(cells):

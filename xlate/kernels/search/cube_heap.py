@@ -1,4 +1,4 @@
-"""Cubes of cube pruning, their cells, and the heap that holds the cells that wait: arrays that grow together."""
+"""Cubes of cube pruning, their cells, and the heap of waiting cells: arrays that grow together."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.memory import grown
 
 NONE = -1
-# Steps between two looks at whether arrays must grow; handing over so many arrays takes time.
+# Steps between two checks whether arrays must grow; passing so many arrays takes time.
 STEPS = 256
-# The history behind a cell for which the language model was not asked yet.
+# The history after a cell whose language model score is not yet known.
 UNASKED = -1
 # Rows of one cube (places in `rows_R`), its edge, and the next cube that leads to the same number of covered words.
 CUBE = np.dtype([("begin", np.int64), ("end", np.int64), ("edge", np.int64), ("next", np.int64)])
-# A cell: its cube, row and option; the score and the history behind the move once the language model was asked. And
-# what all options of a row have in common: what the move scores besides, with hypothesis and estimate, and where it is.
+# A cell: its cube, row and option; once the language model has been queried, the score and the history after the move.
+# Also what all options of a row share: the rest of the move's score, that with hypothesis and estimate, and the place.
 CELL = np.dtype(
     [
         ("score", np.float64),
@@ -37,9 +37,9 @@ CELL = np.dtype(
 
 
 class Cubes(NamedTuple):
-    """The first `sizes[0]` rows, `sizes[1]` cubes, `sizes[2]` cells and `sizes[3]` places of the heap are in use.
+    """Arrays of cubes: `sizes[0]` rows, `sizes[1]` cubes, `sizes[2]` cells and `sizes[3]` heap places are in use.
 
-    The heap holds numbers of cells, the one with the best estimate first; cells are those of one level.
+    The heap holds numbers of cells, the one with the best estimate first; all cells belong to one level.
     """
 
     rows_R: Ints
@@ -53,7 +53,7 @@ class Cubes(NamedTuple):
 
 @loop
 def no_cubes(words: int) -> Cubes:
-    """No cube yet of a sentence of so many words."""
+    """Arrays without cubes for a sentence of `words` words."""
     return Cubes(
         np.empty(1024, dtype=np.int64),
         np.empty(1024, dtype=CUBE),
@@ -67,7 +67,7 @@ def no_cubes(words: int) -> Cubes:
 
 @loop
 def groups_of(alive: Ints, keys: Ints) -> tuple[Ints, Ints]:
-    """Hypotheses, best first, put together where their keys are equal; and where each of G groups begins, (G + 1,)."""
+    """Hypotheses, best first, grouped by equal keys; and where each of G groups begins, (G + 1,)."""
     order = np.argsort(keys, kind="mergesort")
     offsets_G1, groups = np.empty(len(alive) + 1, dtype=np.int64), 0
     for at in range(len(alive)):
@@ -80,7 +80,7 @@ def groups_of(alive: Ints, keys: Ints) -> tuple[Ints, Ints]:
 
 @embedded
 def add_rows(cubes: Cubes, group: Ints) -> int:
-    """Puts the hypotheses of a group behind the rows, for which there must be room; returns where they begin."""
+    """Appends the hypotheses of a group to the rows, for which there must be room; returns where they begin."""
     begin = cubes.sizes[0]
     cubes.rows_R[begin : begin + len(group)] = group
     cubes.sizes[0] += len(group)
@@ -89,7 +89,7 @@ def add_rows(cubes: Cubes, group: Ints) -> int:
 
 @embedded
 def add_cube(cubes: Cubes, begin: int, end: int, edge: int, level: int) -> None:
-    """Lists a cube of some rows that leads to a level; there must be room."""
+    """Adds a cube of some rows that leads to a level; there must be room."""
     cube = cubes.cubes[cubes.sizes[1]]
     cube.begin, cube.end, cube.edge, cube.next = begin, end, edge, cubes.heads_L[level]
     cubes.heads_L[level] = cubes.sizes[1]
@@ -98,7 +98,7 @@ def add_cube(cubes: Cubes, begin: int, end: int, edge: int, level: int) -> None:
 
 @embedded
 def sift_down(cubes: Cubes, cell: int, estimate: float) -> None:
-    """Puts a cell into the free place on top, or below it."""
+    """Puts a cell into the free place at the top, or below it."""
     heap, estimates, size = cubes.heap, cubes.estimates, cubes.sizes[3]
     at = 0
     while 2 * at + 1 < size:
@@ -139,7 +139,7 @@ def push_cell(cubes: Cubes, estimate: float, bar: float) -> bool:
 
 @inlined
 def next_cell(cubes: Cubes) -> Any:
-    """A new cell, not yet in the heap: that of the next option in the row of the best cell."""
+    """A new cell, not yet in the heap: the next option in the row of the best cell."""
     cubes.cells[cubes.sizes[2]] = cubes.cells[cubes.heap[0]]
     cell = cubes.cells[cubes.sizes[2]]
     cell.option += 1
@@ -168,7 +168,7 @@ def count_cubes(cubes: Cubes, level: int) -> int:
 
 @loop
 def cubes_with_room(cubes: Cubes, rows: int, more: int, cells: int) -> Cubes:
-    """The same cubes in arrays that can take more rows, cubes and cells."""
+    """The same cubes in arrays with room for more rows, cubes and cells."""
     sizes = cubes.sizes
     return Cubes(
         grown(cubes.rows_R, sizes[0], rows),

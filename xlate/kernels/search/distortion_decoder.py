@@ -27,15 +27,15 @@ from xlate.kernels.search.hypotheses import (
 )
 
 WIDEST_WINDOW = 48
-# The mark of the state behind the end of the sentence, where a coverage stands.
+# The mark that replaces a coverage in the state after the end of the sentence.
 END = -1
 
 
 class JumpSentence(NamedTuple):
     """The options of a sentence of n words as in `xlate.models.distortion.JumpOptions`, and the estimates of spans.
 
-    `context_O` stands for an option's block in the sparse features of the next one.
-    `jump_1n[e, s]` is the weighted cost of going on at s when the last block ended before e (0: none yet).
+    `context_O` is the block that represents an option in the sparse features of the next one.
+    `jump_1n[e, s]` is the weighted cost of continuing at s when the last block ended before e (0: none yet).
     """
 
     words: int
@@ -51,7 +51,7 @@ class JumpSentence(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a search of one sentence reads; `end_word` is negative when the end of the sentence costs nothing."""
+    """What the search of one sentence reads; `end_word` is negative when the end of the sentence costs nothing."""
 
     model: ModelArrays
     sentence: JumpSentence
@@ -64,10 +64,10 @@ class Task(NamedTuple):
 
 @loop
 def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
-    """Searches one sentence; returns what `hypotheses.finished` does.
+    """Searches one sentence; returns the same as `hypotheses.finished`.
 
-    A key is the coverage, the block that stands for the last one in sparse features with the history, and the end of
-    the last block.
+    A key consists of the coverage; the block that represents the last one in sparse features, with the history; and the
+    end of the last block.
     """
     found = begun(task)
     for level in range(task.sentence.words + 1):
@@ -78,7 +78,7 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
 
 @loop
 def begun(task: Task) -> Hypotheses:
-    """A search with the hypothesis that has translated nothing, number 0."""
+    """A search with hypothesis number 0, which has translated nothing."""
     sentence = task.sentence
     search = no_hypotheses(sentence.words + 2, np.empty(MEMO_SIZE, dtype=COSTS))
     future = rest_estimate(0, 0, sentence.words, sentence.future_nn)
@@ -91,8 +91,8 @@ def begun(task: Task) -> Hypotheses:
 def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
     """The search with the moves of one hypothesis.
 
-    A block may cover any uncovered span after which the rightmost covered word lies less than `window` behind the first
-    uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
+    A block may cover any uncovered span such that, afterwards, the rightmost covered word is less than `window` after
+    the first uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
     """
     sentence, n = task.sentence, task.sentence.words
     search = with_room(search, len(sentence.block_O) + 1)
@@ -126,7 +126,7 @@ def level_and_future(coverage: int, n: int, future_nn: Floats) -> tuple[int, flo
 
 @inlined
 def uncover(coverage: int) -> tuple[int, int]:
-    """The first uncovered word and which of those behind it are covered, bit k the k-th behind it."""
+    """The first uncovered word, and which of those after it are covered: bit k is the k-th after it."""
     return coverage >> WIDEST_WINDOW, coverage & ((1 << WIDEST_WINDOW) - 1)
 
 
@@ -142,7 +142,7 @@ def cover(first: int, mask: int, start: int, end: int) -> tuple[int, int]:
 
 @inlined
 def allowed(mask: int, max_skips: int, window: int) -> bool:
-    """Whether at most so many source intervals are skipped, within the window from the first skipped word."""
+    """Whether at most `max_skips` source intervals are skipped, within the window from the first skipped word."""
     if mask == 0:
         return True
     if mask >> window:

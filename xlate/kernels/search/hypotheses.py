@@ -1,18 +1,19 @@
-"""Hypotheses of every compiled search: recombined, in stacks with a bar for what will survive, with arcs between them.
+"""Hypotheses of every compiled search: recombined, in stacks with a bar for survival, and with arcs between them.
 
-What a search must tell apart, it packs into a `Key` of three 64-bit words; equal keys are one hypothesis. The store
-compares and hashes them and knows nothing of what they mean, but for the group beam, which goes by the first word: put
-there what has been translated, where hypotheses of one coverage may crowd out the others. What does not fit into a word
-(a bit set, a list, a stack) is numbered in a table or trie of the search's own, equal ones equally, and the number goes
-into the key. A *level* is a stack: any number that every move raises, such as that of covered words.
+A search packs everything it must distinguish into a `Key` of three 64-bit words; equal keys are one hypothesis. The
+store compares and hashes keys and knows nothing of their meaning. Only the group beam uses the first word: put there
+what has been translated, if hypotheses of one coverage may crowd out the others. What does not fit into a word (a bit
+set, a list, a stack) is numbered in a table or trie of the search, equal ones equally, and the number goes into the
+key. A *level* is a stack: any number that every move raises, such as that of covered words.
 
 A search with this store is a loop over levels: `survivors` of a level, `with_room`, `add_move` for each of their moves;
-`finished` gives nodes, arcs and the goal, that is whatever stands in the last level. So others fit without a change:
+`finished` gives nodes, arcs and the goal, which is the hypothesis in the last level. So other searches fit without a
+change:
 
-- A hierarchical decoder from left to right: the stack of open spans in a trie (as the phrase decoder's groups), its
+- A hierarchical decoder from left to right: the stack of open spans in a trie (like the phrase decoder's groups), its
   number and the history in one word, what has been translated in the first; the level is the number of covered words.
 - A decoder of lattices: a node of the lattice, or the number of a coverage, in the first word, history and last phrase
-  in the others; the level is the node's place in topological order, or the longest way to it.
+  in the others; the level is the node's place in topological order, or the length of the longest path to it.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from xlate.compiled import embedded, inlined, loop
 from xlate.kernels.memory import EMPTY, first_slot, grown
 
 NONE = -1
-# A hypothesis that no stack holds any more, because the beam has no place for it.
+# A hypothesis that is no longer in any stack, because the beam has no place for it.
 PRUNED = -2
-# A word holds two numbers of so many bits.
+# A word holds two numbers of this many bits.
 HALF = 32
 LOW = (1 << HALF) - 1
 
-# A hypothesis: its key, score, score plus estimate of what is to come, best arc, the next one of its stack.
+# A hypothesis: its key, score, score plus future estimate, best arc, and the next one of its stack.
 NODE = np.dtype(
     [
         ("first", np.int64),
@@ -47,14 +48,14 @@ NODE = np.dtype(
 ARC = np.dtype([("source", np.int32), ("target", np.int32), ("label", np.int32), ("score", np.float64)])
 
 
-# All that a continuation depends on, packed by the search; make it with `key_of`.
+# Everything that a continuation depends on, packed by the search; make it with `key_of`.
 Key = tuple[int, int, int]
 
 
 class Limits(NamedTuple):
-    """How many hypotheses a level keeps (0: all), how many of equal first words (0: all), how far below its best.
+    """How many hypotheses a level keeps (0: all), how many with equal first words (0: all), how far below its best.
 
-    `every_arc` says whether arcs that do not improve a hypothesis are kept; the best path has no need of them.
+    `every_arc` says whether arcs that do not improve a hypothesis are kept; the best path does not need them.
     """
 
     beam: int
@@ -67,8 +68,8 @@ class Hypotheses(NamedTuple):
     """The growing arrays of one search; the first `counts[0]` nodes and `counts[1]` arcs are in use.
 
     `slots_H` is a hash table of node numbers. For each level, `heads_L` begins the chain of its nodes, newest first,
-    `sizes_L` counts them; what is below `bars_L` will not survive, and `tops_L` is the best estimate. `memo` is
-    what the language model said, with records of the search's own, see `phrase_lm.remembered`.
+    and `sizes_L` counts them; anything below `bars_L` will not survive, and `tops_L` is the best estimate. `memo`
+    stores answers of the language model in the search's own kind of record, see `phrase_lm.remembered`.
     """
 
     nodes: AnyArray
@@ -84,7 +85,7 @@ class Hypotheses(NamedTuple):
 
 @inlined
 def join(high: int, low: int) -> int:
-    """One word of two numbers of 32 bits, which may be negative."""
+    """One word made of two 32-bit numbers, which may be negative."""
     return int((np.int64(high) << HALF) | (np.int64(low) & LOW))
 
 
@@ -102,13 +103,13 @@ def low(word: int) -> int:
 
 @inlined
 def key_of(first: int, second: int, third: int) -> Key:
-    """A key of three words."""
+    """A key made of three words."""
     return int(np.int64(first)), int(np.int64(second)), int(np.int64(third))
 
 
 @loop
 def no_hypotheses(levels: int, memo: AnyArray) -> Hypotheses:
-    """A search of so many levels before its first hypothesis; the memo is emptied."""
+    """A search with `levels` levels before its first hypothesis; clears the memo."""
     memo["key"][:] = EMPTY
     return Hypotheses(
         np.empty(4096, dtype=NODE),
@@ -133,9 +134,9 @@ def finished(search: Hypotheses) -> tuple[AnyArray, AnyArray, int]:
 def add_move(
     search: Hypotheses, limits: Limits, parent: int, key: Key, level: int, future: float, score: float, label: int
 ) -> None:
-    """Adds one move: a new hypothesis, or one more arc to the hypothesis of an equal key; there must be room.
+    """Adds one move: a new hypothesis, or one more arc to the hypothesis with an equal key; there must be room.
 
-    The first hypothesis has no parent (-1) and no arc. `future` estimates what is to come behind `key`.
+    The first hypothesis has no parent (-1) and no arc. `future` estimates the score to come after `key`.
     """
     nodes, counts = search.nodes, search.counts
     node = _find_or_add(search, key)
@@ -179,7 +180,7 @@ def _slot(first: int, second: int, third: int, mask: np.uint64) -> np.uint64:
 
 @embedded
 def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
-    """Puts a hypothesis into its stack unless it is there, and raises the bar when more than the beam has gathered."""
+    """Puts a hypothesis into its stack unless it is there, and raises the bar if the stack has outgrown the beam."""
     estimate = search.nodes[node].estimate
     if estimate > search.tops_L[level]:
         search.tops_L[level] = estimate
@@ -188,14 +189,14 @@ def _enter(search: Hypotheses, limits: Limits, node: int, level: int) -> None:
         search.nodes[node].next = search.heads_L[level]
         search.heads_L[level] = node
         search.sizes_L[level] += 1
-        # A group beam may throw out better ones than the beam does, so that it cannot be said early what is lost.
+        # A group beam may drop better ones than the beam does, so it is not known early which are lost.
         if limits.beam > 0 and limits.group_beam == 0 and search.sizes_L[level] >= limits.beam + limits.beam // 4 + 8:
             _raise_bar(search, level, limits.beam)
 
 
 @loop
 def _raise_bar(search: Hypotheses, level: int, beam: int) -> None:
-    """Leaves the best `beam` hypotheses of a stack, and their equals, in its chain."""
+    """Leaves the best `beam` hypotheses of a stack, and any ties, in its chain."""
     members = _members(search, level)
     estimates = search.nodes["estimate"][members]
     place = len(members) - beam
@@ -222,7 +223,7 @@ def _members(search: Hypotheses, level: int) -> Ints:
 
 @loop
 def survivors(search: Hypotheses, limits: Limits, level: int) -> Ints:
-    """The hypotheses of a level that are expanded, best first, equal ones in the order of creation."""
+    """The hypotheses of a level that are expanded, best first; ties in order of creation."""
     members = np.sort(_members(search, level))
     estimates = search.nodes["estimate"][members]
     kept = members[estimates >= search.bars_L[level]]
@@ -234,7 +235,7 @@ def survivors(search: Hypotheses, limits: Limits, level: int) -> Ints:
 
 @loop
 def _best_of_groups(nodes: AnyArray, ordered: Ints, most: int) -> Ints:
-    """The first `most` of every group, in the order given."""
+    """The first `most` of every group, in the given order."""
     kept, size = np.empty(len(ordered), dtype=np.int64), 0
     first_G, count_G = np.empty(len(ordered), dtype=np.int64), np.zeros(len(ordered), dtype=np.int64)
     groups = 0
@@ -254,7 +255,7 @@ def _best_of_groups(nodes: AnyArray, ordered: Ints, most: int) -> Ints:
 
 @loop
 def with_room(search: Hypotheses, more: int) -> Hypotheses:
-    """The same search in arrays that can take `more` nodes and arcs."""
+    """The same search in arrays with room for `more` nodes and arcs."""
     nodes, arcs, slots_H, heads_L, sizes_L, bars_L, tops_L, counts, memo = search
     if counts[0] + more <= len(nodes) and counts[1] + more <= len(arcs):
         return search

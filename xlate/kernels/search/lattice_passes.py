@@ -1,4 +1,4 @@
-"""Lattices as arrays: passes over them, their product with an automaton, and what their arcs cost."""
+"""Lattices as arrays: passes over them, their product with an automaton, and the costs of their arcs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xlate.kernels.search.spans import phrase_costs
 class ArcGraph(NamedTuple):
     """N nodes in topological order and A arcs between them, sorted by source, each from a lower to a higher node.
 
-    Node 0 is the start, node N - 1 the goal; a path is a sequence of arcs from the one to the other.
+    Node 0 is the start, node N - 1 the goal; a path is a sequence of arcs from start to goal.
     """
 
     source_A: Ints32
@@ -27,9 +27,9 @@ class ArcGraph(NamedTuple):
 
 
 class SubLattice(NamedTuple):
-    """Some of the paths of a lattice as a graph of their own; its arc b is arc `arc_B[b]` of the lattice.
+    """Some of the paths of a lattice as a separate graph; its arc b is arc `arc_B[b]` of the lattice.
 
-    One arc of the lattice may stand in it several times, so that it can hold any set of paths.
+    An arc of the lattice may occur in it several times, so it can represent any set of paths.
     """
 
     graph: ArcGraph
@@ -40,7 +40,7 @@ class SubLattice(NamedTuple):
 def arc_posteriors(graph: ArcGraph, score_A: Floats) -> tuple[float, Floats]:
     """ln Σ exp score over all paths, and the share of the paths through each arc (Baum 1972); shape (A,).
 
-    Without any path that is minus infinity, and all shares are 0.
+    Without any path, the former is minus infinity, and all shares are 0.
     """
     source_A, target_A, nodes = graph
     forward_N, backward_N = np.full(nodes, -np.inf), log_sums(source_A, target_A, score_A, nodes - 1, nodes)
@@ -57,7 +57,7 @@ def arc_posteriors(graph: ArcGraph, score_A: Floats) -> tuple[float, Floats]:
 
 @loop
 def best_path(graph: ArcGraph, score_A: Floats) -> Ints:
-    """The arcs of the path of the highest score, first to last; of equal ones that of the earlier last arcs.
+    """The arcs of the highest-scoring path, first to last; ties go to the one with the earlier last arcs.
 
     Empty when there is no path, and when the start is the goal.
     """
@@ -91,7 +91,7 @@ def best_through(graph: ArcGraph, score_A: Floats) -> Floats:
 
 
 def trimmed(graph: ArcGraph) -> tuple[ArcGraph, Ints]:
-    """The graph without arcs and nodes that lie on no path, renumbered in the same order, and the arcs that stayed.
+    """The graph without arcs and nodes that lie on no path, renumbered in the same order, and the remaining arcs.
 
     Start and goal always stay.
     """
@@ -114,9 +114,9 @@ def product(graph: ArcGraph, label_A: Ints32, next_SL: Ints32, accepting_S: Bool
 
     Args:
         graph: the lattice.
-        label_A: what the automaton reads of each arc.
+        label_A: what the automaton reads on each arc.
         next_SL: its next state by state and label, `DEAD` where it ends.
-        accepting_S: states in which the goal may be reached; there they become one.
+        accepting_S: states in which the goal may be reached; there they are merged into one.
 
     Nodes without a way to the goal may remain.
     """
@@ -159,8 +159,8 @@ def arc_language_costs(
 ) -> Floats:
     """Costs (natural logs) of the first word and of the rest of each arc's phrase after its history; shape (A, 2).
 
-    All ways to a node must have one language model state, as the decoder's recombination sees to. Option -1 is the end
-    of the sentence, one first word; it costs nothing when `end_word` is negative.
+    All paths to a node must have the same language model state, as the decoder's recombination ensures. Option -1 is
+    the end of the sentence, a single first word; it costs nothing when `end_word` is negative.
     """
     state_N = np.zeros(graph.nodes, dtype=np.int32)
     state_N[0] = begin_state
@@ -195,7 +195,7 @@ def live_contexts(
 ) -> Bools:
     """Whether any arc from a node has a feature with a given predecessor, for P pairs of node and predecessor.
 
-    Arcs that take no feature, and predecessors that are none, are negative.
+    Arcs that take no feature are negative, and so are missing predecessors.
     """
     offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
     live_P = np.zeros(len(node_P), dtype=np.bool_)
@@ -212,13 +212,13 @@ def live_contexts(
 
 @loop
 def arc_prefixes(graph: ArcGraph, score_A: Floats, label_A: Ints32) -> tuple[Ints, Ints32]:
-    """The labels of the best way to the source of each arc and of the arc itself: offsets (A+1) and labels.
+    """The labels of the best path to the source of each arc and of the arc itself: offsets (A+1) and labels.
 
-    Labels below 0, of the end of the sentence, are left out.
+    Labels below 0, of the end of the sentence, are omitted.
     """
     score_N, before_N = np.full(graph.nodes, -np.inf), np.zeros(graph.nodes, dtype=np.int32)
     score_N[0] = 0.0
-    # Ways as in a trie: behind way 0, which has no label, arc a ends way a + 1.
+    # Paths form a trie: path 0 has no label, and arc a ends path a + 1.
     parent_W, label_W = np.zeros(len(label_A) + 1, dtype=np.int32), np.zeros(len(label_A) + 1, dtype=np.int32)
     way_A = np.empty(len(label_A), dtype=np.int32)
     for arc in range(len(label_A)):

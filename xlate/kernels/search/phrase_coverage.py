@@ -1,7 +1,7 @@
-"""What a phrase hypothesis has translated, which spans may come next, and how they lie to what is there.
+"""What a phrase hypothesis has translated, which spans may come next, and how they relate to what is there.
 
-Coverages are bit sets of any length. A stack of groups is a node of a trie; a group is two steps in it, its source span
-and the kind of its first target word, so that equal stacks, and only they, have equal numbers.
+Coverages are bit sets of any length. A stack of groups is a node of a trie; each group takes two steps in it, its
+source span and the kind of its first target word, so two stacks have the same number exactly when they are equal.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from xlate.kernels.pairs import (
 NONE = -1
 SPAN_BITS = 15
 LOW = (1 << SPAN_BITS) - 1
-# The kind of a first word that only the option knows.
+# The kind of a first word that is known only from the option.
 OPEN = -1
 # What orients phrases.
 NO_REORDERING, WORD_BASED, HIERARCHICAL, FIVE_WAY = 0, 1, 2, 3
-# A span that may be translated next, and the coverage that leads to.
+# A span that may be translated next, and the coverage that it leads to.
 EDGE = np.dtype([("begin", np.int64), ("end", np.int64), ("cell", np.int64), ("cover", np.int64)])
-# How many words are covered, the first gap, covered words between gaps, the estimate of all gaps, and the edges.
+# The number of covered words, the first gap, covered words between gaps, the estimate of all gaps, and the edges.
 COVER = np.dtype(
     [
         ("level", np.int64),
@@ -48,7 +48,7 @@ class Spans(NamedTuple):
     """The spans of a sentence of n words that may be translated: those of at most `longest` words that have options.
 
     Those of cell c are `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`. A span begins at the first gap or ends at most
-    `limit` words behind its begin (no limit when negative). `future_nn` estimates the score of every span.
+    `limit` words after the gap's begin (no limit when negative). `future_nn` estimates the score of every span.
     """
 
     words: int
@@ -61,7 +61,7 @@ class Spans(NamedTuple):
 class Coverages(NamedTuple):
     """The first `sizes[0]` coverages and `sizes[1]` edges are in use; coverage 0 is empty.
 
-    `bits_CW` holds 64 words a number; `slots_H` is a hash table of coverage numbers.
+    `bits_CW` has 64 words per number; `slots_H` is a hash table of coverage numbers.
     """
 
     spans: Spans
@@ -74,7 +74,7 @@ class Coverages(NamedTuple):
 
 @loop
 def new_coverages(spans: Spans) -> Coverages:
-    """Coverages of a sentence, of which there is only the empty one so far."""
+    """The coverages of a sentence, at first only the empty one."""
     bits_CW = np.zeros((256, spans.words // 64 + 1), dtype=np.uint64)
     slots_H = np.full(1024, NONE, dtype=np.int32)
     covers, edges = np.empty(256, dtype=COVER), np.empty(1024, dtype=EDGE)
@@ -85,15 +85,16 @@ def new_coverages(spans: Spans) -> Coverages:
 
 @inlined
 def is_covered(coverages: Coverages, cover: int, word: int) -> bool:
-    """Whether a coverage holds a source word."""
+    """Whether a coverage contains a source word."""
     return bool((coverages.bits_CW[cover, word >> 6] >> np.uint64(word & 63)) & np.uint64(1))
 
 
 @loop
 def expand_cover(coverages: Coverages, cover: int) -> Coverages:
-    """Lists the spans a coverage may add, if that was not done before; returns the coverages, perhaps in new arrays.
+    """Lists the spans that a coverage may add, unless already done; returns the coverages, perhaps in new arrays.
 
-    They lie in a gap; see `PhraseMoves.expand`. How far a span is from the one before depends on the hypothesis.
+    These spans lie in a gap; see `PhraseMoves.expand`. A span's distance from the previous one depends on the
+    hypothesis.
     """
     if coverages.covers[cover].edges_begin != NONE:
         return coverages
@@ -131,7 +132,7 @@ def with_span(coverages: Coverages, cover: int, begin: int, end: int) -> int:
 
 @embedded
 def _number(coverages: Coverages) -> int:
-    """The number of the coverage whose bits were written behind the last one; kept when it is new."""
+    """The number of the coverage whose bits were written after the last one; added if it is new."""
     bits_CW, new = coverages.bits_CW, coverages.sizes[0]
     slot = _slot(bits_CW, new, coverages.slots_H)
     while coverages.slots_H[slot] >= 0:
@@ -175,7 +176,7 @@ def _slot(bits_CW: Uints, row: int, slots_H: Ints32) -> np.uint64:
 
 @loop
 def covers_with_room(coverages: Coverages, more: int) -> Coverages:
-    """The same coverages in arrays that can take `more` coverages and edges, and one coverage in the making."""
+    """The same coverages in arrays with room for `more` coverages and edges, and one coverage in progress."""
     spans, bits_CW, covers, slots_H, edges, sizes = coverages
     bits_CW, covers = grown(bits_CW, sizes[0], more + 1), grown(covers, sizes[0], more + 1)
     slots = len(slots_H)
@@ -192,9 +193,9 @@ def covers_with_room(coverages: Coverages, more: int) -> Coverages:
 
 
 class Placed(NamedTuple):
-    """A span placed after a hypothesis: orientations, the group before it, and the stack but for the first word.
+    """A span placed after a hypothesis: orientations, the group before it, and the stack except for the first word.
 
-    `first` is the kind of the first word of the group that the span is now in, `OPEN` when the span begins one.
+    `first` is the kind of the first word of the group that now contains the span, `OPEN` when the span begins one.
     """
 
     backward: int
@@ -208,7 +209,7 @@ class Placed(NamedTuple):
 
 @inlined
 def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
-    """How a span lies to the one before it."""
+    """How a span lies relative to the previous one."""
     if begin == end_before:
         return MONOTONE
     return SWAP if end == start_before else DISCONTINUOUS
@@ -218,9 +219,9 @@ def adjacent(start_before: int, end_before: int, begin: int, end: int) -> int:
 def place(
     coverages: Coverages, stacks: Trie, behind: tuple[int, int, int, int], span: tuple[int, int], reordering: int
 ) -> Placed:
-    """Places a span; by a hierarchical model there must be room for one more node in `stacks`.
+    """Places a span; with a hierarchical model, there must be room for one more node in `stacks`.
 
-    It comes behind a coverage, the span before (begin and end) and a stack.
+    It comes after a coverage, the previous span (begin and end) and a stack.
     """
     (cover, start_before, end_before, stack), (begin, end) = behind, span
     forward = adjacent(start_before, end_before, begin, end)
@@ -259,7 +260,7 @@ def place(
 
 @inlined
 def refine(orientation: int, behind: bool, everything: bool) -> int:
-    """One of five orientations from one of three: which way a jump goes, and whether all the rest is one block."""
+    """One of five orientations from one of three: the direction of a jump, and whether all the rest is one block."""
     if orientation == DISCONTINUOUS:
         return DISCONTINUOUS_LEFT if behind else DISCONTINUOUS_RIGHT
     return MONOTONE_GLOBAL if orientation == MONOTONE and everything else orientation

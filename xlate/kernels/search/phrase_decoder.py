@@ -3,8 +3,8 @@
 Cube pruning takes the best moves to each number of covered words, from the best downwards. Hypotheses that have
 translated the same words and end at the same place meet the options of one span in a *cube*: rows are hypotheses,
 columns options, both best first, so the best cells lie near the corner (Huang & Chiang 2007, section 3). A cell waits
-in a heap under its score. The corner of a cube, which seldom comes to the top, waits under its estimate without a
-history; the language model is asked when it does, and it goes back under its score.
+in a heap, ordered by its score. The corner of a cube, which rarely reaches the top, first waits by its estimate without
+a history; at the top, the language model is queried, and the cell goes back with its score.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from xlate.kernels.search.phrase_moves import (
 
 @loop
 def search_phrases(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
-    """Searches one sentence; returns what `hypotheses.finished` does."""
+    """Searches one sentence; returns the same as `hypotheses.finished`."""
     work = new_work(sentence)
     for level in range(sentence.words):
         for node in survivors(work.search, sentence.limits, level):
@@ -75,12 +75,12 @@ def search_phrases(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
 
 @inlined
 def _with_moves(work: Work, node: int) -> Work:
-    """The same, perhaps in new arrays, with the moves of one hypothesis."""
+    """The work, perhaps in new arrays, with the moves of one hypothesis added."""
     cover, options = cover_of(work.search.nodes[node]), len(work.sentence.static_O)
     coverages = expand_cover(work.coverages, cover)
     work = Work(work.sentence, work.search, coverages, work.stacks)
     described, nodes = work.coverages.covers[cover], options * nodes_of_move(work.sentence.histories)
-    # Arrays grow rarely, since it takes time to hand over so many.
+    # Arrays grow rarely, because passing so many takes time.
     work = with_room_for(work, options, described.edges_end - described.edges_begin + nodes)
     _extend(work, node)
     return work
@@ -88,7 +88,7 @@ def _with_moves(work: Work, node: int) -> Work:
 
 @loop
 def _extend(work: Work, node: int) -> None:
-    """Adds the moves of one hypothesis that the beam may have a place for."""
+    """Adds the moves of one hypothesis that might fit into the beam."""
     work = lent(work)
     sentence, bars_L = work.sentence, work.search.bars_L
     before = work.search.nodes[node]
@@ -119,7 +119,7 @@ Held = tuple[Hypotheses, Coverages, Trie]
 
 @loop
 def start_expanding(sentence: PhraseSentence) -> tuple[Held, float]:
-    """A search with the hypothesis that has translated nothing, number 0, and the estimate of that."""
+    """A search with hypothesis number 0, which has translated nothing, and its estimate."""
     work = new_work(sentence)
     return (work.search, work.coverages, work.stacks), work.search.nodes[0].estimate
 
@@ -128,10 +128,10 @@ def start_expanding(sentence: PhraseSentence) -> tuple[Held, float]:
 def expanded(
     sentence: PhraseSentence, held: Held, node: int
 ) -> tuple[Held, tuple[Ints32, Ints32, Floats, Ints, Floats]]:
-    """All moves of one hypothesis of a search without limits: what the readable search goes by.
+    """All moves of one hypothesis of a search without limits, for the readable search.
 
-    For each move the number of the hypothesis that it leads to, its label and score, and level and estimate of that
-    hypothesis.
+    Gives for each move the number of the hypothesis it leads to, its label and score, and the level and estimate of
+    that hypothesis.
     """
     work = Work(sentence, held[0], held[1], held[2])
     n, first, cover = sentence.words, work.search.counts[1], cover_of(work.search.nodes[node])
@@ -157,7 +157,7 @@ def expanded(
 
 @loop
 def search_cubes(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
-    """Searches one sentence; returns what `hypotheses.finished` does."""
+    """Searches one sentence; returns the same as `hypotheses.finished`."""
     none, nodes = whole(0), nodes_of_move(sentence.histories)
     work, cubes = new_work(sentence), no_cubes(sentence.words)
     for level in range(sentence.words):
@@ -186,7 +186,7 @@ def search_cubes(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
 
 @loop
 def _open_cubes(search: Hypotheses, coverages: Coverages, limit: int, cubes: Cubes, group: Ints) -> None:
-    """Lists the cubes that a group of hypotheses begins; there must be room."""
+    """Adds the cubes that a group of hypotheses begins; there must be room."""
     search, coverages, cubes = lent(search), lent(coverages), lent(cubes)
     begin, before = add_rows(cubes, group), search.nodes[group[0]]
     described = coverages.covers[cover_of(before)]
@@ -209,7 +209,7 @@ def _fill_heap(work: Work, cubes: Cubes, level: int) -> None:
 
 @embedded
 def _push_row(work: Work, cubes: Cubes, cube: int, row: int, level: int) -> None:
-    """Puts the first cell of a row into the heap, a corner under its estimate without a history; there must be room."""
+    """Puts the first cell of a row into the heap, a corner by its estimate without a history; there must be room."""
     edge, node = work.coverages.edges[cubes.cubes[cube].edge], cubes.rows_R[row]
     placed = orient(work, node, edge.begin, edge.end)
     cell = cubes.cells[cubes.sizes[2]]
@@ -219,7 +219,7 @@ def _push_row(work: Work, cubes: Cubes, cube: int, row: int, level: int) -> None
     cell.backward, cell.stack, cell.first = placed.backward, placed.stack, placed.first
     cell.shift = shift_of(work, edge)
     if row == cubes.cubes[cube].begin:
-        # Most corners never come to the top: the language model is asked when one does.
+        # Most corners never reach the top: the language model is queried when one does.
         cell.score, cell.lm_state = work.sentence.alone_O[cell.option], UNASKED
     else:
         cell.score, cell.lm_state = _scored(work, node, cell.option)
@@ -229,7 +229,7 @@ def _push_row(work: Work, cubes: Cubes, cube: int, row: int, level: int) -> None
 
 @embedded
 def _fetch_next(work: Work, node: int, cell: Any) -> None:
-    """Asks for the memory that the query behind a cell begins with."""
+    """Prefetches the memory that the query after a cell reads first."""
     if cell.option + 1 < len(work.sentence.static_O):
         fetch_ahead(work.sentence.lm, work.sentence.phrases, cell.option + 1, history_of(work.search.nodes[node]))
 
@@ -243,16 +243,16 @@ def _local(work: Work, cubes: Cubes, cell: Any) -> float:
 
 @embedded
 def _scored(work: Work, node: int, option: int) -> tuple[float, int]:
-    """What an option scores after a hypothesis, and the history behind it."""
+    """The score of an option after a hypothesis, and the history after it."""
     logprob, after = ask(work, node, option)
     return work.sentence.static_O[option] + work.sentence.lm_weight * logprob, after
 
 
 @loop
 def _take_best(work: Work, cubes: Cubes, level: int, taken: int) -> int:
-    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all.
+    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when none are left.
 
-    It ends early when the best cell is below what the beam asks for, since all that waits is worse.
+    It ends early when the best cell is too low for the beam, since all waiting cells are worse.
     """
     work, cubes = lent(work), lent(cubes)
     cell_offsets_C1, bars_L = work.sentence.cell_offsets_C1, work.search.bars_L
@@ -270,7 +270,7 @@ def _take_best(work: Work, cubes: Cubes, level: int, taken: int) -> int:
         score = top.score + _local(work, cubes, top) + top.fixed
         add_option(work, target, node, option, (top.lm_state, score))
         taken += 1
-        # Each cell has one way to it: along the first column to its row, then along the row.
+        # There is only one way to each cell: along the first column to its row, then along the row.
         if option + 1 < cell_offsets_C1[edge.cell + 1]:
             cell = next_cell(cubes)
             cell.score, cell.lm_state = _scored(work, node, cell.option)

@@ -1,8 +1,8 @@
-"""Moves of the phrase decoder, for stack search and cube pruning: what they score and where they lead.
+"""Moves of the phrase decoder, for stack search and cube pruning: their scores and where they lead.
 
-A feature with history is called through its address, so one search compiled once serves any number of them; a search
-without any (None) is compiled for itself and has no trace of them. The states of all features behind a hypothesis are a
-node of a trie, so that equal states, and only they, have equal numbers.
+A feature with history is called through its address, so one compiled search serves any number of them; a search without
+any (None) is compiled separately and contains none of their code. The states of all features after a hypothesis are a
+node of a trie, so two sets of states have the same number exactly when they are equal.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from xlate.kernels.search.phrase_coverage import (
     place,
 )
 
-# (state, option, place, data, after) -> value; so few numbers stay in registers.
+# (state, option, place, data, after) -> value; few enough numbers to stay in registers.
 WHOLES, NUMBERS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]
 MOVE = types.float64(types.int64, types.int64, WHOLES, NUMBERS, WHOLES)
 call_move = call_through(MOVE)
-# A feature: its address, where its numbers begin in `data_N`, its weight, its state before and behind the last move.
+# A feature: its address, where its numbers begin in `data_N`, its weight, its state before and after the last move.
 FEATURE = np.dtype(
     [("address", np.int64), ("data", np.int64), ("weight", np.float64), ("before", np.int64), ("after", np.int64)]
 )
-# What `move` is told of where an option is put, and where it writes the state behind.
+# What `move` gets to know about the place of an option, and where it writes the next state.
 BEGIN, END, END_BEFORE, COVERED, AFTER = range(5)
 # The option that ends the sentence.
 END_OPTION = -1
@@ -63,7 +63,7 @@ class Histories(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """Where an option is put: its span, where the option before ended, and how many words are translated."""
+    """The place of an option: its span, where the previous option ended, and how many words are translated."""
 
     begin: int
     end: int
@@ -73,7 +73,7 @@ class Spot(NamedTuple):
 
 @embedded
 def move_value(histories: Histories, k: int, option: int, spot: Spot) -> float:
-    """The value of one feature behind its state `before`, not weighted."""
+    """The unweighted value of one feature after its state `before`."""
     feature, place = histories.features_K[k], histories.place
     place[BEGIN], place[END], place[END_BEFORE], place[COVERED] = spot
     data, after = pointer(histories.data_N, feature.data), pointer(place, AFTER)
@@ -84,7 +84,7 @@ def move_value(histories: Histories, k: int, option: int, spot: Spot) -> float:
 
 @loop
 def move_score(histories: Histories, stacks: Trie, number: int, option: int, spot: Spot) -> float:
-    """The weighted values of an option behind the states of a number; the states behind it stay known."""
+    """The weighted values of an option after the states of a number; keeps the states after it."""
     features_K, score = histories.features_K, 0.0
     for k in range(len(features_K) - 1, -1, -1):
         # Before the first phrase all states are 0.
@@ -97,7 +97,7 @@ def move_score(histories: Histories, stacks: Trie, number: int, option: int, spo
 
 @embedded
 def number_after(histories: Histories | None, stacks: Trie, last: int) -> int:
-    """The number of the kind of the last word and the states behind the last move; needs room for K + 1 nodes.
+    """The number of the kind of the last word and the states after the last move; needs room for K + 1 nodes.
 
     Without features with history it is the kind of the last word.
     """
@@ -130,10 +130,10 @@ def nodes_of_move(histories: Histories | None) -> int:
 
 
 class GroupScores(NamedTuple):
-    """What the group before a phrase scores in each of K orientations; n source words, R kinds of target words.
+    """The scores of the group before a phrase in each of K orientations; n source words, R kinds of target words.
 
     `first_nK` and `last_nK` are by the first and the last source position of the group, row n when there is none;
-    `between_nK` sums up the words before position i, so that words from i to j score row j - row i. `first_RK` and
+    `between_nK` sums the words before position i, so that words from i to j score row j - row i. `first_RK` and
     `last_RK` are by the kinds of its first and last target word, kind 0 when there is none; `first_O` and `last_O` are
     the kinds of the first and last word of each option. `bigrams_RR` scores (last word before, first word of the
     phrase) and is empty when there are no such features.
@@ -151,7 +151,7 @@ class GroupScores(NamedTuple):
 
 @embedded
 def group_score(scores: GroupScores, placed: Placed, last: int, begin: int, end: int) -> float:
-    """What the group before a placed span scores; `last` is the kind of the word before."""
+    """The score of the group before a placed span; `last` is the kind of the previous word."""
     o, none = placed.backward, len(scores.first_nK) - 1
     if placed.group_begin == NONE:
         total = scores.first_nK[none, o] + scores.last_nK[none, o]
@@ -173,10 +173,10 @@ LONGEST_SENTENCE = (1 << (PLACE_BITS - 1)) - 2
 class PhraseSentence(NamedTuple):
     """The options of a sentence of n words as in `xlate.models.phrase.options`, estimates of spans, weights, settings.
 
-    `place_OR` is what options score where they are put, from `reach` words before to `reach` words behind; of no
-    columns when that does not matter. `reordering` is one of the four of `phrase_coverage`, `distortion_limit` -1 for
-    none; `has_groups` and `has_bigrams` say whether there are sparse features of the group before a phrase, without
-    which nobody looks at `groups`, and of the word before it.
+    `place_OR` is the score of options by place, from `reach` words before to `reach` words after; it has no columns
+    when the place does not matter. `reordering` is one of the four of `phrase_coverage`, `distortion_limit` -1 for
+    none. `has_groups` and `has_bigrams` say whether there are sparse features of the group before a phrase, without
+    which `groups` is not used, and of the word before it.
     """
 
     lm: NgramArrays
@@ -208,7 +208,7 @@ class PhraseSentence(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a search of one sentence reads and writes; whoever lends it to a loop holds the arrays."""
+    """What the search of one sentence reads and writes; a caller that lends it to a loop must keep the arrays alive."""
 
     sentence: PhraseSentence
     search: Hypotheses
@@ -217,7 +217,7 @@ class Work(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where moves over one span from one hypothesis lead to: the state but for the option, and the estimate.
+    """Where moves over one span from one hypothesis lead: the state except for the option, and the estimate.
 
     `first` is the kind of the first word of the group on top of the stack, `OPEN` when the option's own word is it.
     """
@@ -234,7 +234,7 @@ class Target(NamedTuple):
 
 @inlined
 def cover_of(node: Any) -> int:
-    """The number of what a hypothesis covers."""
+    """The number of a hypothesis's coverage."""
     return high(node.first)
 
 
@@ -246,7 +246,7 @@ def end_of(node: Any) -> int:
 
 @inlined
 def history_of(node: Any) -> int:
-    """The language model's state of a hypothesis."""
+    """The language model state of a hypothesis."""
     return high(node.second)
 
 
@@ -258,7 +258,7 @@ def last_of(work: Work, node: int) -> int:
 
 @inlined
 def new_work(sentence: PhraseSentence) -> Work:
-    """A search that has the hypothesis that has translated nothing."""
+    """A search with the hypothesis that has translated nothing."""
     n = sentence.words
     limit, offsets_C1 = sentence.distortion_limit, sentence.cell_offsets_C1
     coverages = new_coverages(Spans(n, sentence.longest, limit, offsets_C1, sentence.future_nn))
@@ -271,7 +271,7 @@ def new_work(sentence: PhraseSentence) -> Work:
 
 @inlined
 def with_room_for(work: Work, moves: int, nodes: int) -> Work:
-    """The same in arrays that can take more moves, and more nodes of the trie."""
+    """The same in arrays with room for more moves, and more nodes of the trie."""
     search, stacks = with_room(work.search, moves), room(work.stacks, nodes)
     return Work(work.sentence, search, work.coverages, stacks)
 
@@ -298,7 +298,7 @@ def end_sentence(work: Work, node: int) -> None:
 
 @inlined
 def reaches(work: Work, node: int, begin: int) -> bool:
-    """Whether a span is near enough to the one before it."""
+    """Whether a span is near enough to the previous one."""
     limit = work.sentence.distortion_limit
     return limit < 0 or abs(begin - end_of(work.search.nodes[node])) <= limit
 
@@ -314,9 +314,9 @@ def rest_distortion(coverages: Coverages, sentence: PhraseSentence, cover: int, 
 
 @embedded
 def orient(work: Work, node: int, begin: int, end: int) -> Placed:
-    """Orientations of a span after a hypothesis, and the stack behind it."""
+    """Orientations of a span after a hypothesis, and the stack after it."""
     before, reordering = work.search.nodes[node], work.sentence.reordering
-    # Where the last span begins is -1 when that does not matter any more.
+    # The begin of the last span is -1 when it no longer matters.
     start_before, end_before = int((before.first >> PLACE_BITS) & PLACE) - 1, end_of(before)
     behind = cover_of(before), start_before, end_before, high(before.third)
     return place(work.coverages, work.stacks, behind, (begin, end), reordering)
@@ -337,7 +337,7 @@ def target_of(work: Work, edge: Any, stack: int, first: int) -> Target:
 
 @inlined
 def fixed_score(work: Work, node: int, edge: Any, placed: Placed, last: int) -> float:
-    """What a move scores whatever the option: the jump, the orientation of the phrase before, the group before it."""
+    """The part of a move's score independent of the option: jump, previous phrase's orientation, group before."""
     before, sentence = work.search.nodes[node], work.sentence
     jump = sentence.distortion_weight * abs(edge.begin - end_of(before))
     score = sentence.forward_FK[low(before.second), placed.forward] - jump
@@ -348,16 +348,16 @@ def fixed_score(work: Work, node: int, edge: Any, placed: Placed, last: int) -> 
 
 @inlined
 def shift_of(work: Work, edge: Any) -> int:
-    """The column of `place_OR` of the options of an edge."""
+    """The column of `place_OR` for the options of an edge."""
     reach = work.sentence.place_OR.shape[1] // 2
-    # The words covered before less the begin of the span are those covered with it less its end.
+    # The words covered before minus the span's begin equals those covered with it minus its end.
     shift = work.coverages.covers[edge.cover].level - edge.end
     return int(min(max(shift, -reach), reach) + reach)
 
 
 @inlined
 def local_score(work: Work, last: int, option: int, backward: int, shift: int) -> float:
-    """What an option scores by its orientation, by its place, and by the word before it."""
+    """The score of an option for its orientation, its place, and the previous word."""
     sentence = work.sentence
     score = sentence.backward_OK[option, backward]
     if sentence.place_OR.shape[1] > 0:
@@ -369,14 +369,14 @@ def local_score(work: Work, last: int, option: int, backward: int, shift: int) -
 
 @inlined
 def spot_of(work: Work, node: int, edge: Any) -> Spot:
-    """Where the options of an edge are put behind a hypothesis."""
+    """The place of an edge's options after a hypothesis."""
     before = work.search.nodes[node]
     return Spot(edge.begin, edge.end, end_of(before), work.coverages.covers[cover_of(before)].level)
 
 
 @embedded
 def history_score(histories: Histories | None, work: Work, node: int, option: int, spot: Spot, score: float) -> float:
-    """The score with what features with history add for an option that is put somewhere."""
+    """The score plus that of features with history, for an option in a given place."""
     if histories is None:
         return score
     return score + move_score(histories, work.stacks, low(work.search.nodes[node].third), option, spot)
@@ -384,7 +384,7 @@ def history_score(histories: Histories | None, work: Work, node: int, option: in
 
 @embedded
 def ask(work: Work, node: int, option: int) -> tuple[float, int]:
-    """The log probability of an option's words after a hypothesis, and the history behind them."""
+    """The log probability of an option's words after a hypothesis, and the history after them."""
     lm_state = history_of(work.search.nodes[node])
     said, known = remembered(work.search.memo, lm_state, option)
     if not known:
@@ -394,9 +394,9 @@ def ask(work: Work, node: int, option: int) -> tuple[float, int]:
 
 @embedded
 def add_option(work: Work, target: Target, parent: int, option: int, said: tuple[int, float]) -> None:
-    """Adds the move that places an option: the history behind it, and its score; there must be room in the arrays.
+    """Adds the move that places an option, given the history after it and its score; there must be room in the arrays.
 
-    The states of features with history are those behind the last `history_score`.
+    The states of features with history are those after the last `history_score`.
     """
     sentence = work.sentence
     lm_state, score = said
@@ -411,7 +411,7 @@ def add_option(work: Work, target: Target, parent: int, option: int, said: tuple
                 first = sentence.groups.first_O[option]
             stack = child(work.stacks, stack, first)
     # Coverage and last span; history and forward scores; the stack, and the kind of the last word (with features with
-    # history the number of that and of their states).
+    # history, the number of that and of their states).
     span = ((target.start + 1) << PLACE_BITS) | target.end
     kept = number_after(sentence.histories, work.stacks, last)
     key = key_of(join(target.cover, span), join(lm_state, forward), join(stack, kept))

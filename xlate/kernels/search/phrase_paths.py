@@ -26,7 +26,7 @@ NONE = -1
 
 
 class Paths(NamedTuple):
-    """N derivations of L steps in all: those of derivation i are `labels_L[offsets_N1[i]:offsets_N1[i + 1]]`."""
+    """N derivations of L steps in total: those of derivation i are `labels_L[offsets_N1[i]:offsets_N1[i + 1]]`."""
 
     offsets_N1: Ints
     labels_L: Ints32
@@ -35,7 +35,7 @@ class Paths(NamedTuple):
 class PathOptions(NamedTuple):
     """O options of a sentence of n words: spans, pairs (-1 copied), logs of 4 table scores and 2K orientations.
 
-    And where each float feature stands, what they are, and the number of `<s>`.
+    Also where each float feature is, the features, and the number of `<s>`.
     """
 
     words: int
@@ -64,7 +64,7 @@ class PathOptions(NamedTuple):
 class Oriented(NamedTuple):
     """For each of L steps: both orientations, the span of the group before (-1 and 0: none), its first and last word.
 
-    `forward_L` is of the phrase before with respect to the step. The last word of the group is the word before.
+    `forward_L` is that of the previous phrase relative to the step. The last word of the group is the word before.
     """
 
     backward_L: Ints32
@@ -125,8 +125,8 @@ def path_logprobs(
 
 @loop
 def path_features(paths: Paths, options: PathOptions, oriented: Oriented, last: bool) -> Floats:
-    """The float features of every path but for the language model's, natural logs, shape (N, D); with `last` those of
-    its last step alone. Sums of sparse features are left 0.
+    """The float features of every path except the language model's, natural logs, shape (N, D); with `last`, those of
+    its last step only. Sums of sparse features stay 0.
     """
     paths, options, oriented = lent((paths, options, oriented))
     offsets_O1, features_ND = options.phrases.offsets_O1, np.zeros((len(paths.offsets_N1) - 1, options.size))
@@ -180,10 +180,10 @@ def history_features(paths: Paths, options: PathOptions, histories: Histories) -
 def number_parts(
     paths: Paths, oriented: Oriented, orientations: int, groups: bool, last_words: bool
 ) -> tuple[Ints32, Ints]:
-    """Numbers phrases with all that their features look at: the part of each of L steps, and a step of each of P parts.
+    """Numbers phrases with everything their features use: the part of each of L steps, and a step of each of P parts.
 
-    `groups` and `last_words` say whether features look at the group before, and at the word before. Parts are numbered
-    in the order of their first steps.
+    `groups` and `last_words` say whether features use the group before, and the word before. Parts are numbered in the
+    order of their first steps.
     """
     steps = len(paths.labels_L)
     part_L, first_P = np.empty(steps, dtype=np.int32), np.empty(steps, dtype=np.int64)

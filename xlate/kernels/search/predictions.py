@@ -1,4 +1,4 @@
-"""What a classifier in context says of the source phrases of one sentence, in one call.
+"""Predictions of a classifier in context for the source phrases of one sentence, in one call.
 
 The steps are those of `models/context/model.py` (`Classifier.predict`), which is the reference; the features are
 those of `features/context.py`.
@@ -19,9 +19,9 @@ from xlate.kernels.search.spans import span_rows
 
 
 class Predictor(NamedTuple):
-    """A classifier of translations: `pair_N` and `log_share_N` are listed for phrase p from `offsets_P1[p]` on.
+    """A classifier of translations: `pair_N` and `log_share_N` for phrase p start at `offsets_P1[p]`.
 
-    `finder` finds phrases of at most `longest` words; with `alone` each candidate is judged by itself.
+    `finder` finds phrases of at most `longest` words; with `alone` each candidate is judged on its own.
     """
 
     finder: PhraseFinder
@@ -48,7 +48,7 @@ class Predicted(NamedTuple):
 
 @loop
 def predicted_sentence(predictor: Predictor, ids_n: Ints32, value_Ln: Ints32) -> Predicted:
-    """The candidates of the phrases of a sentence of n words, whose values in L layers are given, with ln p of each."""
+    """The candidates, with ln p of each, of the phrases of a sentence of n words with the given values in L layers."""
     predictor = lent(predictor)
     spans = _listed_spans(predictor, ids_n)
     offsets_I1 = np.zeros(len(spans.phrase_I) + 1, np.int64)
@@ -70,7 +70,7 @@ def predicted_sentence(predictor: Predictor, ids_n: Ints32, value_Ln: Ints32) ->
 
 @loop
 def _listed_spans(predictor: Predictor, ids_n: Ints32) -> PhraseSpans:
-    """The phrases of a sentence for which anything is listed."""
+    """The phrases of a sentence that have listed translations."""
     longest, offsets_P1 = max(1, min(predictor.longest, len(ids_n))), predictor.offsets_P1
     row_C = span_rows(predictor.finder, ids_n, longest)
     cells = np.flatnonzero(row_C >= 0)
@@ -95,7 +95,7 @@ def _scores(
     )  # fmt: skip
     score_C = np.empty(len(dense_C1))
     score_crossed(lent(candidates), predictor.dense_D, predictor.sparse_F, score_C)
-    # What was lent is held until here.
+    # Keeps what was lent alive until here.
     score_C += 0.0 * (len(contexts[1]) + len(parts[1]) + len(no_floats) + len(no_places) + len(no_parts))
     return score_C
 
@@ -109,7 +109,7 @@ class ContextPlaces(NamedTuple):
     Attributes:
         first_LP: the id of the first value of a layer at a place.
         distance_P: how far the place is from its end of the phrase.
-        behind_P: that end is the last word, not the first.
+        behind_P: whether that end is the last word instead of the first.
         labels_L: how many values a layer has, without the two outside of a sentence.
     """
 
@@ -129,7 +129,7 @@ class PhraseSpans(NamedTuple):
 
 
 class TargetArrays(NamedTuple):
-    """The target phrases of B pairs, and the first ids of pairs, phrases and words; -1 for what is not asked for."""
+    """The target phrases of B pairs, and the first ids of pairs, phrases and words; -1 for any that are not used."""
 
     target_B: Ints32
     offsets_Q1: Ints
@@ -139,7 +139,7 @@ class TargetArrays(NamedTuple):
 
 @loop
 def context_bags(value_LT: Ints32, offsets_S1: Ints, places: ContextPlaces, spans: PhraseSpans) -> Bags:
-    """The features of each phrase: one that is always there, the phrase, then layer by layer the values at the places.
+    """The features of each phrase: a constant one, the phrase, then layer by layer the values at the places.
 
     `value_LT` are the values of the T tokens of the text, below 0 for none.
     """
@@ -154,7 +154,7 @@ def context_bags(value_LT: Ints32, offsets_S1: Ints, places: ContextPlaces, span
         for layer in range(layers):
             for p in range(wide):
                 at = begin + places.distance_P[p] + (spans.end_I[i] - 1 if places.behind_P[p] else spans.start_I[i])
-                # Outside of a sentence only the place beside it counts: further ones would say the same again.
+                # Outside of a sentence only the nearest place counts: further ones would repeat the same.
                 value = -1
                 if begin <= at < stop:
                     value = value_LT[layer, at]
@@ -171,7 +171,7 @@ def context_bags(value_LT: Ints32, offsets_S1: Ints, places: ContextPlaces, span
 
 @loop
 def target_bags(targets: TargetArrays, pair_C: Ints) -> Bags:
-    """The features of each pair: itself, its target phrase, the words of that, as far as they are asked for."""
+    """The features of each pair, as far as they are used: itself, its target phrase, and the phrase's words."""
     own, phrase, word = targets.firsts_3[0], targets.firsts_3[1], targets.firsts_3[2]
     offsets_C1 = np.zeros(len(pair_C) + 1, np.int64)
     for c in range(len(pair_C)):

@@ -1,13 +1,13 @@
 """Stack search and cube pruning of the hierarchical decoder, from left to right in the target.
 
-A hypothesis has a stack of open spans; the one on top is translated next. A rule puts its target phrase behind what is
-there and leaves its gaps open, the first one of the target on top (Watanabe et al. 2007, section 2.3).
+A hypothesis has a stack of open spans; the one on top is translated next. A rule appends its target phrase to the
+translation and leaves its gaps open, the first one of the target on top (Watanabe et al. 2007, section 2.3).
 
-Cube pruning takes the best moves to each number of covered words, from the best downwards. Hypotheses of one number of
-covered words whose next open span is the same meet the translations of one match in a *cube*: rows are hypotheses,
+Cube pruning takes the best moves to each number of covered words, from the best downwards. Hypotheses with the same
+number of covered words and the same next open span meet the translations of one match in a *cube*: rows are hypotheses,
 columns translations, both best first (Huang & Chiang 2007, section 3; for this search Siahbani, Sankaran & Sarkar
-2013). A cell waits in a heap under its score; the corner of a cube, which seldom comes to the top, waits under its
-estimate without a history until the language model is asked.
+2013). A cell waits in a heap, ordered by its score; the corner of a cube, which rarely reaches the top, waits by its
+estimate without a history until the language model is queried.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ LONGEST_SENTENCE = (1 << 14) - 2
 class RuleSentence(NamedTuple):
     """The matches of a sentence of n words, the translations of their source sides, weights, and search settings.
 
-    Match m is translated by translations `begin_M[m]` to `end_M[m]` of T, best first, which are numbers
-    `label_offsets_M1[m]` on as labels. `static_T` is what a translation scores wherever it stands, `alone_T` that with
-    the language model without history, `swapped_T` whether it has its gaps in reverse; `backtrack_M2` is what a match
-    scores with gaps in order, and with gaps in reverse. `future_nn` estimates the best score of each span by rules,
-    `suffix_n` that of each suffix of the sentence, glued. `glue` is what each glue step scores.
+    Match m is translated by translations `begin_M[m]` to `end_M[m]` of T, best first, whose labels start at
+    `label_offsets_M1[m]`. `static_T` is the part of a translation's score that does not depend on its place, `alone_T`
+    that plus the language model without history, `swapped_T` whether it has its gaps in reverse; `backtrack_M2` is the
+    score of a match with gaps in order, and with gaps in reverse. `future_nn` estimates the best score of each span by
+    rules, `suffix_n` that of each suffix of the sentence, glued. `glue` is the score of each glue step.
     """
 
     lm: NgramArrays
@@ -86,12 +86,12 @@ class RuleSentence(NamedTuple):
 
 
 class RuleWork(NamedTuple):
-    """What a search of one sentence reads and writes; whoever lends it to a loop holds the arrays.
+    """What the search of one sentence reads and writes; a caller that lends it to a loop must keep the arrays alive.
 
-    Stacks of open spans are in a trie: a node is a stack, its word the span on top, its parent what is below. The span
-    from i to j is number i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued together;
-    such a span reaches to the end of the sentence. The word is that number times the number of parents of `Structure`,
-    plus the parent whose gap the span is. `future_N` estimates what a stack will score.
+    Stacks of open spans are in a trie: a node is a stack, its word the span on top, its parent the stack below. The
+    span from i to j is number i·(n+1) + j when a rule must translate it, and that plus (n+1)² when it may be glued
+    together; such a span reaches to the end of the sentence. The word is that number times the number of parents of
+    `Structure`, plus the parent whose gap the span is. `future_N` estimates the score of a stack.
     """
 
     sentence: RuleSentence
@@ -101,8 +101,8 @@ class RuleWork(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Which matches translate the beginning of the span on top of a stack, and what stays below: `glued` spans have
-    matches of every end. `parent` is that of `Structure` whose gap the span is.
+    """Which matches translate the beginning of the span on top of a stack, and the stack below: `glued` spans have
+    matches of every end. `parent` is the parent in `Structure` whose gap the span is.
     """
 
     begin: int
@@ -137,7 +137,7 @@ def estimate_spans(matches: Matches, best_M2: Floats, n: int, longest: int, glue
 
 @inlined
 def new_work(sentence: RuleSentence) -> RuleWork:
-    """A search that has the hypothesis that has translated nothing."""
+    """A search with the hypothesis that has translated nothing."""
     trie = new_trie(256)
     search = no_hypotheses(sentence.words + 2, np.empty(MEMO_SIZE, dtype=SAID))
     work = RuleWork(sentence, search, trie, np.zeros(len(trie.parent_N)))
@@ -149,7 +149,7 @@ def new_work(sentence: RuleSentence) -> RuleWork:
 
 @inlined
 def with_room_for(work: RuleWork, moves: int, stacks: int) -> RuleWork:
-    """The same in arrays that can take more moves and stacks."""
+    """The same in arrays with room for more moves and stacks."""
     trie, future_N = room(work.trie, stacks), work.future_N
     if len(future_N) < len(trie.parent_N):
         future_N = np.zeros(len(trie.parent_N))
@@ -169,7 +169,7 @@ def pushed(work: RuleWork, stack: int, begin: int, end: int, parent: int) -> int
 
 @inlined
 def pushed_glued(work: RuleWork, begin: int) -> int:
-    """The stack of nothing but the rest of the sentence from a place on, the empty one at its end."""
+    """The stack with only the rest of the sentence from a place on; the empty one at the sentence's end."""
     sentence, n = work.sentence, work.sentence.words
     if begin == n:
         return ROOT
@@ -180,7 +180,7 @@ def pushed_glued(work: RuleWork, begin: int) -> int:
 
 @inlined
 def reached(work: RuleWork, node: int) -> Reached:
-    """What the top of the stack of a hypothesis, which must not be empty, asks for."""
+    """The top of a hypothesis's stack, which must not be empty."""
     n, parents, trie = work.sentence.words, work.sentence.structure.parents, work.trie
     stack = work.search.nodes[node].first
     word, parent = np.int64(trie.word_N[stack]) // parents, np.int64(trie.word_N[stack]) % parents
@@ -192,7 +192,7 @@ def reached(work: RuleWork, node: int) -> Reached:
 
 @inlined
 def matches_of(sentence: RuleSentence, top: Reached) -> tuple[int, int]:
-    """The first match and the one behind the last that the span on top may begin with; matches are sorted by span."""
+    """The half-open range of matches that the span on top may begin with; matches are sorted by span."""
     first = top.begin * (sentence.words + 1)
     offsets_C1 = sentence.matches.cell_offsets_C1
     if top.glued:
@@ -202,7 +202,7 @@ def matches_of(sentence: RuleSentence, top: Reached) -> tuple[int, int]:
 
 @inlined
 def covered_by(sentence: RuleSentence, match: int) -> int:
-    """How many words of the source a match translates itself."""
+    """How many words of the source a match itself translates."""
     spans_M2, gaps_M4 = sentence.matches.spans_M2, sentence.matches.gaps_M4
     inside = gaps_M4[match, 1] - gaps_M4[match, 0] + gaps_M4[match, 3] - gaps_M4[match, 2]
     return int(spans_M2[match, 1] - spans_M2[match, 0] - inside)
@@ -210,15 +210,15 @@ def covered_by(sentence: RuleSentence, match: int) -> int:
 
 @inlined
 def base_of(work: RuleWork, top: Reached, match: int) -> int:
-    """What is below the gaps of a match: the rest of a glued span, or what was below its span; there must be room."""
+    """The stack below a match's gaps: the rest of a glued span, or what was below its span; there must be room."""
     return pushed_glued(work, work.sentence.matches.spans_M2[match, 1]) if top.glued else top.below
 
 
 @inlined
 def opened(work: RuleWork, base: int, match: int, at: int) -> int:
-    """The stack behind a match under a translation; there must be room.
+    """The stack after a match under a translation; there must be room.
 
-    Its gaps are on top, that which comes first in the target last.
+    Its gaps are on top; the one that comes first in the target is pushed last.
     """
     gaps_M4, parent = work.sentence.matches.gaps_M4, work.sentence.structure.parent_T[at]
     if gaps_M4[match, 0] == NO_GAP:
@@ -232,9 +232,9 @@ def opened(work: RuleWork, base: int, match: int, at: int) -> int:
 
 @inlined
 def asked(work: RuleWork, before: Any, parent: int, match: int, at: int, glue: float) -> tuple[float, float, int]:
-    """What a translation of a match adds to `static_T` behind a hypothesis and in a gap of a parent.
+    """What a translation of a match adds to `static_T` after a hypothesis and in a gap of a parent.
 
-    First all but the language model, then the log probability of the words; and the history behind them.
+    First everything except the language model, then the log probability of the words; and the history after them.
     """
     sentence = work.sentence
     said, known = remembered(work.search.memo, before.second, at)
@@ -248,7 +248,7 @@ def asked(work: RuleWork, before: Any, parent: int, match: int, at: int, glue: f
 
 @inlined
 def add_translation(work: RuleWork, node: int, level: int, match: int, at: int, stack: int, scored: Any) -> None:
-    """Adds the move to a stack by a translation of a match, given its score and the history behind it."""
+    """Adds the move to a stack by a translation of a match, given its score and the history after it."""
     sentence, (score, lm_state) = work.sentence, scored
     key = key_of(stack, lm_state, sentence.structure.ending_T[at])
     label = sentence.label_offsets_M1[match] - sentence.begin_M[match] + at
@@ -269,12 +269,12 @@ def _finish(work: RuleWork) -> Hypotheses:
 
 @loop
 def search_rules(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
-    """Searches one sentence; returns what `hypotheses.finished` does."""
+    """Searches one sentence; returns the same as `hypotheses.finished`."""
     work = new_work(sentence)
     for level in range(sentence.words):
         for node in survivors(work.search, sentence.limits, level):
             first, last = matches_of(sentence, reached(work, node))
-            # Arrays grow rarely, since it takes time to hand over so many.
+            # Arrays grow rarely, because passing so many takes time.
             moves = sentence.label_offsets_M1[last] - sentence.label_offsets_M1[first]
             work = with_room_for(work, moves, 3 * moves)
             _extend(work, node, level)
@@ -283,7 +283,7 @@ def search_rules(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
 
 @loop
 def _extend(work: RuleWork, node: int, level: int) -> None:
-    """Adds the moves of a hypothesis of a level that the beam may have a place for."""
+    """Adds the moves of a hypothesis of a level that might fit into the beam."""
     work = lent(work)
     sentence, bars_L, before = work.sentence, work.search.bars_L, work.search.nodes[node]
     before_score, top = before.score, reached(work, node)
@@ -301,7 +301,7 @@ def _extend(work: RuleWork, node: int, level: int) -> None:
 
 @loop
 def search_rule_cubes(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
-    """Searches one sentence; returns what `hypotheses.finished` does."""
+    """Searches one sentence; returns the same as `hypotheses.finished`."""
     none, work, cubes = whole(0), new_work(sentence), no_cubes(sentence.words)
     for level in range(sentence.words):
         alive = survivors(work.search, sentence.limits, level)
@@ -338,13 +338,13 @@ def _fill_heap(work: RuleWork, cubes: Cubes, level: int) -> None:
 
 @embedded
 def _push_row(work: RuleWork, cubes: Cubes, cube: int, row: int, level: int) -> None:
-    """Puts the first cell of a row into the heap, a corner under its estimate without a history; there must be room."""
+    """Puts the first cell of a row into the heap, a corner by its estimate without a history; there must be room."""
     sentence, match, node = work.sentence, cubes.cubes[cube].edge, cubes.rows_R[row]
     cell = cubes.cells[cubes.sizes[2]]
     cell.cube, cell.row, cell.option = cube, row, sentence.begin_M[match]
     cell.base = work.search.nodes[node].score + _rest(work, node, match)
     if row == cubes.cubes[cube].begin:
-        # Most corners never come to the top: the language model is asked when one does.
+        # Most corners never reach the top: the language model is queried when one does.
         backtrack = sentence.backtrack_M2[match, 1 if sentence.swapped_T[cell.option] else 0]
         cell.score, cell.lm_state = sentence.alone_T[cell.option] + backtrack, UNASKED
     else:
@@ -355,7 +355,7 @@ def _push_row(work: RuleWork, cubes: Cubes, cube: int, row: int, level: int) -> 
 
 @inlined
 def _rest(work: RuleWork, node: int, match: int) -> float:
-    """What a match scores after a hypothesis whatever the translation, and what is estimated of the spans left open."""
+    """The score of a match after a hypothesis for any translation, and the estimate of the spans left open."""
     sentence, top, gaps_M4 = work.sentence, reached(work, node), work.sentence.matches.gaps_M4
     rest = work.sentence.glue + sentence.suffix_n[sentence.matches.spans_M2[match, 1]] if top.glued else 0.0
     if not top.glued:
@@ -369,7 +369,7 @@ def _rest(work: RuleWork, node: int, match: int) -> float:
 
 @embedded
 def _scored(work: RuleWork, cubes: Cubes, cell: Any) -> tuple[float, int]:
-    """What the translation of a cell scores but for glue, and the history behind it."""
+    """The score of a cell's translation except for glue, and the history after it."""
     node, match = cubes.rows_R[cell.row], cubes.cubes[cell.cube].edge
     parent = reached(work, node).parent
     fixed, logprob, after = asked(work, work.search.nodes[node], parent, match, cell.option, 0.0)
@@ -378,14 +378,14 @@ def _scored(work: RuleWork, cubes: Cubes, cell: Any) -> tuple[float, int]:
 
 @embedded
 def _fetch_next(work: RuleWork, node: int, cell: Any) -> None:
-    """Asks for the memory that the query behind a cell begins with."""
+    """Prefetches the memory that the query after a cell reads first."""
     if cell.option + 1 < len(work.sentence.static_T):
         fetch_ahead(work.sentence.lm, work.sentence.phrases, cell.option + 1, work.search.nodes[node].second)
 
 
 @loop
 def _take_best(work: RuleWork, cubes: Cubes, level: int, taken: int) -> int:
-    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when that was all."""
+    """Takes the best moves to a level in at most `STEPS` steps; returns how many were taken, -1 when none are left."""
     work, cubes = lent(work), lent(cubes)
     sentence, bars_L = work.sentence, work.search.bars_L
     for _ in range(STEPS):
@@ -403,7 +403,7 @@ def _take_best(work: RuleWork, cubes: Cubes, level: int, taken: int) -> int:
         score = cell.score + (work.sentence.glue if top.glued else 0.0)
         add_translation(work, node, level, match, at, stack, (score, cell.lm_state))
         taken += 1
-        # Each cell has one way to it: along the first column to its row, then along the row.
+        # There is only one way to each cell: along the first column to its row, then along the row.
         if at + 1 < sentence.end_M[match]:
             after = next_cell(cubes)
             after.score, after.lm_state = _scored(work, cubes, after)

@@ -1,8 +1,8 @@
-"""Facts of rules in a sentence for structure features: what translations hold, and what stands between two rules.
+"""Facts of rules in a sentence for structure features: within translations, and between two rules.
 
-A rule holds pairs of linked words in the order of the target, target words without link, and pairs of neighbouring
-target words. Between a rule and the one before it in the target stand one pair of words and one pair of pairs; between
-a rule and the one it is in a gap of, all pairs of their linked source words."""
+A rule has pairs of linked words in target order, target words without a link, and pairs of neighbouring target words.
+Between a rule and the one before it in the target there are one pair of words and one pair of pairs; between a rule and
+the one whose gap it fills, all pairs of their linked source words."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NO_PAIR = -1
 
 
 class RuleWords(NamedTuple):
-    """The words of T translations by number: target words, and pairs of linked words in the order of the target.
+    """The words of T translations by number: target words, and pairs of linked words in target order.
 
     Words of translation t are `words_W[word_offsets_T1[t]:word_offsets_T1[t + 1]]`, and `linked_W` says which have a
-    link; its pairs `source_K`, `target_K` lie at `pair_offsets_T1`; the linked source words, each place once, at
-    `own_offsets_T1` of `own_V`. `source_n` are the words of the sentence.
+    link. Its pairs `source_K`, `target_K` are at `pair_offsets_T1`; its linked source words, each place once, are in
+    `own_V` at `own_offsets_T1`. `source_n` are the words of the sentence.
     """
 
     word_offsets_T1: Ints
@@ -47,12 +47,12 @@ class RuleWords(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """Structure features of a sentence, looked at only when `active`.
+    """Structure features of a sentence, used only when `active`.
 
-    Two translations with the same `ending_T` are alike to what follows: the same last word and last pair, of which
-    `endings_E3` has word, source and target word, -1 for no pair; ending 0 is the beginning of the sentence. Two with
-    the same `parent_T` are alike to rules in their gaps; parent 0 has no linked words, and `parent_rule_P` is a
-    translation of each. `parents` is how many there are.
+    Two translations with the same `ending_T` make no difference to what follows: they have the same last word and last
+    pair. `endings_E3` has word, source and target word of each ending, -1 for no pair; ending 0 is the beginning of the
+    sentence. Two with the same `parent_T` make no difference to rules in their gaps; parent 0 has no linked words, and
+    `parent_rule_P` is a translation of each. `parents` is their number.
     """
 
     active: bool
@@ -83,7 +83,7 @@ def own_words(pair_offsets_T1: Ints, place_K: Ints16, source_K: Ints32) -> tuple
 
 @loop
 def local_scores(words: RuleWords, known: StructureWeights) -> Floats:
-    """What the facts inside each translation score, shape (T,)."""
+    """The score of the facts inside each translation, shape (T,)."""
     words, known = lent(words), lent(known)
     score_T = np.zeros(len(words.word_offsets_T1) - 1)
     for t in range(len(score_T)):
@@ -107,7 +107,7 @@ def local_scores(words: RuleWords, known: StructureWeights) -> Floats:
 
 @embedded
 def between_score(structure: Structure, ending: int, parent: int, at: int) -> float:
-    """What a translation scores behind an ending and in a gap of a parent, beside what is inside it."""
+    """The score of a translation after an ending and in a gap of a parent, without the facts inside it."""
     words, known = structure.words, structure.known
     last, source, target = structure.endings_E3[ending]
     total = fact_score(known, TARGET_BIGRAM, (last, words.words_W[words.word_offsets_T1[at]], 0, 0))
@@ -126,7 +126,7 @@ def between_score(structure: Structure, ending: int, parent: int, at: int) -> fl
 def path_facts(words: RuleWords, offsets_N1: Ints, at_L: Ints, gaps_L: Ints32, begin_word: int) -> tuple[Ints, Ints32]:
     """The facts of the L steps of N paths, translations `at_L` that leave `gaps_L` gaps open: offsets (L + 1), facts.
 
-    A fact between two steps is one of the later.
+    A fact between two steps belongs to the later one.
     """
     facts_A5, count = np.empty((1024, FACT), dtype=np.int32), 0
     fact_offsets_L1 = np.zeros(len(at_L) + 1, dtype=np.int64)
@@ -151,7 +151,7 @@ def path_facts(words: RuleWords, offsets_N1: Ints, at_L: Ints, gaps_L: Ints32, b
 def _step_facts(
     words: RuleWords, held: tuple[Ints32, int], at: int, before: int, parent: int, begin_word: int
 ) -> tuple[Ints32, int]:
-    """Appends the facts of a translation, of what is between it and the one before, and between it and its parent."""
+    """Appends the facts of a translation, those between it and the previous one, and between it and its parent."""
     facts_A5, count = held
     begin, end = words.word_offsets_T1[at], words.word_offsets_T1[at + 1]
     first, last = words.pair_offsets_T1[at], words.pair_offsets_T1[at + 1]
@@ -193,7 +193,7 @@ def _put(facts_A5: Ints32, count: int, family: int, words: tuple[int, int, int, 
 
 @loop
 def glued_steps(offsets_N1: Ints, gaps_L: Ints32) -> Bools:
-    """Whether each of L steps was glued on: no gap of a rule before it was open; shape (L,).
+    """Whether each of L steps was glued on, that is, no gap of an earlier rule was open; shape (L,).
 
     Step l leaves `gaps_L[l]` gaps open; path i has steps `offsets_N1[i]` to `offsets_N1[i + 1]`.
     """

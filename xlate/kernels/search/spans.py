@@ -1,4 +1,4 @@
-"""Source spans of a sentence: phrases and rules that match there, costs of their options, estimates of their scores.
+"""Source spans of a sentence: the phrases and rules that match there, costs of options, and estimates of scores.
 
 A span from `start` of `length` words (1 to `longest`) is cell start · longest + length - 1.
 """
@@ -21,7 +21,7 @@ from xlate.kernels.memory import ROOT, find, grown, pack, whole
 def span_rows(finder: PhraseFinder, ids_n: Ints32, longest: int) -> Ints32:
     """The source phrase of each cell (start · longest + length - 1) of a sentence, -1 where there is none.
 
-    Word number 0 stands for unknown words and is in no phrase.
+    Word number 0 marks unknown words and is in no phrase.
     """
     row_C = np.full(len(ids_n) * longest, -1, dtype=np.int32)
     for start in range(len(ids_n)):
@@ -47,7 +47,7 @@ def find_rows(finder: PhraseFinder, ids_T: Ints32, offsets_S1: Ints) -> Ints:
 def phrase_costs(
     lm: NgramArrays, words_W: Ints32, offsets_O1: Ints, option: int, lm_state: int
 ) -> tuple[float, float, int]:
-    """Language model costs (natural logs) of the first word and of the rest of a phrase, and the state behind it."""
+    """Language model costs (natural logs) of the first word and of the rest of a phrase, and the state after it."""
     place = offsets_O1[option]
     logprob, lm_state = step(lm, lm_state, words_W[place])
     rest = 0.0
@@ -59,7 +59,7 @@ def phrase_costs(
 
 @loop
 def span_futures(n: int, longest: int, cell_offsets_C1: Ints, alone_O: Floats, local: bool) -> Floats:
-    """The best sum of `alone_O` over any cutting of each span into cells, shape (n + 1, n + 1), 0 for empty spans.
+    """The best sum of `alone_O` over any division of each span into cells, shape (n + 1, n + 1), 0 for empty spans.
 
     With `local` the options of a cell count as the logs of their shares in it.
     """
@@ -80,7 +80,7 @@ def span_futures(n: int, longest: int, cell_offsets_C1: Ints, alone_O: Floats, l
 
 
 NO_GAP = -1
-# Columns of a match while they are looked for: span, row of the source side, begin and end of its gaps.
+# Columns of a match during matching: span, row of the source side, begin and end of its gaps.
 BEGIN, END, ROW, GAP_BEGIN, GAP_END, SECOND_BEGIN, SECOND_END = range(7)
 
 
@@ -100,10 +100,10 @@ class Matches(NamedTuple):
 
 @loop
 def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, copy_row: int) -> Matches:
-    """The matches of source sides with spans of at most `longest` words, as far as their gaps can be filled.
+    """The matches of source sides with spans of at most `longest` words, if their gaps can be filled.
 
-    A word that no rule translates by itself is matched by `copy_row` plus its place. Word number 0 stands for unknown
-    words and is in no source side.
+    A word that no rule translates on its own is matched by `copy_row` plus its place. Word number 0 marks unknown words
+    and is in no source side.
     """
     found_M7, size = np.empty((256, 7), dtype=np.int32), whole(0)
     n = len(ids_n)
@@ -132,9 +132,9 @@ def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, cop
 def _from(
     finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, begin: int, found_M7: Ints32, size: int
 ) -> tuple[Ints32, int]:
-    """Appends the matches that begin at a place: walks the trie of source sides, gaps of every length tried."""
+    """Appends the matches that begin at a place: walks the trie of source sides, trying gaps of every length."""
     last = min(len(ids_n), begin + longest)
-    # What waits: node of the trie, place behind what it has matched, whether a gap was last, and the gaps.
+    # Waiting entries: node of the trie, place after the matched part, whether a gap was last, and the gaps.
     waiting_W7 = np.empty((64, 7), dtype=np.int32)
     waiting_W7[0] = np.array([ROOT, begin, 0, NO_GAP, NO_GAP, NO_GAP, NO_GAP], dtype=np.int32)
     count = 1
@@ -171,7 +171,7 @@ def _from(
 
 @loop
 def _fillable(found_M7: Ints32, n: int) -> Ints32:
-    """The matches whose gaps are spans that other ones can fill; sorted by the length of their span."""
+    """The matches whose gaps are spans that other matches can fill; sorted by the length of their span."""
     order = np.argsort(found_M7[:, END] - found_M7[:, BEGIN], kind="mergesort")
     filled_nn = np.zeros((n + 1, n + 1), dtype=np.bool_)
     kept = np.zeros(len(found_M7), dtype=np.bool_)
