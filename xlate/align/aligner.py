@@ -1,12 +1,12 @@
 """Word alignment of a parallel corpus in both directions, and one alignment out of the two (Och and Ney 2003; Koehn et
 al. 2005).
 
-Growing starts from the intersection. Again and again, until nothing changes, the links of the union are visited in
-the order (source, target); one is added at once when it has a neighbour among those kept and its source word or its
-target word has no link yet. Neighbours are the four beside it, with `-diag` also the four across. Then `-final` adds
-the links of the forward and after them those of the backward alignment whose source word or target word has no link
-yet; `-final-and` only those where neither has one. This order is fast_align's (atools); Moses's symal walks from the
-kept links and can choose otherwise among rival links.
+Growing starts from the intersection. Until nothing changes, the links of the union are visited repeatedly in the order
+(source, target); one is added at once when it has a neighbour among the kept links and its source word or its target
+word has no link yet. Neighbours are the four adjacent links; with `-diag`, the four diagonal ones too. Then `-final`
+adds the links of the forward and then those of the backward alignment whose source word or target word has no link
+yet; `-final-and` adds only those where neither has one. This order is fast_align's (atools); Moses's symal starts from
+the kept links and can choose differently among rival links.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def symmetrize(
     """Combines two alignments of the same sentence pairs, both with the source position first.
 
     Args:
-        method: one of `SYMMETRIZATIONS`; `forward` and `backward` hand one of the two back.
+        method: one of `SYMMETRIZATIONS`; `forward` and `backward` return one of the two.
         source_lengths_S: words of each source sentence.
         target_lengths_S: words of each target sentence.
 
@@ -66,7 +66,7 @@ def symmetrize(
 
 
 log = logging.getLogger(__name__)
-# Texts of fewer words on both sides are aligned before another process is there.
+# Texts of fewer words on both sides are aligned before another process has started.
 WORTHWHILE = 40_000
 
 
@@ -88,8 +88,8 @@ def align(
     Args:
         symmetrization: one of `SYMMETRIZATIONS`.
         seed: of the sampler; only `eflomal` draws at random.
-        side_by_side: both directions run at the same time, unless the text is small. Either way each direction of a
-            large text runs in a process of its own, so that a signal ends it at once.
+        side_by_side: run both directions at the same time, unless the text is small. Either way each direction of a
+            large text runs in its own process, so that a signal ends it at once.
 
     Raises:
         InputError: an unknown method or symmetrisation, different numbers of sentences, or that process died.
@@ -128,6 +128,6 @@ def _links(direction: Direction, source: Corpus, target: Corpus) -> Links:
 
 
 def _numbered(sentences: Corpus) -> list[list[str]]:
-    """The words of a text as numbers in decimals."""
+    """The words of a text as decimal numbers."""
     numbers: dict[str, str] = {}
     return [[numbers.setdefault(word, str(len(numbers))) for word in sentence] for sentence in sentences]

@@ -1,8 +1,8 @@
-"""Copies in parallel text: pairs whose source or whose target is the same, and folds that never part them.
+"""Copies in parallel text: pairs with the same source or the same target, and folds that never separate them.
 
-A system that is to translate a sentence as if it had not seen it must not have seen a copy of it either. Two pairs are
-copies when their sources or their targets have the same letters and digits, whatever their case, and so are two pairs
-that a chain of such pairs connects.
+A system that must translate a sentence as if unseen must not have seen a copy of it either. Two pairs are copies when
+their sources or their targets have the same letters and digits, ignoring case, and so are two pairs that a chain of
+such pairs connects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def copy_groups(sources: Iterable[Sequence[str]], targets: Iterable[Sequence[str
     Raises:
         ValueError: different numbers of sources and targets.
     """
-    # Digests take less memory than the words; that two of a million sentences share one has a probability below 1e-7.
+    # Digests take less memory than words; the probability that two of a million sentences share one is below 1e-7.
     first: list[dict[bytes, int]] = [{}, {}]
     parent: list[int] = []
 
@@ -52,10 +52,10 @@ def copy_groups(sources: Iterable[Sequence[str]], targets: Iterable[Sequence[str
 
 
 def balanced_folds(group_S: Ints, folds: int) -> Ints:
-    """The fold of each of S pairs, (S,): every group is in one fold, and folds have as equal sizes as that allows.
+    """The fold of each of S pairs, (S,): every group is in one fold, and folds are as equal in size as that allows.
 
     Groups go to the fold that has the fewest pairs so far, the largest first; groups of one pair come last, in their
-    order, so that neighbours, which may be alike, are in one fold as a rule.
+    order, so that neighbours, which may be alike, are usually in one fold.
 
     Raises:
         ValueError: fewer than one fold.
@@ -79,11 +79,11 @@ def balanced_folds(group_S: Ints, folds: int) -> Ints:
 
 
 def _room(held_K: Ints, more: int) -> Ints:
-    """How many single pairs each fold takes so that all become as equal as they can, (K,)."""
+    """How many single pairs each fold takes so that all become as equal as possible, (K,)."""
     order_K = np.argsort(held_K, kind="stable")
     taken_K = np.zeros(len(held_K), np.int64)
     for count in range(len(order_K), 0, -1):
-        # The `count` folds that hold least are filled to one level, if the next one is not below it.
+        # The `count` smallest folds are filled to one level, if the next one is not below it.
         chosen = order_K[:count]
         level, rest = divmod(int(held_K[chosen].sum()) + more, count)
         if level >= held_K[chosen].max() or count == 1:
@@ -94,9 +94,9 @@ def _room(held_K: Ints, more: int) -> Ints:
 
 
 def heldout_pairs(group_S: Ints, every: int) -> Bools:
-    """Which of S pairs are held out, (S,): every so many groups, with all their copies; none when `every` is 0.
+    """Which of S pairs are held out, (S,): every `every`-th group, with all its copies; none when `every` is 0.
 
-    Copies that are more than a hundredth of the text stay, so that about as many pairs are held out as were asked for.
+    Copies that are more than a hundredth of the text are kept in, so about as many pairs as requested are held out.
     """
     if not every:
         return np.zeros(len(group_S), bool)

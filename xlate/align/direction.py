@@ -1,9 +1,9 @@
-"""One direction of a word alignment: a model of sil-thot is trained, and the best links under it are taken.
+"""One direction of a word alignment: trains a model of sil-thot and takes the best links under it.
 
-A large text is aligned in a process of its own, which can be ended at any time. A signal waits until a call of thot
-returns, and on a large text that takes minutes; this process only waits for the other one. The process is started, not
-forked: threads of OpenMP, which thot begins with, do not survive a fork, and who waits for them waits for ever. It runs
-this module, so that it imports nothing of the program that aligns.
+A large text is aligned in its own process, which can be ended at any time. A signal waits until a call of thot
+returns, which takes minutes on a large text; this process only waits for the other one. The process is started, not
+forked, because thot's OpenMP threads do not survive a fork, and waiting for them would never end. It runs this module,
+so it imports nothing from the program that aligns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Corpus = Sequence[Sequence[str]]
 LONGEST = 1024  # thot's own limit, its `max_sentence_length`
 CHUNK = 500
 ITERATIONS = 5
-# Models are trained one after the other, the first from scratch and each further one from the one before.
+# Models are trained one after the other, the first from scratch and each of the others from the one before.
 METHODS: dict[str, tuple[Any, ...]] = {
     "eflomal": (thot.EflomalAlignmentModel,),
     "fast_align": (thot.FastAlignModel,),
@@ -45,13 +45,13 @@ METHODS: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True)
 class Direction:
-    """A model of the target given the source, whose words are numbers in decimals: thot gives words such as NULL a
+    """A model of the target given the source; words are decimal numbers, because thot gives words such as NULL a
     meaning.
 
     Attributes:
         method: a key of `METHODS`.
         seed: of the sampler of `eflomal`.
-        name: of the direction, for the progress that is shown.
+        name: of the direction, shown with the progress.
     """
 
     method: str
@@ -82,7 +82,7 @@ class Direction:
         return Links.from_pairs([(i, j) for i, j in row] for row in links)
 
     def _trained(self, model: Any, iterations: int) -> Any:
-        """Trains a model for so many iterations; 0 stands for as many as it chooses when training begins."""
+        """Trains a model for `iterations` iterations; 0 lets it choose their number when training begins."""
         model.start_training()
         for _ in track(range(iterations or sum(model.get_iterations())), f"training {self.method} {self.name}"):
             model.train()
@@ -91,13 +91,13 @@ class Direction:
 
 
 class AlignmentProcess:
-    """Begins to align in another process; a context manager that ends it, whatever happens.
+    """Starts an alignment in another process; a context manager that ends that process whatever happens.
 
     Args:
-        direction: what is trained.
-        source: sentences of words that are numbers in decimals.
+        direction: what to train.
+        source: sentences whose words are decimal numbers.
         target: the other side.
-        beside: another direction runs at the same time: this one has half of the cores, and its steps are not shown.
+        beside: another direction runs at the same time: this one gets half of the cores, and its steps are not shown.
     """
 
     def __init__(self, direction: Direction, source: Corpus, target: Corpus, beside: bool = False) -> None:
@@ -106,15 +106,15 @@ class AlignmentProcess:
         self._beside = beside
 
     def __enter__(self) -> AlignmentProcess:
-        # It has no name, so that nothing is left of it, whoever is killed: the text, and then the links.
+        # It has no name, so nothing is left behind if a process is killed. It holds the text, and then the links.
         self._file = tempfile.TemporaryFile()
         np.savez(self._file, *(array for text in self._texts for array in _flat(text)))
         self._file.seek(0)
         file = self._file.fileno()
-        # Modules are found as here; of the cores half are for threads of that process, unless it is told otherwise.
+        # Modules are found as here; by default half of the cores are for threads of that process.
         threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // 2))} if self._beside else {}
         environment = {**threads, **os.environ, "PYTHONPATH": os.pathsep.join(part or "." for part in sys.path)}
-        # It ends when this end of its standard input is closed, by us or because this process is no more.
+        # It ends when this end of its standard input closes, because we closed it or because this process is gone.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, json.dumps(asdict(self._direction)), str(file)],
             stdin=subprocess.PIPE,
@@ -133,10 +133,10 @@ class AlignmentProcess:
                 stream.close()
 
     def links(self) -> Links:
-        """What the other process found, waited for.
+        """Waits for the other process and returns the links it found.
 
         Raises:
-            InputError: it died, perhaps for want of memory.
+            InputError: it died, perhaps for lack of memory.
         """
         if self._process.stdout is not None:
             for line in self._process.stdout:
@@ -169,14 +169,14 @@ def _sentences(words_T: Ints32, offsets_S1: Ints) -> list[list[str]]:
 
 
 def _end_with_parent() -> None:
-    # Not through sys.stdin, whose lock Python would want at its own end.
+    # Not through sys.stdin, because Python would need its lock at exit.
     while os.read(0, 1):
         pass
     os._exit(1)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """What the process does: aligns the text in an open file, and puts the links in its place."""
+    """Runs in the process: aligns the text in an open file, and replaces it with the links."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     set_style(Style.RELAYED)
     direction = Direction(**json.loads(arguments[0]))
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str]) -> None:
         file.seek(0)
         file.truncate()
         np.savez(file, links.source_L, links.target_L, links.offsets_S1)
-    # Threads of libraries are not waited for.
+    # Library threads are not waited for.
     os._exit(0)
 
 
@@ -195,5 +195,5 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except (KeyboardInterrupt, BrokenPipeError):
-        # The one that waits has been interrupted, too, and says so.
+        # The waiting process has been interrupted too, and reports it.
         os._exit(130)

@@ -1,5 +1,5 @@
-"""Lexical translation probabilities: from word alignment links, as in Moses's lex.f2e and lex.e2f, and of IBM Model 1
-(Brown et al. 1993), from sentence pairs alone.
+"""Lexical translation probabilities: from word alignment links, as in Moses's lex.f2e and lex.e2f, and from sentence
+pairs alone, by IBM Model 1 (Brown et al. 1993).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     """Relative frequencies of linked words; a word without links is linked to NULL (Koehn et al. 2003, section 4.4).
 
     Args:
-        decimals: round the probabilities to so many decimals, but never to 0; None keeps them exact. Moses computes
+        decimals: rounds the probabilities to this many decimals, but never to 0; None keeps them exact. Moses computes
             its phrase scores from lexical tables that it wrote with 7 decimals, which changes weights of rare words by
             up to a few thousandths of their value.
 

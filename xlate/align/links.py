@@ -1,4 +1,4 @@
-"""Word alignment links of a parallel corpus, the Pharaoh files that hold them, and their error rate by gold links."""
+"""Word alignment links of a parallel corpus, the Pharaoh files that hold them, and their error rate on gold links."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Links:
 
     @classmethod
     def from_pairs(cls, sentences: Iterable[Iterable[tuple[int, int]]]) -> Links:
-        """Collects the (source, target) links of each sentence pair, in any order, repeated ones once."""
+        """Collects the (source, target) links of each sentence pair, in any order; repeated ones count once."""
         rows = [sorted(set(links)) for links in sentences]
         flat_L2 = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
         source_L, target_L = np.ascontiguousarray(flat_L2.T)
@@ -65,7 +65,7 @@ class Links:
         return Links(self.source_L[places], self.target_L[places], offsets_R1)
 
     def transposed(self) -> Links:
-        """The same links with source and target exchanged, sorted anew."""
+        """The same links with source and target exchanged, and sorted again."""
         sentence_L = row_numbers(self.offsets_S1)
         order_L = np.lexsort((self.source_L, self.target_L, sentence_L))
         return Links(self.target_L[order_L], self.source_L[order_L], self.offsets_S1)
@@ -78,7 +78,7 @@ def read_links(
     *,
     reverse: bool = False,
 ) -> Links:
-    """Reads a Pharaoh file: one line a sentence pair, `i-j` links of positions counted from 0, source first.
+    """Reads a Pharaoh file: one sentence pair per line, `i-j` links of positions counted from 0, source first.
 
     Example: with source `das Haus ist klein` and target `the house is small`, the line `0-0 1-1 2-2 3-3`.
 
@@ -102,7 +102,7 @@ def read_links(
 
 
 def write_links(path: str | Path, links: Links) -> None:
-    """Writes a Pharaoh file, `i-j` with the source first, one line a sentence pair; see `read_links`."""
+    """Writes a Pharaoh file, `i-j` with the source first, one sentence pair per line; see `read_links`."""
     write_lines(path, (" ".join(f"{i}-{j}" for i, j in links.pairs(s)) for s in range(len(links))))
 
 
@@ -182,7 +182,7 @@ def matched_lengths(source: Sized, target: Sized, remedy: str | None = None) -> 
 
 
 def check_counts(source: Sized, target: Sized, links: Links) -> None:
-    """Refuses links of another number of sentence pairs than two texts have.
+    """Refuses links whose number of sentence pairs is not that of two texts.
 
     Raises:
         InputError: the three differ in number of sentences.
@@ -264,10 +264,10 @@ def read_gold(
     first: int | None = None,
     reverse: bool = False,
 ) -> GoldLinks:
-    """Reads gold links, one line a sentence pair: `i-j` is sure, `ipj` or `i?j` possible.
+    """Reads gold links, one sentence pair per line: `i-j` is sure, `ipj` or `i?j` possible.
 
     Args:
-        source_lengths_S: words of each source sentence, when links shall be checked to lie inside.
+        source_lengths_S: words of each source sentence, given to check that links are inside.
         target_lengths_S: the same for the target.
         first: the number of the first word, 0 or 1. None: 0 when the file names a position 0, else 1.
         reverse: the file writes the target position first.

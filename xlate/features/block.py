@@ -17,16 +17,16 @@ The phrase-distortion model (TZ07, Table V) has instead
     outbound     (f)  -ln p(jump | source word left)
     length       (g)  minus the number of target words
 
-Behind these come the optional floats that a model names: costs that a block has wherever it stands.
+After these come the optional floats that a model names: costs that a block has in any context.
 
     forward          -ln p(T|S) of the phrase table
     forward_lexical  -ln lex(T|S) of the phrase table
-    block_count      1 for each block, so that a tuned weight can ask for fewer and longer ones
+    block_count      1 for each block, so that a tuned weight can favour fewer and longer ones
 
-A new one is an entry in `MORE_FLOATS`. Models hold only those that they name, in the order of that table.
+To add one, add an entry to `MORE_FLOATS`. Models hold only those that they name, in the order of that table.
 
-Example: b = (das haus, the house) with o = R behind a block that ends "in": unigram 9.2, orientation 0.1, lm_first 0.8
-(the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, when seen often enough, the sparse
+Example: b = (das haus, the house) with o = R after a block ending in "in": unigram 9.2, orientation 0.1, lm_first 0.8
+(the | in), lm_rest 2.9 (house | in the), lexical 1.3, and, if seen often enough, the sparse
 features `BB:im|in>das haus|the house`, `TP:in>the house` and `WB:in>the`.
 
 The sparse features of a block b and its predecessor b' are bigrams of these families (A5; TZ07 Eq. 3, 10, 11):
@@ -35,8 +35,8 @@ The sparse features of a block b and its predecessor b' are bigrams of these fam
     TP   target phrase bigram  target phrases t' and t                     TP:the house>is
     WB   word boundary         last word of t' and first word of t         WB:house>is
 
-A new family is an entry in `FAMILIES`. One that sees the same number in every predecessor is local to the block. The
-index of these features gives each an id, the place of its key among the sorted keys, and a readable name.
+To add a family, add an entry to `FAMILIES`. One that sees the same number in every predecessor is local to the block.
+The index of these features gives each an id, the place of its key among the sorted keys, and a readable name.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
 from xlate.text.vocabulary import Vocabulary
 
 SIDE_MASK = (1 << SIDE_BITS) - 1
-# A key has this much room for the number of its family.
+# The room in a key for the number of its family.
 MOST_FAMILIES = 1 << 64 - 2 * SIDE_BITS
 
 
 @dataclass(frozen=True)
 class Family:
-    """What a family sees of the predecessor and of the block: for each of B blocks a number from 0, below 2^31 - 1.
+    """What a family sees of the predecessor and of the block: for each of B blocks a number from 0 to below 2^31 - 1.
 
     Attributes:
-        predecessor: what it sees of each block where that is the predecessor, (B,).
-        block: what it sees of each block where that follows, (B,).
+        predecessor: what it sees of each block as predecessor, (B,).
+        block: what it sees of each block as successor, (B,).
         name: such a pair of numbers in words, without the name of the family.
     """
 
@@ -93,7 +93,7 @@ def _target_words(blocks: BlockSet, *, last: bool) -> Ints32:
     )
 
 
-# Keys hold the place of a family in this table, so new ones are added at the end.
+# Keys hold the place of a family in this table, so add new ones at the end.
 FAMILIES = {
     "BB": Family(_block_numbers, _block_numbers, lambda w, left, right: f"{w.block(left)}>{w.block(right)}"),
     "TP": Family(_target_phrases, _target_phrases, lambda w, left, right: f"{w.phrase(left)}>{w.phrase(right)}"),
@@ -118,7 +118,7 @@ def sides(blocks: BlockSet, family: str) -> tuple[Ints32, Ints32]:
 
 
 def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> Uints:
-    """The sorted keys of a family's bigrams that follow each other more than `threshold` times in the counted text."""
+    """The sorted keys of a family's bigrams that occur more than `threshold` times in the counted text."""
     left_B, right_B = sides(blocks, family)
     before_U = (blocks.bigram_keys_U >> np.uint64(32)).astype(np.int64)
     block_U = (blocks.bigram_keys_U & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -156,13 +156,13 @@ def _family(tag: int) -> str:
 
 
 def families_of(keys_F: Uints) -> tuple[str, ...]:
-    """The families that sorted keys speak of."""
+    """The families that occur among sorted keys."""
     tags = np.unique(np.asarray(keys_F) >> np.uint64(2 * SIDE_BITS))
     return tuple(_family(int(tag)) for tag in tags)
 
 
 def family_ranges(keys_F: Uints) -> dict[str, slice]:
-    """Where the keys of each family stand among sorted keys."""
+    """The slice of each family's keys among sorted keys."""
     starts = [np.uint64(tag << 2 * SIDE_BITS) for tag in range(len(FAMILIES))]
     places = [*np.searchsorted(np.asarray(keys_F), starts), len(keys_F)]
     return {name: slice(int(places[tag]), int(places[tag + 1])) for tag, name in enumerate(FAMILIES)}
@@ -184,14 +184,14 @@ def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
 
 @dataclass(frozen=True)
 class Contexts:
-    """Which block stands for another one as predecessor: it has the same features.
+    """Which block represents another one as predecessor, because it has the same features.
 
-    A decoder need remember no more of the block before. Two blocks count as the same when every family sees the same of
-    them, where what no feature begins with counts as nothing.
+    A decoder need remember no more about the previous block. Two blocks count as the same if every family sees the same
+    of them; whatever no feature begins with counts as nothing.
 
     Attributes:
         families: what every family sees of blocks.
-        begun: of each family, what features begin with, ascending.
+        begun: for each family, what features begin with, ascending.
     """
 
     families: BigramFamilies
@@ -199,12 +199,12 @@ class Contexts:
 
     @classmethod
     def of(cls, families: BigramFamilies, keys_F: Uints) -> Contexts:
-        """Those of the features with some sorted keys."""
+        """The contexts of the features with these sorted keys."""
         ranges = family_ranges(keys_F)
         return cls(families, tuple(_begun(keys_F[ranges[_family(tag)]]) for tag in families.tag_A.tolist()))
 
     def standing(self, block_O: AnyInts) -> Ints32:
-        """For each of O blocks the one that stands for it, or -1 where no feature begins with it; (O,).
+        """For each of O blocks the one that represents it, or -1 if no feature begins with it; (O,).
 
         A negative number is no block.
         """
@@ -231,7 +231,7 @@ def _begun(keys_K: Uints) -> Ints:
 
 @dataclass(frozen=True)
 class BlockNames:
-    """Puts blocks and features into words: `das haus|the house`, `TP:the house>is small`."""
+    """Spells out blocks and features: `das haus|the house`, `TP:the house>is small`."""
 
     blocks: BlockSet
     source: Vocabulary
@@ -248,16 +248,16 @@ class BlockNames:
         return " ".join(self.target.word(int(w)) for w in self.blocks.table.target_phrases[row])
 
     def feature(self, key: int) -> str:
-        """The name of a feature, its family in front."""
+        """The name of a feature, starting with its family."""
         family, left, right = split_key(key)
         return f"{family}:{FAMILIES[family].name(self, left, right)}"
 
 
 @dataclass(frozen=True)
 class BigramIndex:
-    """F sparse features: the id of one is the place of its key among the sorted keys, so families follow each other.
+    """F sparse features: the id of one is the place of its key among the sorted keys, so each family is contiguous.
 
-    It is made before candidates are written, and stays as it is.
+    The index is built before candidates are written, and never changes.
     """
 
     keys_F: Uints
@@ -293,16 +293,16 @@ class BigramIndex:
 
     @cached_property
     def families(self) -> BigramFamilies:
-        """What every family sees of blocks, and the ids by key, ready to be looked up."""
+        """What every family sees of blocks, and the ids by key, ready for lookup."""
         return bigram_families(self.words.blocks, self.keys_F)
 
     @cached_property
     def standing_B(self) -> Ints32:
-        """What stands for each of B blocks where every feature counts, those of weight 0 too; see `Contexts`."""
+        """What represents each of B blocks if every feature counts, even with weight 0; see `Contexts`."""
         return Contexts.of(self.families, self.keys_F).standing(np.arange(len(self.words.blocks)))
 
 
-# The least logarithm of a probability, that of 0 among them, as in the phrase-based model.
+# Minus the lowest log of a probability, which 0 gets too, as in the phrase-based model.
 HIGHEST_COST = 100.0
 
 
@@ -313,7 +313,7 @@ class BlockFloat:
     Attributes:
         costs: its value for each of B blocks, (B,).
         copied: its value for a word that is copied because no block translates it.
-        local: whether it tells the candidates of an event apart; if not, local training leaves its weight at 0.
+        local: whether it distinguishes the candidates of an event; if not, local training leaves its weight at 0.
     """
 
     costs: Callable[[BlockSet], Floats32]
@@ -330,13 +330,13 @@ def _score_costs(blocks: BlockSet, column: int) -> Floats32:
 MORE_FLOATS = {
     "forward": BlockFloat(lambda blocks: _score_costs(blocks, DIRECT_PHRASE)),
     "forward_lexical": BlockFloat(lambda blocks: _score_costs(blocks, DIRECT_LEXICAL)),
-    # Every candidate of an event is one block: only the sink of the local softmax, which no decoder knows, would pull.
+    # Every candidate of an event is one block: only the sink of the local softmax, unknown to decoders, would pull it.
     "block_count": BlockFloat(lambda blocks: np.ones(len(blocks), dtype=np.float32), copied=1.0, local=False),
 }
 
 
 def more_floats(names: Collection[str]) -> tuple[str, ...]:
-    """Those of some floats that are optional ones, in the order of `MORE_FLOATS`."""
+    """The optional floats among the given ones, in the order of `MORE_FLOATS`."""
     return tuple(name for name in MORE_FLOATS if name in names)
 
 
@@ -372,7 +372,7 @@ class MoreFloats:
 
     @classmethod
     def none(cls) -> MoreFloats:
-        """No floats, of any blocks."""
+        """No floats, for any blocks."""
         return cls((), np.zeros((0, 0), dtype=np.float32), np.zeros(0))
 
     def of_units(self, block_O: Ints32) -> Floats:
@@ -403,12 +403,12 @@ def block_arrays(
 
     Args:
         blocks: the block set; lm: the language model of its target side.
-        target_vocabulary: what the block set's target words are numbered by.
-        feature_keys_F: the keys of the sparse features, sorted; the id of one is its place.
+        target_vocabulary: numbers the block set's target words.
+        feature_keys_F: the sorted keys of the sparse features; the id of each is its place.
         more: names of optional floats.
         smoothing: k of the orientation cost.
         unigram_per_word: whether unigram costs are divided by source words.
-        distortion: the dense features are those of the phrase-distortion model, from these.
+        distortion: if given, the dense features are those of the phrase-distortion model, from these costs.
     """
     optional = MoreFloats.of(blocks, more)
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]

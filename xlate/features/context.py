@@ -1,17 +1,17 @@
-"""Features of a source phrase in its sentence, and of what may translate it (Kolachina et al. 2010, section 3.1).
+"""Features of a source phrase in its sentence, and of its candidate translations (Kolachina et al. 2010, section 3.1).
 
 A feature of the context is a value of a token near the phrase: the word itself, its class, its part of speech, its
-first letters. What may translate the phrase has features of its own: the pair, the target phrase, its words. A
-classifier has a weight for every pair of one of each (`kernels/learning/candidates.py`).
+first letters. A candidate translation has features too: the pair, the target phrase, its words. A classifier has one
+weight per combination of the two (`kernels/learning/candidates.py`).
 
-Distances say how far the translation of a source phrase stands from its place, as one of a few classes. A source word
-at j of m, whose translation stands at i of n, both counted from 0, is at (section 3.1.2, Eq. 6)
+Distances say how far the translation of a source phrase is from its place, as one of a few classes. A source word
+at j of m, whose translation is at i of n, both counted from 0, has the distance (section 3.1.2, Eq. 6)
 
     r = round(i · m / n - j)
 
-as i · m / n is where the translation would stand if the target sentence were as long as the source sentence. Of a
-phrase j is its first word, and i the first word linked to it. Distances beyond `reach` are the last class of their
-side; the class behind all is INF of the paper: a word without links.
+where i · m / n is where the translation would be if the target sentence were as long as the source sentence. For a
+phrase, j is its first word, and i the first word linked to it. Distances beyond `reach` are in the last class of their
+side; the class after all others is INF of the paper: a word without links.
 
 A decoder that has translated c source words before it places a phrase puts it at r = c - j.
 """
@@ -37,17 +37,17 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 Bags = tuple[Ints, Ints32]
 TARGET_KINDS = ("pair", "phrase", "words")
 MARKS = ("distance", "bag")
-# Before the first and behind the last word of a sentence; they follow the values of a layer.
+# Before the first and after the last word of a sentence; they follow the values of a layer.
 OUTSIDE = ("<begin>", "<end>")
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What tokens are looked at as: one of the values of each token, or none.
+    """One view of tokens: each token has one of the values, or none.
 
     Attributes:
         name: such as `all`, `class50` or the name of a factor.
-        labels: what each value is called.
+        labels: the name of each value.
         words: the values of words; None where tokens have values of their own, as factors have.
     """
 
@@ -57,16 +57,16 @@ class Layer:
 
     @classmethod
     def of_words(cls, kind: str, words: WordValues) -> Layer:
-        """Words looked at as one kind of value."""
+        """A layer of one kind of word values."""
         return cls(kind, words.labels, words)
 
     @property
     def size(self) -> int:
-        """How many values there are, with the two outside of a sentence."""
+        """The number of values, including the two outside of a sentence."""
         return len(self.labels) + len(OUTSIDE)
 
     def label(self, value: int, members: int = 0) -> str:
-        """What a value is called, a word class with so many of its words."""
+        """The name of a value; a word class shows `members` of its words."""
         if self.words is not None and value < len(self.labels):
             return self.words.spelled(value, members)
         return (*self.labels, *OUTSIDE)[value]
@@ -99,9 +99,9 @@ class Spans:
 class ContextFeatures:
     """The features of source phrases in their sentences.
 
-    Ids: 0 for what is always there, then every phrase of the table, then the values of each layer at each place. Places
-    are the words of the phrase (its first and its last), and those up to `window` before and behind it: each by itself
-    with marks=distance, all on one side alike with marks=bag.
+    Ids: 0 for the feature that is always there, then every phrase of the table, then the values of each layer at each
+    place. Places are the words of the phrase (its first and its last), and those up to `window` before and after it:
+    each on its own with marks=distance, all on one side alike with marks=bag.
 
     Raises:
         InputError: an unknown kind of marks.
@@ -144,7 +144,7 @@ class ContextFeatures:
 
         Args:
             text: the sentences, by word number.
-            factors: for each layer without values of words those of the T tokens, in the order of the layers.
+            factors: those of the T tokens, for each layer that is not of words, in the order of the layers.
             spans: the phrases.
         """
         asked = PhraseSpans(*(np.asarray(column, np.int64) for column in spans.columns))
@@ -171,7 +171,7 @@ class ContextFeatures:
 
     @staticmethod
     def phrases_of(offsets_I1: Ints, ids: AnyInts) -> Ints:
-        """The source phrase of each of I instances, by its features as `of` gives them: the second is the phrase."""
+        """The source phrase of each of I instances, by its features as `of` returns them: the second is the phrase."""
         return np.asarray(ids[offsets_I1[:-1] + 1], dtype=np.int64) - 1
 
     def names(self, ids: Numbers, phrases: EncodedText, words: Vocabulary, members: int = 0) -> Iterator[str]:
@@ -180,7 +180,7 @@ class ContextFeatures:
         Args:
             ids: the features.
             phrases, words: the source phrases of the table, and their words.
-            members: so many words stand behind the number of a word class.
+            members: how many words to show after the number of a word class.
         """
         starts = sorted((at, layer, place) for (layer, place), at in self._starts.items())
         layers = {layer.name: layer for layer in self.layers}
@@ -196,7 +196,7 @@ class ContextFeatures:
 
 
 def joined_bags(bags: Sequence[Bags]) -> Bags:
-    """What several say of the same C things, as one: of each thing the ids of the first, then those of the next."""
+    """Joins several bags of the same C things: each thing has the ids of the first, then those of the next."""
     size_C = np.sum([np.diff(offsets) for offsets, _ in bags], axis=0)
     of_N = np.concatenate([row_numbers(offsets) for offsets, _ in bags])
     order = np.argsort(of_N, kind="stable")
@@ -204,7 +204,7 @@ def joined_bags(bags: Sequence[Bags]) -> Bags:
 
 
 def check_target(kinds: Sequence[str]) -> None:
-    """Looks whether there are features of translations of these kinds.
+    """Checks that there are features of translations of these kinds.
 
     Raises:
         InputError: an unknown kind, or none at all.
@@ -217,9 +217,9 @@ def check_target(kinds: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class TargetFeatures:
-    """The features of what may translate a phrase: ids of pairs, then of target phrases, then of target words.
+    """The features of candidate translations: ids of pairs, then of target phrases, then of target words.
 
-    Without kinds there are none to ask for.
+    Without kinds there are none.
 
     Raises:
         InputError: an unknown kind.
@@ -271,7 +271,7 @@ class TargetFeatures:
 
 
 UNLINKED = -1
-# How many occurrences the distances of all phrases count for, beside those of the phrase itself.
+# How many occurrences the distances of all phrases count for, in addition to those of the phrase itself.
 SMOOTHING = 2.0
 
 
@@ -299,7 +299,7 @@ class Distances:
         return np.clip(np.asarray(distance_N, np.int64), -self.reach, self.reach) + self.reach
 
     def names(self, classes: Numbers) -> Iterator[str]:
-        """What classes are called: `-2`, `0`, `+1`, `nowhere`; the last ones of each side `-6…`, `+6…`."""
+        """The names of classes: `-2`, `0`, `+1`, `nowhere`; the last ones on each side are `-6…`, `+6…`."""
         for number in classes.tolist():
             if number == self.nowhere:
                 yield "nowhere"
@@ -315,7 +315,7 @@ class Distances:
 
 
 def first_links(source: EncodedText, links: Links) -> Ints:
-    """The first target word that each of T source tokens is linked to, `UNLINKED` of a token without links; (T,)."""
+    """The first target word that each of T source tokens is linked to, `UNLINKED` for one without links; (T,)."""
     first_T = np.full(len(source.ids_T), np.iinfo(np.int64).max)
     at_L = source.offsets_S1[row_numbers(links.offsets_S1)] + links.source_L
     np.minimum.at(first_T, at_L, links.target_L.astype(np.int64))

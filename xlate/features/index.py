@@ -1,7 +1,7 @@
-"""What every index of sparse features can be asked: how many there are, their names, ids and families.
+"""The interface of every index of sparse features: how many there are, their names, ids and families.
 
-Three forms stand behind it. A *frozen* one knows its features from a list that stays as it is: the keys of block
-bigrams (`bigrams.py`) or names (`NamedFeatures`). An *arithmetic* one computes ids from templates
+There are three forms. A *frozen* one knows its features from a list that never changes: the keys of block
+bigrams (`block.py`) or names (`NamedFeatures`). An *arithmetic* one computes ids from templates
 (`phrase_sparse.py`). A *growing* one gives each new feature the next id (`GrowingFeatures`, `structure.py`).
 """
 
@@ -33,16 +33,16 @@ class FeatureIndex(Protocol):
         """Families with the ids of their features, in the order of the ids; together they are all ids, each once."""
 
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
-        """The names of some features, in the order of `ids`, with so many words behind the name of each word class."""
+        """The names of some features, in the order of `ids`, with `members` words after the name of each word class."""
 
 
 def signature(index: FeatureIndex) -> list[tuple[str, int]]:
-    """Families and how many features each has: what two indexes must share for weights of one to fit the other."""
+    """Families and how many features each has: these must be equal for the weights of one index to fit another."""
     return [(family, ids.stop - ids.start) for family, ids in index.ranges]
 
 
 def ranges_of(sizes: Iterable[tuple[str, int]]) -> Ranges:
-    """The ranges of families of these sizes, one behind the other."""
+    """The ranges of families of these sizes, one after the other."""
     ranges: list[tuple[str, slice]] = []
     end = 0
     for family, size in sizes:
@@ -55,7 +55,7 @@ _FAMILY = re.compile(r"[^=:_]*")
 
 
 def family_of(name: str) -> str:
-    """How a name begins: `ngram` of `ngram=a b`, `WT` of Moses's `WT_a~b`.
+    """The beginning of a name: `ngram` of `ngram=a b`, `WT` of Moses's `WT_a~b`.
 
     Example:
         >>> family_of("ngram=a b"), family_of("WT_a~b"), family_of("Glue")
@@ -67,7 +67,7 @@ def family_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class NamedFeatures:
-    """F features in a fixed order of their names, each once; build it with `of`, which keeps families together."""
+    """F features in a fixed order of their unique names; build it with `of`, which keeps families together."""
 
     names_F: tuple[str, ...]
 
@@ -86,7 +86,7 @@ class NamedFeatures:
         return ranges_of((family, sum(1 for _ in group)) for family, group in groupby(self.names_F, family_of))
 
     def id(self, name: str) -> int:
-        """The id of a feature, -1 when there is none of this name."""
+        """The id of a feature, -1 if none has this name."""
         return self._id_of.get(name, -1)
 
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:  # noqa: ARG002
@@ -98,7 +98,7 @@ class NamedFeatures:
 
 
 class GrowingFeatures:
-    """An index that gives each new name the next id; families may take turns in it.
+    """An index that gives each new name the next id; families may be interleaved.
 
     Example:
         >>> growing = GrowingFeatures()

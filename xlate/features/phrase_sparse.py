@@ -1,8 +1,8 @@
-"""Sparse features of the phrase model: templates, an id for each feature by arithmetic, scores and names.
+"""Sparse features of the phrase model: templates, ids computed by arithmetic, scores and names.
 
 Templates of *reordering* are crossed with the orientation of a phrase with respect to what is before it (Cherry
-2013; Auli, Galley & Gao 2014, section 6); *plain* ones are not. Both are local to a phrase application, or know the
-group of phrases on top of the shift-reduce stack, the source words in between, or the target word before.
+2013; Auli, Galley & Gao 2014, section 6); *plain* ones are not. Both are local to a phrase application, or depend on
+the group of phrases on top of the shift-reduce stack, the source words in between, or the previous target word.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ WORD_PAIR, BIGRAM, LENGTHS = "word_pair", "target_bigram", "lengths"
 PLAIN = (*LOCAL_SOURCE, *LOCAL_TARGET, *PHRASES, WORD_PAIR, BIGRAM, LENGTHS)
 GROUP = (*GROUP_SOURCE, *GROUP_TARGET)
 LONGEST = 7
-# Word values of families that do not look at words.
+# Word values of families that do not use words.
 NO_WORDS = WordValues("", np.zeros(0, np.int32), ())
 ORIENTATIONS = {3: ("M", "S", "D"), 5: ("M", "S", "DL", "DR", "MG")}
-# Word pairs are made only of word values with at most so many kinds: all pairs of all words would be too many.
+# Word pairs are made only of word values with at most this many kinds: all pairs of all words would be too many.
 MOST_PAIRED = 2000
 
 
@@ -49,7 +49,7 @@ class Family:
         position: one of `REORDERING` or `PLAIN`.
         crossed: K orientations, or 1 for a plain template.
         first: the first id.
-        size: how many values.
+        size: the number of values.
         left, right: word values; for pairs of words, value = left · right.size + right.
     """
 
@@ -62,12 +62,12 @@ class Family:
 
     @property
     def end(self) -> int:
-        """One behind the last id."""
+        """One past the last id."""
         return self.first + self.size * self.crossed
 
     @property
     def name(self) -> str:
-        """Kind, position and, where there are some, words, with colons between."""
+        """Kind, position and, if any, words, separated by colons."""
         kind = "plain" if self.crossed == 1 else "reordering"
         words = f":{self.left.name}" if self.left.name else ""
         return f"{kind}:{self.position}{words}"
@@ -85,12 +85,12 @@ def make_families(
     table: PhraseTable,
     orientations: int,
 ) -> tuple[Family, ...]:
-    """The families of templates, each position with every kind of word values, one behind the other.
+    """The families of templates, each position with every kind of word values, one after the other.
 
     Word pairs are made only of word values with at most `MOST_PAIRED` kinds.
 
     Raises:
-        InputError: a position there is none of, or one given twice, or more features than can be numbered.
+        InputError: an unknown position, one given twice, or more features than can be numbered.
     """
     check_templates(reordering, plain)
     families: list[Family] = []
@@ -108,7 +108,7 @@ def check_templates(reordering: Sequence[str], plain: Sequence[str]) -> None:
     """Checks the positions of templates with and without orientation.
 
     Raises:
-        InputError: there is none of the name, or one is given twice.
+        InputError: a position is unknown or given twice.
     """
     for given, known in ((reordering, REORDERING), (plain, PLAIN)):
         for position in given:
@@ -134,14 +134,14 @@ def _sizes(
 Rows = tuple[Ints, Ints]
 
 
-# What features see of a phrase wherever it is used: its pair (-1 for a copied word), and numbers of words.
+# What features see of a phrase in any context: its pair (-1 for a copied word), and numbers of words.
 OWN = ("pair", *LOCAL_SOURCE, *LOCAL_TARGET, "source_length", "target_length")
-# The same of a step, with what is before it, and where it begins in the sentence. First and last words of the group on
-# top of the shift-reduce stack are word numbers, `<s>` where there is none; the last target word of the group is the
+# The same for a step, with what is before it, and where it begins in the sentence. First and last words of the group on
+# top of the shift-reduce stack are word numbers, `<s>` if there is none; the last target word of the group is the
 # target word before the phrase.
 STEP = (*OWN, "orientation", *GROUP_SOURCE[:2], *GROUP_TARGET, "start")
-# These by name, (N,) each. The source words between a phrase and the group before it are `between`, those of step n
-# from place `between_offsets[n]` on.
+# These by name, (N,) each. `between` are the source words between a phrase and the group before it; those of step n
+# start at `between_offsets[n]`.
 Steps = Mapping[str, Numbers]
 
 
@@ -169,22 +169,22 @@ class SparseFeatures:
 
     @property
     def has_groups(self) -> bool:
-        """Whether a feature looks at the group before a phrase."""
+        """Whether any feature considers the group before a phrase."""
         return any(family.position in GROUP for family in self.families)
 
     @property
     def has_bigrams(self) -> bool:
-        """Whether a feature looks at the target word before a phrase and not at its group."""
+        """Whether any feature considers the target word before a phrase but not its group."""
         return any(family.position == BIGRAM for family in self.families)
 
     @property
     def has_orientations(self) -> bool:
-        """Whether a feature knows the orientation."""
+        """Whether any feature depends on the orientation."""
         return any(family.crossed > 1 for family in self.families)
 
     @cached_property
     def kind_V(self) -> Ints32:
-        """Target words that no feature of a later phrase tells apart have the same number, from 1, shape (V,)."""
+        """Numbers of target words, from 1; words that no feature of a later phrase tells apart share one; (V,)."""
         columns = [
             words.value_V
             for family in self.families
@@ -196,7 +196,7 @@ class SparseFeatures:
         return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32) + 1
 
     def of_pairs(self, pair_N: Numbers) -> Steps:
-        """What features see of pairs of the table wherever they are used."""
+        """What features see of pairs of the table in any context."""
         table = self.table
         sources, targets = table.source_phrases, table.target_phrases
         source_N, target_N = table.source_B[pair_N], table.target_B[pair_N]
@@ -239,7 +239,7 @@ class SparseFeatures:
             if family.position in GROUP or family.position == BIGRAM:
                 continue
             weights = family.weights(sparse_F)
-            # Testing for weights that are not 0 pays only where there are more phrases than values.
+            # Checking for nonzero weights pays only where there are more phrases than values.
             if len(plain_N) > len(weights) and not weights.any():
                 continue
             row, value = self._values(family, phrases)
@@ -263,7 +263,7 @@ class SparseFeatures:
         return scores_VK
 
     def bigram_scores(self, sparse_F: Floats, before_R: Numbers, first_Q: Numbers) -> Floats:
-        """The summed weights of target words behind others, shape (R, Q)."""
+        """The summed weights of target words after others, shape (R, Q)."""
         scores_RQ = np.zeros((len(before_R), len(first_Q)))
         for family in self.families:
             if family.position == BIGRAM:
@@ -276,7 +276,7 @@ class SparseFeatures:
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
         """Features in words: `reordering:source_first:top80=das,D`, `plain:pair=das haus|the house`.
 
-        With so many members of a class: `plain:source_first:class20=7{haus mann hund …}`.
+        With `members` words of a class: `plain:source_first:class20=7{haus mann hund …}`.
         """
         ends = [family.end for family in self.families]
         for feature in ids.tolist():
@@ -318,7 +318,7 @@ class SparseFeatures:
         if position == WORD_PAIR:
             row, sources, targets = self._linked(steps)
             row, value = _both_known(row, left[sources], right[targets], family.right.size)
-            # Each value of a step once.
+            # Each value of a step counts once.
             return np.divmod(np.unique(row * family.size + value), max(family.size, 1))
         if position == BIGRAM:
             before, first = left[steps["top_target_last"]], right[steps["target_first"]]
@@ -355,7 +355,7 @@ def check_sparse(words: Sequence[str], reordering: Sequence[str], plain: Sequenc
     """Checks kinds of words and templates before there is a table.
 
     Raises:
-        InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
+        InputError: an unknown kind of words or template, or a file of classes that cannot be read.
     """
     for kind in words:
         for file in class_files(kind) or ():

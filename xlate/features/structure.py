@@ -1,4 +1,4 @@
-"""Sparse features of the structure of derivations (Watanabe et al. 2007, section 3.2), numbered when met.
+"""Sparse features of the structure of derivations (Watanabe et al. 2007, section 3.2), numbered as they are first seen.
 
 Families, all about words that the rules align:
 
@@ -8,8 +8,8 @@ Families, all about words that the rules align:
     target_bigram   two target words in a row, across rules too
     parent_child    a linked source word of a rule, and one of a rule in a gap of it
 
-Every word is looked at in several kinds (`word_values.py`), and every two kinds make a feature; a side may have kinds
-that the other has not, such as parts of speech.
+Every word has values of several kinds (`word_values.py`), and every two kinds make a feature; a side may have kinds
+that the other lacks, such as parts of speech.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from xlate.kernels.features.structure import (
 from xlate.kernels.memory import EMPTY, HashTable, build_table
 
 FAMILIES = ("word_pair", "pair_bigram", "insertion", "target_bigram", "parent_child")
-# Which side the first and the second value of a family are of.
+# The sides of the first and the second value of a family.
 SIDES = {"target_bigram": ("target", "target"), "parent_child": ("source", "source")}
 
 
 @dataclass(frozen=True)
 class StructureTemplates:
-    """Which families there are, and the kinds of word values of each side.
+    """The families, and the kinds of word values of each side.
 
     Raises:
-        InputError: a family there is none of, or one given twice; a side without kinds of words.
+        InputError: a family that is unknown or given twice; a side without kinds of words.
     """
 
     families: tuple[str, ...]
@@ -63,7 +63,7 @@ class StructureTemplates:
             raise InputError("structure features need kinds of words", seen=seen, expected="one or more of each side")
 
     def kinds(self) -> Kinds:
-        """As compiled loops take them."""
+        """The kinds in the form that compiled loops take."""
         pairs = [
             list(np.ndindex(*map(len, self.sides(family)))) if family in self.families else [] for family in FAMILIES
         ]
@@ -82,14 +82,14 @@ class StructureTemplates:
 
 
 class StructureFeatures:
-    """F features in the order in which they were met; ids of what is known never change.
+    """F features in the order in which they were first seen; known ids never change.
 
     Args:
-        templates: what features there may be.
+        templates: the possible features.
         described_F7: features that are known from the start: family, kind and kind, and up to four values of each.
 
     Raises:
-        InputError: a feature that the templates do not make, or one that stands twice.
+        InputError: a feature that the templates do not make, or one that occurs twice.
     """
 
     def __init__(self, templates: StructureTemplates, described_F7: Ints32 | None = None) -> None:
@@ -104,7 +104,7 @@ class StructureFeatures:
                 expected="those of the model's families and kinds of words, each once",
             )
         table = build_table(keys_F)
-        # One row more, so that the array is never empty.
+        # One extra row, so that the array is never empty.
         room_F7 = np.zeros((len(given_F7) + 1, DESCRIBED), dtype=np.int32)
         room_F7[: len(given_F7)] = given_F7
         self._growing = Growing(table.keys_H, table.rows_H, room_F7, np.array([len(given_F7)]))
@@ -120,7 +120,7 @@ class StructureFeatures:
 
     @property
     def ranges(self) -> Ranges:
-        """Families with runs of neighbouring ids; one that is still growing has many."""
+        """Families with runs of neighbouring ids; an index that is still growing has many."""
         family_F = self.described[:, 0]
         starts = np.flatnonzero(np.append(True, family_F[1:] != family_F[:-1])[: len(family_F)])
         sizes = np.diff(np.append(starts, len(family_F)))
@@ -136,20 +136,20 @@ class StructureFeatures:
         return offsets_A1, ids_N
 
     def padded(self, sparse_F: Floats) -> Floats:
-        """Weights of all features, shape (F,), 0 for those that are newer than the weights given."""
+        """Weights of all features, shape (F,), 0 for those newer than the given weights."""
         weights_F = np.zeros(len(self))
         weights_F[: len(sparse_F)] = sparse_F
         return weights_F
 
     def weighted(self, sparse_F: Floats) -> StructureWeights:
-        """The features under weights; those that are newer than the weights weigh 0."""
+        """The features under weights; those newer than the weights weigh 0."""
         weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)
         table = HashTable(self._growing.keys_H, self._growing.rows_H)
         keys_C = np.empty(len(self.kinds.pairs_C2), dtype=np.uint64)
         return StructureWeights(self.kinds, table, weights_F, new_memory(), keys_C)
 
     def extended(self, described: Ints32) -> None:
-        """Takes over the features of another index that began as this one: those that are newer than its own."""
+        """Takes over the newer features of another index that began as this one."""
         newer_N7 = np.ascontiguousarray(described[len(self) :], dtype=np.int32)
         if len(newer_N7):
             self._growing = appended(self._growing, newer_N7, description_keys(self.kinds, newer_N7))
@@ -161,7 +161,7 @@ class StructureFeatures:
     def names(self, ids: Numbers, members: int = 0) -> Iterator[str]:
         """Such as `word_pair:all,class50(haus,17)`: family, kinds, values.
 
-        With so many members of a class: `word_pair:all,class50(haus,17{house man dog …})`.
+        With `members` words of a class: `word_pair:all,class50(haus,17{house man dog …})`.
         """
         for family_number, *kinds, a, b, c, d in self.described[ids].tolist():
             family = FAMILIES[family_number]

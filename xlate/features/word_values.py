@@ -1,4 +1,4 @@
-"""What sparse features know of a word: the word itself, the word if it is frequent, or its class."""
+"""What sparse features know about a word: the word itself, the word if it is frequent, or its class."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID, Vocabulary
 _NUMBERED_KIND = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
 DIGITS = "digits"
 NAMED = ("all", "topN", "classN", "prefixN", "suffixN", DIGITS)
-# The classes of a side (`source` or `target`), so many.
+# The given number of classes of a side (`source` or `target`).
 ClassesOf = Callable[[str, int], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class WordValues:
-    """One of `size` values for each of V words, or -1 for none; `<s>` stands for what is before a sentence.
+    """One of `size` values for each of V words, or -1 for none; `<s>` represents what is before a sentence.
 
     Attributes:
         name: such as `all`, `top80`, `class20`.
         value_V: by word number.
-        labels: what each value is called.
-        words: the V words, where labels do not tell which of them have a value; else none.
+        labels: the name of each value.
+        words: the V words, if labels do not show which of them have a value; else none.
     """
 
     name: str
@@ -38,11 +38,11 @@ class WordValues:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.labels)
 
     def spelled(self, value: int, members: int) -> str:
-        """What a value is called; behind the name of a word class so many of its words, the first of the vocabulary.
+        """The name of a value; a word class is followed by `members` of its words, the first of the vocabulary.
 
         Example: `17{haus mann hund …}`; just `17` with no members.
         """
@@ -55,14 +55,14 @@ class WordValues:
 
 
 def every_word(words: Sequence[str]) -> WordValues:
-    """Each word by itself, unknown words none."""
+    """Each word as its own value; unknown words have none."""
     value_V = np.arange(len(words), dtype=np.int32)
     value_V[UNKNOWN_ID] = -1
     return WordValues("all", value_V, tuple(words))
 
 
 def frequent_words(words: Sequence[str], count_V: Ints, most: int) -> WordValues:
-    """The `most` words of the highest counts by themselves, equal counts in the order of the words; others none."""
+    """The `most` words of the highest counts as their own values, ties in the order of the words; others have none."""
     count_V = np.array(count_V)
     count_V[: BEGIN_ID + 2] = 0
     best = np.argsort(-count_V, kind="stable")[:most]
@@ -74,7 +74,7 @@ def frequent_words(words: Sequence[str], count_V: Ints, most: int) -> WordValues
 
 
 def affixes(words: Sequence[str], kind: str, length: int) -> WordValues:
-    """The first (`prefix`) or last (`suffix`) letters of each word that is longer, others none.
+    """The first (`prefix`) or last (`suffix`) letters of each word that is longer; others have none.
 
     Example: with 4 letters `violate` is `viol+` or `+late` (Watanabe et al. 2007, section 3.3).
     """
@@ -85,7 +85,7 @@ def affixes(words: Sequence[str], kind: str, length: int) -> WordValues:
 
 
 def digit_shapes(words: Sequence[str]) -> WordValues:
-    """Each word that has digits, with `@` for each of them; others none.
+    """Each word that has digits, with `@` for each of them; others have none.
 
     Example: `2007/6/27` is `@@@@/@/@@` (Watanabe et al. 2007, section 3.3).
     """
@@ -103,7 +103,7 @@ def _numbered(name: str, values: Sequence[str | None]) -> WordValues:
 
 
 def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) -> WordValues:
-    """The class of each word, `<s>` in one of its own."""
+    """The class of each word; `<s>` has its own."""
     value_V, labels = class_numbers(words, classes)
     value_V[BEGIN_ID] = len(labels)
     return WordValues(name, value_V, (*labels, BEGIN), tuple(words))
@@ -117,7 +117,7 @@ class Side:
         name: `source` or `target`.
         vocabulary: the words.
         count_V: how often each occurs.
-        factors: the value that a factor of the text, such as `pos`, has for words, made when it is asked for.
+        factors: the value that a factor of the text, such as `pos`, has for words, made on request.
     """
 
     name: str
@@ -127,7 +127,7 @@ class Side:
 
 
 def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
-    """What the words of a side are looked at as.
+    """The values of one kind for the words of a side.
 
     Raises:
         InputError: there is no such kind, or a file of classes cannot be read.
@@ -152,7 +152,7 @@ def word_values(kind: str, side: Side, classes_of: ClassesOf) -> WordValues:
 
 
 def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
-    """The two files that a kind of words names, None for one that is made from the text."""
+    """The two files that a kind of words names, None for one made from the text."""
     if kind in ("all", DIGITS) or _NUMBERED_KIND.fullmatch(kind):
         return None
     files = kind.split(",")

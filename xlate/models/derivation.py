@@ -13,7 +13,7 @@ from xlate.array_types import Floats
 from xlate.kernels.pairs import LEFT, NEUTRAL, RIGHT
 from xlate.search.beam import SearchGraph
 
-# The unit of a source word that stands for itself, and of the end of the sentence, which covers nothing.
+# The units of a copied source word, and of the end of the sentence, which covers nothing.
 COPIED, END = -1, -2
 Span = tuple[int, int]
 
@@ -25,8 +25,8 @@ class Step:
     Attributes:
         unit: the number of the block, phrase pair or rule; `COPIED`, or `END`.
         source_spans: half-open, in words, from left to right; more than one where the unit has gaps.
-        target_words: what it says.
-        orientation: LEFT, RIGHT or NEUTRAL to the step before; NEUTRAL where a model does not ask.
+        target_words: its target words.
+        orientation: LEFT, RIGHT or NEUTRAL relative to the step before; NEUTRAL in models without orientations.
     """
 
     unit: int
@@ -36,16 +36,16 @@ class Step:
 
     @property
     def source_span(self) -> Span:
-        """From the first source word to behind the last one."""
+        """From the first source word to just past the last one."""
         return self.source_spans[0][0], self.source_spans[-1][1]
 
     @property
     def places(self) -> list[int]:
-        """The source position of each symbol of the unit's source side, that of its first word for a gap."""
+        """The source position of each symbol of the unit's source side; for a gap, that of its first word."""
         return [place for begin, end in self.source_spans for place in range(begin, end)]
 
     def moved(self, by: int) -> Self:
-        """The same unit so many source words further on."""
+        """The same unit, shifted `by` source words to the right."""
         return replace(self, source_spans=spans_moved(self.source_spans, by))
 
     @property
@@ -55,7 +55,7 @@ class Step:
 
 
 def spans_moved(spans: Iterable[Span], by: int) -> tuple[Span, ...]:
-    """Spans so many words further on."""
+    """Spans shifted `by` words to the right."""
     return tuple((begin + by, end + by) for begin, end in spans)
 
 
@@ -75,9 +75,9 @@ StepT = TypeVar("StepT", bound=Step, covariant=True)
 
 @dataclass(frozen=True)
 class Derivation(Generic[StepT]):
-    """A source sentence, the steps that translate it, target left to right, their features and summed score.
+    """A source sentence, the steps that translate it in target order, their features and summed score.
 
-    `features` may be a function that gives them when they are first looked at: a translation needs only its words.
+    `features` may be a function that computes them on first use: a translation needs only its words.
     """
 
     source: tuple[str, ...]
@@ -91,7 +91,7 @@ class Derivation(Generic[StepT]):
         return self.features() if callable(self.features) else self.features
 
     def __reduce__(self) -> tuple[object, ...]:
-        """As it is sent to another process: with its features."""
+        """Pickles it for another process, with its features."""
         return Derivation, (self.source, self.steps, self.features_D, self.score)
 
     @property
@@ -115,19 +115,19 @@ class Derivation(Generic[StepT]):
 
     @property
     def copied(self) -> int:
-        """How many source words stand for themselves."""
+        """How many source words are copied."""
         return sum(step.unit == COPIED for step in self.steps)
 
 
 def side_of(before: Span | None, span: Span) -> int:
-    """On which side of the span before a span stands: LEFT or RIGHT where they touch, else NEUTRAL."""
+    """The side of `before` on which `span` lies: LEFT or RIGHT where they touch, else NEUTRAL."""
     if before is None:
         return NEUTRAL
     return RIGHT if span[0] == before[1] else LEFT if span[1] == before[0] else NEUTRAL
 
 
 def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:
-    """One derivation of a sentence from those of its pieces; each piece keeps its end, features add up."""
+    """One derivation of a sentence from those of its pieces; each piece keeps its end, and features add up."""
     steps: list[StepT] = []
     at = 0
     for part in parts:
@@ -142,9 +142,9 @@ def joined(parts: Sequence[Derivation[StepT]]) -> Derivation[StepT]:
 
 
 def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinct: bool) -> list[Derivation[StepT]]:
-    """The best derivations of a sentence from the lists of its pieces, best first: the highest sums of scores.
+    """The best derivations of a sentence from the lists of its pieces: the highest sums of scores, best first.
 
-    With `distinct`, of those with the same target words only the best.
+    With `distinct`, only the best of those with the same target words is kept.
     """
     found: list[Derivation[StepT]] = []
     seen: set[tuple[str, ...]] = set()
@@ -158,7 +158,7 @@ def best_joined(lists: Sequence[Sequence[Derivation[StepT]]], most: int, distinc
 
 
 def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ...]]:
-    """The choices of one place from every list, descending each, with the highest sums; at most so many, best first."""
+    """The choices of one place per list (all descending) with the highest sums; at most `most`, best first."""
     source_A = np.repeat(np.arange(len(lists), dtype=np.int32), [len(scores) for scores in lists])
     places = [place for scores in lists for place in range(len(scores))]
     scores_A = np.array([score for scores in lists for score in scores], dtype=np.float64)
@@ -168,7 +168,7 @@ def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ..
 
 
 def explained(lines: Sequence[str], names: Sequence[str], weights_D: Floats, derivation: Derivation[Any]) -> str:
-    """Lines that show the units of a derivation, then weight × value of each feature, strongest first, then the sum."""
+    """Lines showing the units of a derivation, then weight × value of each feature, strongest first, then the sum."""
     shown = list(lines)
     parts = zip(names, weights_D.tolist(), derivation.features_D.tolist(), strict=True)
     for name, weight, value in sorted(parts, key=lambda part: -abs(part[1] * part[2])):

@@ -41,12 +41,12 @@ DIRECT, MODEL1, _, _, INBOUND, OUTBOUND, LENGTH = range(len(DISTORTION_FLOATS))
 
 @dataclass(frozen=True)
 class DistortionModel(BlockLexicon):
-    """Blocks with weights of floats, (a)-(g) of TZ07, Table V, and optional ones, and one per binary feature, F in all.
+    """Blocks with weights for floats ((a)-(g) of TZ07, Table V, and optional ones) and for F binary features.
 
     Attributes:
         weights: of (a) to (g) and of the optional floats, shape (7 + X,).
         distortion: jump costs by source word; model1_B: -ln p(S|T) of every block under Model 1.
-        direct_discount: taken off counts before the direct cost, as in training.
+        direct_discount: subtracted from counts before the direct cost, as in training.
 
     Raises:
         InputError: weights of another shape or not finite, or feature keys that are not sorted.
@@ -73,9 +73,9 @@ class DistortionModel(BlockLexicon):
 class JumpOptions(SpanOptions):
     """Options of the phrase-distortion model, with the costs of jumps between all positions.
 
-    `floats_O3` are direct, Model 1 and length costs, `static_O` the weighted sum of them and the optional floats,
-    `alone_O` that and the language model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the
-    costs of going on at position s when the last block ended before e, 0 standing for the beginning of the sentence;
+    `floats_O3` are direct, Model 1 and length costs, `static_O` the weighted sum of these and the optional floats,
+    `alone_O` that plus the language model's from an empty history. `inbound_1n[e, s]` and `outbound_1n[e, s]` are the
+    costs of continuing at position s when the last block ended before e, where 0 is the beginning of the sentence;
     `jump_1n` is their weighted sum.
     """
 
@@ -113,8 +113,8 @@ class JumpMoves(SpanMoves):
 class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch]):
     """Translates sentences into the block sequences of the highest score Σ_i w·f(b_i; b_{i-1}) + v(b_{i-1}, b_i).
 
-    f are the seven floats of TZ07, Table V, and the optional ones, v the summed weights of the binary features; the
-    sequences cover the source once, in an order that `DistortionSearch` allows. Behind the last block comes
+    f are the seven floats of TZ07, Table V, and the optional ones, v the summed weights of the binary features. Each
+    sequence covers the source once, in an order that `DistortionSearch` allows. After the last block comes
     w_c · -ln p(</s> | history).
     """
 
@@ -129,7 +129,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
 
     @property
     def weights_D(self) -> Floats:
-        """The floats' weights, and 1 for what is a sum of weights."""
+        """The floats' weights, and 1 for values that are already weighted sums."""
         return np.append(self.model.weights, 1.0)
 
     @property
@@ -145,7 +145,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> JumpOptions:
         """Costs of the options and of the jumps between all positions, and their weighted sums.
 
-        A word that is copied has the fixed costs of the search settings.
+        A copied word has the fixed costs of the search settings.
         """
         model, search = self.model, self.search
         common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
@@ -248,7 +248,7 @@ class DistortionKind(EventKind):
 
 
 def _stage(estimates: Estimates, model: DistortionModelConfig) -> Stage:
-    """Jump costs and Model 1 weights of a text, estimated when a work directory does not have them."""
+    """Jump costs and Model 1 weights of a text, estimated when a work directory lacks them."""
     settings: dict[str, Any] = {
         "reach": model.jump_reach,
         "smoothing": model.jump_smoothing,
@@ -261,10 +261,10 @@ def _stage(estimates: Estimates, model: DistortionModelConfig) -> Stage:
 
 
 def _jump_costs(estimates: Estimates, model: DistortionModelConfig) -> tuple[Distortion, Floats32]:
-    """What the stage holds.
+    """The contents of the stage.
 
     Raises:
-        InputError: a file is missing or damaged, or of other words or blocks than those of the work directory.
+        InputError: a file is missing or damaged, or its words or blocks are not those of the work directory.
     """
     work, folder = estimates.work, _stage(estimates, model).folder
     stored = open_arrays(folder / MODEL1_COSTS, MODEL1_KIND, {"model1_B": ("<f4", 1)}, memory_map=False)

@@ -1,6 +1,6 @@
-"""What jobs know of a kind of model: how a run of it is opened and trained, what its weights are, what it cannot do.
+"""What jobs know about a kind of model: how its runs are opened and trained, its weights, and what it cannot do.
 
-The kinds by name are here, too, with the systems of runs and of whole grammars.
+This module also has the kinds by name, and opens the systems of runs and of complete grammars.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Saved(NamedTuple):
-    """Weights as they are written: the sets, what their sparse weights are of, and other arrays."""
+    """Weights as they are written: the sets, the features of their sparse weights, and other arrays."""
 
     sets: Mapping[str, Weights]
     features: Mapping[str, FeatureIndex]
@@ -42,7 +42,7 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True)
 class ToTune:
-    """What is tuned, where it starts, how its weights are written, and what is said of them."""
+    """What is tuned, where it starts, how its weights are written, and their metadata."""
 
     system: TunedSystem
     start: Weights
@@ -54,17 +54,17 @@ class Kind:
     """A value of `model.kind`.
 
     Attributes:
-        name: that value, and of most kinds the name of their set of weights.
-        of_costs: whether the floats are costs, so that weights below 0 are the rule.
-        ranks_lists: whether it ranks lists that are given, and translates nothing.
-        tunes_from_run: whether tuning goes on from a run of it.
-        predicts: whether it says how phrases are translated in context, and translates nothing.
-        untrained: whether it translates with weights that are not trained, too.
-        free: keys of the model that may differ in a run that tuning goes on from.
-        impossible: what is said when something else is asked of it than it can do, and the command that is of use;
-            None for a model that is tuned.
-        without_lists: what is said of learning from lists of the training text where there is none, and what is
-            expected instead; None where `impossible` says it.
+        name: that value, and for most kinds the name of their set of weights.
+        of_costs: whether the floats are costs, so that weights are usually below 0.
+        ranks_lists: whether it only ranks given lists, and translates nothing.
+        tunes_from_run: whether tuning continues from a run of it.
+        predicts: whether it predicts how phrases are translated in context, and translates nothing.
+        untrained: whether it can also translate with untrained weights.
+        free: keys of the model that may differ in a run that tuning continues from.
+        impossible: the message for whatever it cannot do, and the command to use instead; None for a model that is
+            tuned.
+        without_lists: the message where it cannot learn from lists of the training text, and what is expected instead;
+            None where `impossible` says it.
     """
 
     name: ClassVar[str]
@@ -93,11 +93,11 @@ class Kind:
         self._refuse(run)
 
     def saved(self, system: AnySystem, file: WeightsFile) -> Saved:
-        """The weights of a system in the form of the file that they came from."""
+        """The weights of a system, in the form of the file they came from."""
         return Saved({self.name: system.weights}, {}, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
-        """Looks whether weights of this kind can be tuned from a run, before anything is written.
+        """Checks that weights of this kind can be tuned from a run, before anything is written.
 
         Raises:
             InputError: it is missing, unfinished, or of another model.
@@ -116,7 +116,7 @@ class Kind:
         self._refuse(None)
 
     def without_fold(self, config: TrainConfig, whole: TunedSystem, without: WithoutFold) -> TunedSystem:  # noqa: ARG002
-        """What is tuned, made from the training text without a fold, with the sparse features of the whole text.
+        """The system to tune, made from the training text without a fold, with the sparse features of the whole text.
 
         Raises:
             InputError: this kind of model cannot be made without a fold here.
@@ -129,7 +129,7 @@ class Kind:
         )
 
     def check_lists(self, config: TrainConfig) -> None:
-        """Looks whether sparse weights of such a model can be learned from lists of the training text.
+        """Checks that sparse weights of such a model can be learned from lists of the training text.
 
         Raises:
             InputError: there are none, or the settings or the base run do not allow it.
@@ -148,14 +148,14 @@ class Kind:
         raise AssertionError(f"{self.name} learns from no lists, as check_lists says")
 
     def check(self, model: ModelConfig) -> None:
-        """Looks whether the settings of a model fit each other.
+        """Checks that the settings of a model fit each other.
 
         Raises:
             InputError: they do not.
         """
 
     def based(self, config: TrainConfig) -> TrainConfig:
-        """A configuration with what it takes over from its base."""
+        """A configuration completed with what it inherits from its base."""
         return config
 
     def _refuse(self, run: Path | None) -> NoReturn:
@@ -181,7 +181,7 @@ class FoldSystem(NamedTuple):
 
     Attributes:
         decoder: the system under its weights.
-        hypotheses: gives the list of a sentence with units; `draw=` is how candidates are drawn, None for the best.
+        hypotheses: the list of a sentence, with units; `draw=` says how candidates are drawn, None takes the best.
         columns: names of the floats.
         numbered: lists with units as they are numbered in the whole text.
     """
@@ -204,24 +204,24 @@ class FoldSystems(Protocol):
         """What the systems are made from."""
 
     def opened(self, fold: int, weights: Weights, sparse: UnitFeatures | None, search: DecoderSettings) -> FoldSystem:
-        """The system without a fold, made when it is not there.
+        """The system without a fold, made if it does not exist.
 
         Args:
             fold: its number.
             weights: floats, and those of `sparse` when there are any.
-            sparse: the features of the whole text, None to decode without.
+            sparse: the features of the whole text, None to decode without them.
             search: settings.
         """
 
     def discard(self, fold: int) -> None:
-        """Removes what is of no use when all of a fold is decoded."""
+        """Removes what is no longer needed once all of a fold is decoded."""
 
 
 class ListedModel(ABC):
     """A model of the whole text whose sparse weights are learned from lists.
 
     Attributes:
-        theta: float weights to begin with.
+        theta: initial float weights.
     """
 
     theta: Weights
@@ -233,11 +233,11 @@ class ListedModel(ABC):
 
     @abstractmethod
     def folds(self, count: int) -> FoldSystems:
-        """The systems of so many folds."""
+        """The systems of `count` folds."""
 
     @abstractmethod
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
-        """Float weights and learned ones as systems of folds take them, to decode once more."""
+        """Float weights and learned ones, in the form that systems of folds take to decode again."""
 
     @abstractmethod
     def to_tune(self, theta: Weights, phi_F: AnyArray) -> ToTune:
@@ -256,7 +256,7 @@ def needed(work: WorkDirectory | None, model: ModelConfig) -> WorkDirectory:
 
 
 def made_of(config: TrainConfig, work: WorkDirectory | None) -> dict[str, Any]:
-    """What a weights file says of the work directory and the model."""
+    """What a weights file says about the work directory and the model."""
     return {"work": config.work, "work_identity": work.identity if work else None, **made_with(config.model)}
 
 
@@ -266,7 +266,7 @@ def check_model_of_base(
     free: Collection[str] = (),
     remedy: str = "give both the same model settings",
 ) -> None:
-    """Looks whether the model of a run has the settings of a configuration, but for its name and the `free` ones.
+    """Checks that the model of a run has the settings of a configuration, except for its name and the `free` ones.
 
     Raises:
         InputError: they differ, or the run cannot be read.
@@ -279,7 +279,7 @@ def check_model_of_base(
         raise InputError("the base run has another model", file=base, seen=seen, expected=expected, remedy=remedy)
 
 
-# The kinds by name: module and class. Each is imported when it is asked for, since the systems of the others are many.
+# The kinds by name: module and class. Each is imported on demand, because the systems of the others are many.
 EVENT_KINDS = {
     "orientation": ("block.kind", "Block"),
     "distortion": ("distortion", "DistortionKind"),
@@ -294,12 +294,12 @@ KINDS = {
     "rerank": ("kind", "Rerank"),
 }
 
-# What the names of configurations of whole grammars end with: joshua.config, cdec.ini and moses.ini.
+# Suffixes of the configurations of complete grammars: joshua.config, cdec.ini and moses.ini.
 GRAMMAR_SUFFIXES = (".config", ".ini")
 
 
 def is_grammar(path: Path) -> bool:
-    """Whether a path names the configuration of a whole grammar, and no run."""
+    """Whether a path names the configuration of a complete grammar rather than a run."""
     return path.suffix in GRAMMAR_SUFFIXES and not path.is_dir()
 
 
@@ -331,16 +331,16 @@ def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
 def open_system(
     run: Path, config: TrainConfig, given: str | None = None, near: str | None = None
 ) -> tuple[AnySystem, WorkDirectory | None]:
-    """The system of a finished run, and its work directory, which an imported one does not have.
+    """The system of a finished run, and its work directory (an imported run has none).
 
-    The work directory is the `given` one, or is looked for, `near` first; see `run_files.located`.
+    The work directory is the `given` one, or is searched for, `near` first; see `run_files.located`.
 
     Raises:
-        InputError: no weights, those of another model, or a work directory that is gone or was made anew; a run that
+        InputError: no weights, those of another model, or a work directory that is gone or was rebuilt; a run that
             translates nothing.
     """
     weights, kind, work = weights_of(run, config), kind_of(config.model.kind), None
-    # A kind that ranks lists refuses, and has no work directory to be looked for.
+    # A kind that ranks lists refuses, and has no work directory to search for.
     if not kind.ranks_lists:
         expected = weights.metadata.get(WORK_IDENTITY)
         config = located(run, config, expected, near, given)

@@ -39,15 +39,15 @@ from xlate.work.directory import WorkDirectory
 DELETED = -3
 NAMES = ("LM0", CONTEXT_NAME, "Deletion0")
 LM, CONTEXT, DELETION = range(len(NAMES))
-# Behind them, where places are looked at.
+# The index after them, where places are considered.
 PLACE = len(NAMES)
 
 
 @dataclass(frozen=True)
 class LcsModel:
-    """What says how words are translated in context, and a language model that says in which order.
+    """A classifier that predicts how words are translated in context, and a language model that predicts their order.
 
-    `placed`, if given, says in which order, too: by how far translations stand from their place.
+    `placed`, if given, also predicts the order: by how far translations are from their place.
     """
 
     classifier: ContextModel
@@ -62,7 +62,7 @@ class LcsModel:
 
     @cached_property
     def of_words(self) -> ContextModel:
-        """The classifier, asked for single words alone."""
+        """The classifier, for single words only."""
         return replace(self.classifier, longest=1)
 
     @cached_property
@@ -83,7 +83,7 @@ class LcsOptions:
     """O options of a sentence of n words: those of position i are numbers `offsets_n1[i]` to `offsets_n1[i + 1]`.
 
     The best come first, the deletion last. `unit_O` are pairs of the table, `COPIED` or `DELETED`; `log_O` is ln p of a
-    block in the sentence, 0 for the others; `place_OR` what each scores where it is put (`SentencePlaces`), 0 for
+    block in the sentence, 0 for the others; `place_OR` is what each scores at each place (`SentencePlaces`), 0 for
     deletions.
     """
 
@@ -108,9 +108,9 @@ class LcsOptions:
 def collect_lcs_options(
     model: LcsModel, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None = None
 ) -> LcsOptions:
-    """The options of every word of a sentence: predicted blocks; the word itself where nothing is predicted; deletion.
+    """The options of every word of a sentence: predicted blocks, or the word itself if there are none; and deletion.
 
-    With a target they are all predicted blocks that stand in it, however improbable.
+    With a target, they are all predicted blocks that occur in it, however improbable.
     """
     allowed = None if target is None else phrases_in(target)
     cells = list(_predicted(model, search, words, allowed))
@@ -164,9 +164,9 @@ def _predicted(
 
 
 class LatticeState(NamedTuple):
-    """All that a continuation depends on: bit i of `covered` says that source word i is done.
+    """Everything that a continuation depends on: bit i of `covered` says that source word i is done.
 
-    All ways to do every word are alike but for the history; the goal has one bit more.
+    States with all words done differ only in their history; the goal has one more bit.
     """
 
     covered: int
@@ -177,7 +177,7 @@ class LatticeState(NamedTuple):
 class LatticeMoves(SearchSpace[LatticeState]):
     """The search space over one sentence. Labels are option numbers, -1 the end.
 
-    The word that is done next lies less than `window` positions behind the first one that is not done.
+    The word that is done next is less than `window` positions after the first one that is not done.
     """
 
     model: LcsModel
@@ -195,7 +195,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def fixed_OD(self) -> Floats:
-        """The features of options wherever they stand, those of the language model and of places 0; shape (O, D)."""
+        """The features of options in any position; those of the language model and of places are 0; shape (O, D)."""
         fixed_OD = np.zeros((len(self.options), len(self.model.names)))
         fixed_OD[:, CONTEXT] = self.options.log_O
         fixed_OD[self.options.unit_O == DELETED, DELETION] = self.search.deletion_cost
@@ -203,7 +203,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def future_n(self) -> list[float]:
-        """The best score of each word without a history, 0 of one without options; zeros without `future_cost`."""
+        """The best score of each word without a history, 0 for one without options; zeros without `future_cost`."""
         options, lm = self.options, self.model.lm
         if not self.search.future_cost:
             return [0.0] * len(options.words)
@@ -213,7 +213,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return [max((score_O[label] for label in cell), default=0.0) for cell in cells]
 
     def future(self, state: LatticeState) -> float:
-        """The estimates of all words that are not done."""
+        """The summed estimates of all words that are not done."""
         first, n = first_open(state.covered), len(self.options.words)
         if first >= n:
             return 0.0
@@ -223,7 +223,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def _future_from(self) -> list[float]:
-        """The estimates of all words from a position on."""
+        """The summed estimates of all words from each position on."""
         return [*accumulate(reversed(self.future_n), initial=0.0)][::-1]
 
     def coverage(self, state: LatticeState) -> int:
@@ -246,14 +246,14 @@ class LatticeMoves(SearchSpace[LatticeState]):
                     yield Move(LatticeState(covered | bit, after), count, score, label)
 
     def place(self, label: int, covered: int) -> float:
-        """What an option scores where it is put when so many words are done."""
+        """What an option scores when it is placed after `covered` words."""
         assert self.model.placed is not None
         shift = shift_of(self.model.placed.reach, covered, int(self.options.position_O[label]))
         return float(self.options.place_OR[label, shift])
 
     def features(self, graph: ArcGraph, label_A: Ints32) -> Floats:
-        """The features of arcs, shape (A, D); all ways to a node must have one history and as many words."""
-        # The end of the sentence has the last row.
+        """The features of arcs, shape (A, D); all ways to a node must share their history and number of words."""
+        # The last row is the end of the sentence.
         dense_AD = np.append(self.fixed_OD, np.zeros((1, len(self.model.names))), axis=0)[label_A]
         history_N, covered_N = {0: self.start.lm_state}, {0: 0}
         arcs = zip(graph.source_A.tolist(), graph.target_A.tolist(), label_A.tolist(), strict=True)
@@ -272,7 +272,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def language(self) -> Callable[[int, int], tuple[float, int]]:
-        """ln p of an option's words after a history, and the history behind them; by history and label."""
+        """ln p of an option's words after a history, and the history after them; by history and label."""
         return cache(lambda lm_state, label: self.model.lm.score_words(lm_state, self.options.lm_words_O[label]))
 
     def end_logprob(self, lm_state: int) -> float:
@@ -281,7 +281,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def _arcs(self) -> Callable[[int, int], list[tuple[int, float, int]]]:
-        """The options of a word after a history, what each scores, and the history behind it; the same at any time."""
+        """The options of a word after a history, with the score of each and the history after it; valid at any time."""
         weight = float(self.weights_D[LM])
 
         def arcs(lm_state: int, position: int) -> list[tuple[int, float, int]]:
@@ -315,14 +315,14 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
         w_LM · ln p_LM(e_1 … e_m </s>)  +  w_Context · Σ_i ln p(block i | sentence)  +  w_Deletion · cost · deletions
 
-    over the orders that the window allows, and w_Displacement · Σ_i ln p(place of block i | sentence) where the model
-    has that; the paper scores by the language model alone. The readable search is the only one.
+    over the orders that the window allows, plus w_Displacement · Σ_i ln p(place of block i | sentence) where the model
+    has that; the paper scores with the language model alone. There is only the readable search.
 
     Args:
         model: the classifier and the language model.
         weights_D: of `LcsModel.names`, shape (D,).
         search: settings.
-        fast: changes nothing.
+        fast: has no effect.
 
     Raises:
         InputError: weights of another shape or not finite.
@@ -342,7 +342,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The language model, the predictions, the deletions; the places where they are looked at."""
+        """The language model, the predictions, the deletions, and the places if they are considered."""
         return self.model.names
 
     @property
@@ -361,7 +361,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         return self.changed(weights_D=weights.dense_D)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> LatticeMoves:
-        """The moves with all predicted blocks that stand in the target."""
+        """The moves with all predicted blocks that occur in the target."""
         return self.space(words, target)
 
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> LatticeMoves:
@@ -398,7 +398,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
 
 def language_alone(names: tuple[str, ...] = NAMES) -> Weights:
-    """The weights of the paper: the language model's score and the costs of deletions as they are."""
+    """The weights of the paper: the language model's score and the costs of deletions, unscaled."""
     dense_D = np.zeros(len(names))
     dense_D[LM], dense_D[DELETION] = 1.0, -1.0
     return Weights(dense_D, np.zeros(0), names)
@@ -410,14 +410,14 @@ class TunedLcs(TunedCosts):
 
     @property
     def trained_D(self) -> Bools:
-        """All, but that of deletions which the search does not know."""
+        """All, except that of deletions if the search has none."""
         trained_D = np.ones(len(self.system.feature_names), dtype=np.bool_)
         trained_D[DELETION] = self.system.search.deletions
         return trained_D
 
     @property
     def uniform(self) -> Weights:
-        """The same for everything that is tuned; deletions cost."""
+        """Equal weights for everything that is tuned; deletions cost."""
         dense_D = np.where(self.trained_D, 1.0 / self.trained_D.sum(), 0.0)
         dense_D[DELETION] *= -1.0
         return Weights(dense_D, np.zeros(0), self.system.feature_names)
@@ -461,7 +461,7 @@ class Lcs(Kind):
         check_use(model.context)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """The weights; without a tuner those of the language model alone."""
+        """The weights; without a tuner, those of the language model alone."""
         model, tune = lcs_model(config.model, work), config.loss.tune
         alone = language_alone(model.names)
         decoder = LcsDecoder(model, alone.dense_D, config.decoder)

@@ -1,4 +1,4 @@
-"""A packed run, in a folder or as one tar archive: its files with their checksums, and sentences to check it by."""
+"""A packed run, as a folder or as one tar archive: its files with their checksums, and sentences to check it with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xlate.text.lines import atomic_write, naming_file, write_file
 from xlate.text.opening import plain_file
 
 MARK, FORMAT = "pack.json", "xlate-pack-1"
-# Scores of one sentence on two machines may differ by rounding.
+# Rounding may make the scores of a sentence differ between two machines.
 TOLERANCE = 1e-4
 REMEDY = "copy the packed run again, or pack the run again: xlate pack run=RUN out=FILE.tar"
 OUTSIDE, DAMAGED = "a path that leads out of the packed run", "a damaged packed run"
@@ -30,7 +30,7 @@ EXPECTED = "what xlate pack writes"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line with its translation and the score of that, as they were where the run was packed."""
+    """A line with its translation and score, as they were where the run was packed."""
 
     source: str
     output: str
@@ -43,7 +43,7 @@ class Pack:
 
     Attributes:
         xlate: the version that packed it.
-        sentences: to check it by.
+        sentences: to check it with.
         files: size and SHA-256 of each file, by its name in the folder of the pack.
     """
 
@@ -64,7 +64,7 @@ class Pack:
 
     @classmethod
     def from_bytes(cls, raw: bytes, file: Path) -> Pack:
-        """Reads what `to_bytes` made; `file` is what messages name.
+        """Reads what `to_bytes` made; messages name `file`.
 
         Raises:
             InputError: it is something else, or damaged.
@@ -88,15 +88,15 @@ class Pack:
 
 
 def is_pack(folder: Path) -> bool:
-    """Whether a folder is that of a packed run."""
+    """Whether a folder holds a packed run."""
     return (folder / MARK).is_file()
 
 
 def read_pack(folder: Path) -> Pack:
-    """What a packed run says of itself; that all its files are there is checked, not what they hold.
+    """What a packed run says about itself; checks that all its files are there, but not their contents.
 
     Raises:
-        InputError: it is damaged, or a file is missing or of another size.
+        InputError: it is damaged, or a file is missing or has another size.
     """
     pack = Pack.from_bytes(plain_file(folder / MARK).read_bytes(), folder / MARK)
     for name, (size, _) in pack.files.items():
@@ -109,7 +109,7 @@ def read_pack(folder: Path) -> Pack:
 
 
 def leads_within(path: Path, folder: Path) -> bool:
-    """Whether a path leads to something in a folder, links followed."""
+    """Whether a path leads into a folder, links followed."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
@@ -126,10 +126,10 @@ def check_links(folder: Path) -> None:
 
 @cache
 def _check_folder(folder: Path) -> None:
-    """Looks whether the files of a packed run hold what they held when it was packed; once in a process.
+    """Checks that the files of a packed run are unchanged since it was packed; once per process.
 
     Raises:
-        InputError: one does not, or a link leads out of the packed run.
+        InputError: one has changed, or a link leads out of the packed run.
     """
     pack = read_pack(folder)
     check_links(folder)
@@ -140,7 +140,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
-    """Completes the folder of a packed run, whose files are there, and returns what was written."""
+    """Completes the folder of a packed run, whose files are already there, and returns what was written."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     pack = Pack(xlate, sentences, {name: _described(folder / name) for name in names})
     write_file(folder / MARK, pack.to_bytes())
@@ -148,10 +148,10 @@ def write_pack(folder: Path, xlate: str, sentences: Sequence[Sentence]) -> Pack:
 
 
 def check_sentences(folder: Path, pack: Pack, translate: Callable[[str], tuple[str, float]]) -> None:
-    """Translates the stored sentences, by a function that gives translation and score, and compares.
+    """Translates the stored sentences with a function that returns translation and score, and compares.
 
     Raises:
-        InputError: a translation is another one, or its score differs by more than 1e-4; the sentence is named.
+        InputError: a translation differs, or its score by more than 1e-4; the sentence is named.
     """
     for number, sentence in enumerate(pack.sentences, start=1):
         output, score = translate(sentence.source)
@@ -189,15 +189,15 @@ def _refused(message: str, file: Path, seen: object, expected: str = EXPECTED) -
 
 
 ENDING = ".tar"
-# More than the names and checksums of any run take.
+# More than the names and checksums of any run need.
 LARGEST_MARK = 1 << 26
 _unpacked: dict[Path, Path] = {}
 
 
 def write_archive(folder: Path, pack: Pack, top: str, out: Path) -> None:
-    """Writes the folder of a packed run into an archive, whole or not at all; `top` is the folder's name in it.
+    """Writes the folder of a packed run into an archive, all or nothing; `top` is the folder's name in it.
 
-    Names are in order behind `pack.json`; owners, rights and times of files are always the same.
+    `pack.json` comes first, then the other names in order; owners, permissions and times of files are always the same.
     """
     with atomic_write(out) as stream, tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name in (MARK, *sorted(pack.files)):
@@ -208,13 +208,13 @@ def write_archive(folder: Path, pack: Pack, top: str, out: Path) -> None:
 
 
 def unpacked(run: Path) -> Path:
-    """The folder of a run; an archive is unpacked into a temporary folder, which is removed at the process's end.
+    """The folder of a run; an archive is unpacked into a temporary folder, which is removed when the process ends.
 
-    A folder that an archive was unpacked into, `tar -C FOLDER`, stands for the packed run inside. The checksums of a
-    packed run that is a folder are looked at once in a process.
+    A folder that an archive was unpacked into, `tar -C FOLDER`, counts as the packed run inside. The checksums of a
+    packed run that is a folder are checked once per process.
 
     Raises:
-        InputError: a file that is no packed run, is damaged or cut off, or holds more than it says; a folder of a
+        InputError: a file that is no packed run, is damaged or truncated, or holds more than it declares; a folder of a
             packed run with missing or damaged files.
     """
     if not run.is_file():
@@ -239,7 +239,7 @@ def unpacked(run: Path) -> Path:
 def extract(archive: Path, folder: Path) -> Path:
     """Unpacks an archive into an empty folder and returns the folder of the run inside.
 
-    Nothing is written but the files that the archive's own `pack.json` names, each with its checksum.
+    Nothing is written except the files that the archive's own `pack.json` names, each with its checksum.
 
     Raises:
         InputError: as `unpacked`.
@@ -273,7 +273,7 @@ def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:
         size, sha256 = missing.pop(name)
         if member.size != size:
             raise _refused(DAMAGED, archive, f"{name}: {member.size} bytes", f"{size} bytes")
-        # Written by name and content alone: no rights, owners or links of an archive are taken over.
+        # Written by name and content alone: permissions, owners and links of an archive are ignored.
         path = folder / top / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with naming_file(path), path.open("xb") as written:
@@ -286,6 +286,6 @@ def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:
 
 
 def _remove(folder: Path, process: int) -> None:
-    # Processes that this one forks leave it alone.
+    # Processes forked from this one leave it alone.
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

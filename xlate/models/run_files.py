@@ -1,8 +1,8 @@
-"""The weights of a run, and where what it stands on lies: work directory, runs that it names, files of word classes.
+"""The weights of a run, and where its dependencies are: work directory, runs that it names, files of word classes.
 
-A run keeps the paths that it was trained with. It may be used from another directory, or have been moved together with
-what it stands on: then each path is looked for from the run's own folder upwards. A packed run says itself where all
-of it lies.
+A run stores the paths that it was trained with. If you use it from another directory, or have moved it together with
+its dependencies, each path is searched for from the run's own folder upwards. A packed run says itself where
+everything is.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from xlate.work.directory import STAGES
 from xlate.work.stages import MARK, read_stage
 
 MADE_WITH = "made_with"
-# The file of a packed run: paths from its folder, by what its configuration calls them.
+# The file of a packed run: paths from its folder, by their names in its configuration.
 PLACES = "places.json"
 WORK, WORDS = "work", "words"
-# The keys of a configuration that name runs, by what places call these: a run with another such key is found and
-# packed with what stands here, and by nothing else.
+# The configuration keys that name runs, by their names in places. This table alone decides which named runs are found
+# and packed.
 RUNS = {
     "base": ("base",),
     "context": ("model", "context", "run"),
@@ -41,12 +41,12 @@ WORK_IDENTITY = "work_identity"
 
 
 def made_with(model: ModelConfig) -> dict[str, Any]:
-    """What a weights file says of the model that its weights are of, for its metadata."""
+    """What a weights file says in its metadata about the model of its weights."""
     return {MADE_WITH: asdict(model)}
 
 
 def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
-    """The weights of a run; `trained` is its configuration, read when it is not given.
+    """The weights of a run; `trained` is its configuration, read if not given.
 
     Raises:
         InputError: there are none yet, they cannot be read, or they were made with another model than the configuration
@@ -93,7 +93,7 @@ def weights_path(run: Path) -> Path:
 
 
 def located_config(run: Path, near: str | None = None, work: str | None = None) -> TrainConfig:
-    """The configuration of a run with the paths at which what it stands on lies; the arguments are those of `located`.
+    """The configuration of a run with the paths where its dependencies are; the arguments are those of `located`.
 
     Raises:
         InputError: as `config_of_run` and `located`.
@@ -106,15 +106,15 @@ def located_config(run: Path, near: str | None = None, work: str | None = None) 
 def located(
     run: Path, config: TrainConfig, identity: str | None, near: str | None = None, work: str | None = None
 ) -> TrainConfig:
-    """A run's configuration with the paths at which what it stands on lies.
+    """A run's configuration with the paths where its dependencies are.
 
-    A path that leads to the same place from the current directory stays as it is. That of a run that is not found stays
-    too, since not every run that names one needs it.
+    A path that leads to the same place from the current directory is kept. The path of a run that is not found is kept
+    too, because not every run that names one needs it.
 
     Args:
         run: the folder of the run.
         config: its configuration.
-        identity: of the work directory that it was trained on, None where that is not known.
+        identity: of the work directory that it was trained on, None if unknown.
         near: a work directory to try before others.
         work: the work directory, if the user has named it.
 
@@ -127,12 +127,12 @@ def located(
 
 
 def located_runs(run: Path) -> TrainConfig:
-    """The configuration of a run with the paths at which the runs lie that it names; raises as `config_of_run`."""
+    """The configuration of a run with the paths where the runs it names are; raises as `config_of_run`."""
     return _with_runs(run, config_of_run(run))
 
 
 def named_runs(config: TrainConfig) -> dict[str, str]:
-    """The paths of the runs that a configuration names, by what `RUNS` calls them."""
+    """The paths of the runs that a configuration names, by their names in `RUNS`."""
     found = {
         name: reduce(lambda held, key: getattr(held, key, None), keys, cast(Any, config)) for name, keys in RUNS.items()
     }
@@ -140,9 +140,7 @@ def named_runs(config: TrainConfig) -> dict[str, str]:
 
 
 def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
-    """A run's configuration with the paths at which its files of word classes lie, which stand among the kinds of
-    words.
-    """
+    """A run's configuration with the paths where its word class files are, which may be among the kinds of words."""
     placed, config = places_of(run).get(WORDS, {}), deepcopy(config)
 
     def file(stored: str) -> str:
@@ -154,12 +152,12 @@ def with_located_words(run: Path, config: TrainConfig) -> TrainConfig:
 
 
 def settings_with_words(model: ModelConfig) -> list[Any]:
-    """Those of a model's settings that name kinds of words, among which files of word classes may stand."""
+    """Those of a model's settings that name kinds of words, which may include files of word classes."""
     return [held for held in (model, model.sparse, model.structure) if held is not None and "words" in vars(held)]
 
 
 def places_of(run: Path) -> dict[str, Any]:
-    """What a packed run says of where things lie; nothing for any other.
+    """Where a packed run says that things are; nothing for any other.
 
     Raises:
         InputError: the file is damaged, or names something outside of the packed run.
@@ -178,14 +176,14 @@ def places_of(run: Path) -> dict[str, Any]:
 
 
 def _pack_of(run: Path) -> Path | None:
-    """The packed run that a run is, or is a part of; None for any other run."""
+    """The packed run that a run is or belongs to; None for any other run."""
     real = Path(os.path.realpath(run))
     marked = next((folder for folder in (real, real.parent) if is_pack(folder)), None)
     return real if marked is None and (real / PLACES).exists() else marked
 
 
 def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
-    """The configuration, now with the paths of the runs that it names; they stay as stored where they are not found."""
+    """The configuration with the paths of the runs that it names; those not found keep their stored paths."""
     places = places_of(run)
     for name, stored in named_runs(config).items():
         *above, key = RUNS[name]
@@ -195,7 +193,7 @@ def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
 
 
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:
-    """The path of the work directory; one of another identity only where there is no right one."""
+    """The path of the work directory; one of another identity only if the right one is missing."""
     placed, packed = _placed(run, places_of(run), WORK), _pack_of(run) is not None
     if given is not None and (packed or not stored):
         seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
@@ -224,7 +222,7 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
 
 
 def _identity_at(path: str) -> str | None:
-    """The identity of a prepared work directory, None where there is none that is whole."""
+    """The identity of a prepared work directory, None if there is no complete one."""
     if not (Path(path) / STAGES[-1] / MARK).exists():
         return None
     try:
@@ -238,8 +236,8 @@ def _placed(run: Path, places: Mapping[str, Any], name: str) -> str | None:
 
 
 def _found(run: Path, stored: str, fits: Callable[[str], bool]) -> str:
-    """The first path where what a stored one named may be now and that fits, or else the stored one. What is not in a
-    packed run is not looked for elsewhere.
+    """The first place that fits among those where a stored path may lead now, or else the stored path. What is missing
+    from a packed run is not searched for elsewhere.
     """
     if _pack_of(run) is not None:
         return os.path.join(run, "not packed", os.path.basename(stored))
@@ -248,10 +246,10 @@ def _found(run: Path, stored: str, fits: Callable[[str], bool]) -> str:
 
 
 def _candidates(run: Path, stored: str) -> Iterator[str]:
-    """Where what a stored path named may be now.
+    """Where a stored path may lead now.
 
-    A relative path is looked for from the run's folder upwards, and then from the current directory. An absolute one is
-    taken as it stands; then its last parts are looked for from the run's folder upwards.
+    A relative path is searched for from the run's folder upwards, and then from the current directory. An absolute one
+    is tried as it is; then its last parts are searched for from the run's folder upwards.
     """
     here = os.path.abspath(run)
     tops = list(dict.fromkeys(map(str, (here, *Path(here).parents, *Path(os.path.realpath(here)).parents))))
@@ -265,5 +263,5 @@ def _candidates(run: Path, stored: str) -> Iterator[str]:
 
 
 def _as_stored(path: str, stored: str) -> str:
-    """The path as it was stored, where that leads to the same place."""
+    """The path as it was stored, if that leads to the same place."""
     return stored if os.path.exists(stored) and os.path.samefile(path, stored) else path

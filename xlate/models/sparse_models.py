@@ -32,7 +32,7 @@ def sparse_features(
     """The features of a phrase table of this work directory.
 
     Raises:
-        InputError: a kind of words or a template there is none of, or a file of classes that cannot be read.
+        InputError: an unknown kind of words or template, or a file of classes that cannot be read.
     """
     return _made(settings, table, _sides_of(work), orientations, classes_of(work, settings.class_seed))
 
@@ -56,7 +56,7 @@ def side_of(work: WorkDirectory, name: str) -> Side:
 
 
 def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
-    """Computed word classes of a work directory, made when they are asked for and not there."""
+    """Computed word classes of a work directory, made when requested if they do not exist."""
 
     def found(side: str, classes: int) -> Mapping[str, str]:
         settings = {"classes": classes, "seed": seed, "on": work.identities("corpus"), "version": 1}
@@ -75,13 +75,13 @@ def classes_of(work: WorkDirectory, seed: int) -> ClassesOf:
 
 
 def structure_features(work: WorkDirectory, settings: StructureConfig) -> StructureFeatures:
-    """The structure features of a work directory's words, none of them met yet.
+    """The structure features of a work directory's words, none of them seen yet.
 
-    A factor that only one side of the text has is a kind of the words of that side: of each word the value that it has
-    most often in the training text.
+    A factor that only one side of the text has is a kind of the words of that side: each word has the value that it
+    has most often in the training text.
 
     Raises:
-        InputError: a family or a kind of words there is none of.
+        InputError: an unknown family or kind of words.
     """
     of_classes = classes_of(work, settings.class_seed)
 
@@ -100,10 +100,10 @@ def structure_features(work: WorkDirectory, settings: StructureConfig) -> Struct
 
 
 def check_orientations(model: PhraseModelConfig) -> None:
-    """Checks that sparse reordering features have the stack of the hierarchical model to look at.
+    """Checks that sparse reordering features have the stack of the hierarchical model, which they need.
 
     Raises:
-        InputError: they have not.
+        InputError: they do not.
     """
     kind = model.reordering or "none"
     if model.sparse is None or kind.startswith("hier"):
@@ -118,7 +118,7 @@ def check_orientations(model: PhraseModelConfig) -> None:
 
 
 def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> SparseFeatures:
-    """The features of an imported table; words are counted by the counts of the one-word phrases in it.
+    """The features of an imported table; word counts are those of its one-word phrases.
 
     Raises:
         InputError: as `sparse_features`; computed classes, for which there is no text.
@@ -155,12 +155,12 @@ def _word_counts(phrases: EncodedText, count_P: AnyFloats, size: int) -> Ints:
 def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
     """A model without sparse features that scores known words alike, and its float weights in Moses's order.
 
-    Backward columns of the reordering table become e to the power of their whole weighted score, and weigh 1; what a
-    pair scores in any orientation goes into the table score of the largest weight. Moses has no table entry for a word
-    that stands for itself, so its sparse features are lost.
+    Backward columns of the reordering table become e to the power of their full weighted score, and weigh 1; what a
+    pair scores in any orientation is added to the table score of the largest weight. Moses has no table entry for a
+    copied word, so its sparse features are lost.
 
     Raises:
-        InputError: features that look beyond the phrase, or five orientations: Moses has no column for them.
+        InputError: features that depend on more than the phrase, or five orientations: Moses has no column for them.
     """
     if model.orientations != 3:
         raise InputError("Moses has no five-way reordering", expected="a run with model.reordering=hier, wbe or none")

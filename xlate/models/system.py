@@ -1,4 +1,4 @@
-"""The contract of every model that translates: what it gives, and what is the same for all."""
+"""The contract of every model that translates: what it provides, and what is the same for all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xlate.text.vocabulary import Vocabulary
 
 
 class SpanLimit(NamedTuple):
-    """The most source words that a rule spans, and what says so."""
+    """The most source words that a rule spans, and what sets this limit."""
 
     words: int
     name: str
@@ -44,8 +44,8 @@ class System(ABC, Generic[Space, Settings]):
 
     Attributes:
         search: settings.
-        fast: the compiled search; the readable one gives the same derivations and scores.
-        PARTS: what the constructor is given, by name.
+        fast: whether to use the compiled search; the readable one gives the same derivations and scores.
+        PARTS: the arguments of the constructor, by name.
         LONGEST: the most words that the compiled search can number.
     """
 
@@ -57,21 +57,21 @@ class System(ABC, Generic[Space, Settings]):
     @property
     @abstractmethod
     def feature_names(self) -> tuple[str, ...]:
-        """Of the features of a derivation, sums of sparse ones among them; D names."""
+        """The D names of a derivation's features, including sums of sparse ones."""
 
     @property
     @abstractmethod
     def weights_D(self) -> Floats:
-        """What a derivation's features are multiplied with, shape (D,)."""
+        """What a derivation's features are multiplied by, shape (D,)."""
 
     @property
     @abstractmethod
     def weights(self) -> Weights:
-        """What may be trained: float weights, and those of sparse features, which are no sums here."""
+        """The weights that may be trained: those of floats, and those of sparse features, which are not summed here."""
 
     @property
     def features(self) -> FeatureIndex | None:
-        """What the sparse weights are of, None for a model without sparse features."""
+        """The features of the sparse weights, None for a model without sparse features."""
         return None
 
     @property
@@ -93,7 +93,7 @@ class System(ABC, Generic[Space, Settings]):
 
     @abstractmethod
     def compiled_search(self, space: Space, *, every_arc: bool) -> SearchGraph:
-        """What the compiled search finds; without `every_arc` only what the best path needs is sure to be there."""
+        """The graph of the compiled search; without `every_arc` only what the best path needs is sure to be there."""
 
     @abstractmethod
     def derivation(self, space: Space, labels: Sequence[int]) -> Derivation[Any]:
@@ -101,30 +101,30 @@ class System(ABC, Generic[Space, Settings]):
 
     @abstractmethod
     def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
-        """The features of the arcs of a graph, whose nodes may be taken apart so that each arc has but one history."""
+        """The features of the arcs of a graph, whose nodes may be split so that each arc has only one history."""
 
     @abstractmethod
     def explain(self, source: Sequence[str], derivation: Derivation[Any]) -> str:
-        """A derivation in words, and what spoke for it; `source` are the words to show."""
+        """A derivation in words, and what contributed to its score; `source` are the words to show."""
 
     @property
     def span_limit(self) -> SpanLimit | None:
-        """The longest span of a rule, where longer ones are only glued together; None for a model without rules."""
+        """The longest span of a rule (longer ones are only glued together); None for a model without rules."""
         return None
 
     def step_features(self, derivation: Derivation[Any]) -> tuple[Ints, Ints32]:
         """The sparse features that fire in each of a derivation's N steps: offsets (N + 1), and ids in `features`.
 
-        A derivation joined from pieces is looked at as one. Without sparse features there are none.
+        A derivation joined from pieces is treated as one. Without sparse features there are none.
         """
         return np.zeros(len(derivation.steps) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Space:  # noqa: ARG002
-        """The moves among which forced decoding to a translation looks: those of the free search, or more."""
+        """The moves that forced decoding to a translation considers: those of the free search, or more."""
         return self.space(words)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Makes what is made once, for all of these sentences together, so that forked processes share it."""
+        """Computes what is shared by all of these sentences once, so that forked processes share it."""
 
     def limits(self, *, every_arc: bool = True) -> Limits:
         """What the search keeps."""
@@ -132,7 +132,7 @@ class System(ABC, Generic[Space, Settings]):
         return Limits(self.search.beam, 0, self.search.log_threshold, every_arc)
 
     def changed(self, **parts: Any) -> Self:
-        """The same system made of other parts; nothing that was computed from the old ones is kept."""
+        """The same system made of other parts; nothing computed from the old ones is kept."""
         return type(self)(**{name: getattr(self, name) for name in self.PARTS} | parts)
 
     def with_search(self, **settings: Any) -> Self:
@@ -140,7 +140,7 @@ class System(ABC, Generic[Space, Settings]):
         return self.changed(search=replace(self.search, **settings))
 
     def translate(self, words: Sequence[str]) -> list[Derivation[Any]]:
-        """The best derivation of a sentence, or the `nbest` best ones, best first; one empty one of no words.
+        """The best derivation of a sentence, or the `nbest` best, best first; without words, one empty derivation.
 
         A sentence of more than `max_words` words is translated in pieces (see `pieces`).
 
@@ -173,7 +173,7 @@ class System(ABC, Generic[Space, Settings]):
         return [labels for _, labels in graph.best_paths(self.search.nbest, words_of)]
 
     def translate_many(self, sentences: Sequence[Sequence[str]], processes: int = 1) -> Iterator[list[Derivation[Any]]]:
-        """Translates tokenised sentences, in their order, with so many forked processes; 1 forks none.
+        """Translates tokenised sentences, in their order, with `processes` forked processes; 1 forks none.
 
         Raises:
             InputError: fewer than one process, or one that died; what `translate` raises, naming the sentence.
@@ -181,7 +181,7 @@ class System(ABC, Generic[Space, Settings]):
         return each_sentence(self, type(self).translate, sentences, processes)
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], AnySystem]:  # noqa: ARG002
-        """The system of each sentence's number, where a folder holds a phrase table for each.
+        """The system for each sentence number, where a folder holds one phrase table per sentence.
 
         Raises:
             InputError: a model without phrase tables, or a table that is missing.
@@ -200,7 +200,7 @@ class System(ABC, Generic[Space, Settings]):
         return search_graph(space, self.limits())
 
     def force(self, words: Sequence[str], target: Sequence[str]) -> Derivation[Any] | None:
-        """The best derivation of a translation that the beam of the readable search finds, None when there is none.
+        """The best derivation of a translation that the beam of the readable search finds, None if it finds none.
 
         Raises:
             InputError: more words than the search can number.
@@ -212,7 +212,7 @@ class System(ABC, Generic[Space, Settings]):
         return self.derivation(space, graph.best_labels()) if graph.goal >= 0 else None
 
     def lattice(self, words: Sequence[str]) -> Lattice:
-        """All complete paths that the beam left of a sentence, each arc with its features (TZ07 section 5.2).
+        """All complete paths that the beam left for a sentence, each arc with its features (TZ07 section 5.2).
 
         Raises:
             InputError: a sentence without words, or of more than the search can number.
@@ -222,7 +222,7 @@ class System(ABC, Generic[Space, Settings]):
         return Lattice.of(tuple(words), found, space.words_of, self.weights.dense_names)
 
     def plain_lattice(self, words: Sequence[str]) -> tuple[LatticeArcs, list[tuple[str, ...]]]:
-        """The same paths without features, no node taken apart, and the target words of each arc.
+        """The same paths without features or split nodes, and the target words of each arc.
 
         Raises:
             InputError: as `lattice`.
@@ -237,7 +237,7 @@ class System(ABC, Generic[Space, Settings]):
         return space, useful_arcs(self.search_space(space, every_arc=True))
 
     def check_length(self, words: Sequence[str]) -> None:
-        """Looks whether the search can number so many words.
+        """Checks that the search can number this many words.
 
         Raises:
             InputError: it cannot.
@@ -277,7 +277,7 @@ class System(ABC, Generic[Space, Settings]):
             yield name, (value,)
 
     def word_links(self, derivation: Derivation[Any]) -> list[Span] | None:  # noqa: ARG002
-        """(source, target) positions that the units align, None where a model does not know."""
+        """(source, target) positions that the units align, None if a model does not know."""
         return None
 
     def orientations(self, derivation: Derivation[Any]) -> list[int]:

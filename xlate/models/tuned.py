@@ -42,10 +42,10 @@ class TunedSystem(Protocol):
 
     @property
     def growing(self) -> StructureFeatures | None:
-        """What numbers sparse features where lists have units in place of ids, None elsewhere."""
+        """The index that numbers sparse features, if lists have units instead of ids; None otherwise."""
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """At most `size` translations of each sentence with D features, best first, of different words."""
+        """At most `size` translations of each sentence with D features, best first, no two with the same words."""
 
     def weighted(self, weights: Weights) -> AnySystem:
         """The system under tuned weights."""
@@ -56,9 +56,9 @@ class TunedCosts:
     """A system whose dense features are costs, so that weights start below 0; all sparse features are one float.
 
     Attributes:
-        system: under the weights it was trained with.
-        processes: how many decode.
-        from_zero_D: the dense features that are tuned though their weight is 0; None for none.
+        system: with the weights it was trained with.
+        processes: how many processes decode.
+        from_zero_D: the dense features that are tuned even though their weight is 0; None for none.
     """
 
     system: AnySystem
@@ -72,12 +72,12 @@ class TunedCosts:
 
     @property
     def growing(self) -> None:
-        """None: what features there are is known."""
+        """None: all features are known in advance."""
         return
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the weights."""
+        """The names of the weights."""
         return (*self.system.weights.dense_names, BINARY)
 
     @property
@@ -91,7 +91,7 @@ class TunedCosts:
 
     @property
     def uniform(self) -> Weights:
-        """Minus the same for every float that the system uses, and 1 for the sparse features as they are."""
+        """The same negative weight for every float that the system uses, and 1 for the sparse features as they are."""
         used_D = self.trained_D
         dense_D = np.where(used_D, -1.0 / max(int(used_D[:-1].sum()), 1), 0.0)
         dense_D[-1] = 1.0
@@ -103,13 +103,13 @@ class TunedCosts:
         return Weights(np.append(self.system.weights.dense_D, 1.0), np.zeros(0), self.names)
 
     def weighted(self, weights: Weights) -> AnySystem:
-        """The system with other weights, its sparse ones times the last of them."""
+        """The system with other weights; its sparse ones are multiplied by the last of them."""
         held = self.system.weights
         sparse_F = held.sparse_F * float(weights.dense_D[-1])
         return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists without two hypotheses of the same words."""
+        """Lists in which no two hypotheses have the same words."""
         decoder = self.weighted(weights).with_search(nbest=size)
         return each_sentence(decoder, self.listing(weights), sentences, self.processes)
 
@@ -120,11 +120,11 @@ class TunedCosts:
 
 @dataclass(frozen=True)
 class TunedByFold:
-    """A system of a whole text that is tuned on this very text: each sentence is decoded without its fold.
+    """A system that is tuned on its own training text: each sentence is decoded without its fold.
 
     Attributes:
-        whole: the system, which says what is tuned.
-        parts: the same made without each fold, by its number.
+        whole: the system of the whole text, which says what is tuned.
+        parts: the same system made without each fold, by the fold's number.
         fold_of: the fold of each sentence.
     """
 
@@ -165,7 +165,7 @@ class TunedByFold:
 def listed(
     system: AnySystem, sentence: Sequence[str], columns: int | None = None, scale: float = 1.0
 ) -> CandidateBatch:
-    """The translations of a sentence with the first of their features, the last of these divided by `scale`.
+    """The translations of a sentence with their first `columns` features, the last of these divided by `scale`.
 
     Raises:
         InputError: a sentence of more words than the search can number.
@@ -182,7 +182,7 @@ Decoder = TypeVar("Decoder", bound=AnyUnitSystem)
 
 @dataclass(frozen=True)
 class TunedUnits(ABC, Generic[Decoder]):
-    """A system of units; its penalty of unknown words is not tuned.
+    """A system of units; its penalty for unknown words is not tuned.
 
     Sparse features have the weights of the decoder, and their sums are floats that are tuned; with `tunes_sparse` the
     weights themselves are tuned, and the sums weigh 1.
@@ -194,7 +194,7 @@ class TunedUnits(ABC, Generic[Decoder]):
 
     @property
     def trained_D(self) -> Bools:
-        """All but the penalty of unknown words, and sums of sparse features whose weights are tuned."""
+        """All except the penalty for unknown words, and sums of sparse features whose weights are tuned."""
         model = self.decoder.model
         trained_D = np.ones(model.size, dtype=np.bool_)
         trained_D[model.slots["UnknownWordPenalty0"]] = False
@@ -204,9 +204,7 @@ class TunedUnits(ABC, Generic[Decoder]):
 
     @property
     def uniform(self) -> Weights:
-        """The same weight for every feature that is tuned, with the sign turned for the word penalty, whose values are
-        negative.
-        """
+        """The same weight for every feature that is tuned, negated for the word penalty, whose values are negative."""
         model, trained_D = self.decoder.model, self.trained_D
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[model.slots["WordPenalty0"]] *= -1.0
@@ -221,7 +219,7 @@ class TunedUnits(ABC, Generic[Decoder]):
         return self.decoder.target_vocabulary
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists without two hypotheses of the same words, with steps as parts when sparse weights are tuned."""
+        """Lists in which no two hypotheses have the same words, with steps as parts when sparse weights are tuned."""
         decoder = self.weighted(weights).with_search(nbest=size)
         return each_sentence(decoder, self.with_parts if self.tunes_sparse else with_floats, sentences, self.processes)
 
@@ -238,7 +236,7 @@ class TunedUnits(ABC, Generic[Decoder]):
 
 
 def with_floats(decoder: AnyUnitSystem, words: Sequence[str]) -> CandidateBatch:
-    """The n-best list of a sentence with float features, sums of sparse ones among them.
+    """The n-best list of a sentence with float features, including sums of sparse ones.
 
     Raises:
         InputError: a sentence of more words than the search can number.

@@ -1,7 +1,7 @@
 """Models of units with scores: phrase pairs, or hierarchical rules; the best units of source sides under weights.
 
-Units are ranked when a sentence first asks for them: a text uses few of a table's source phrases. What is ranked stays,
-so a phrase is ranked once; a whole text in one go is faster than sentence by sentence.
+Units are ranked when a sentence first needs them, because a text uses few of a table's source phrases. Ranked units are
+kept, so each phrase is ranked once; translating a whole text in one call is faster than sentence by sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import LinkedPairs, select_phrases
 from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
 
-# The least natural log of a score, and what a source word that stands for itself counts, as in Moses.
+# The lowest natural log of a score, and what a copied source word counts, as in Moses.
 LOWEST_LOG = -100.0
 UNKNOWN_PENALTY = -100.0
 
@@ -36,7 +36,7 @@ Table = TypeVar("Table", bound=LinkedPairs)
 
 @dataclass(frozen=True)
 class UnitModel(ABC, Generic[Table]):
-    """Units with scores, a language model, and float features by name; there are no weights in it."""
+    """Units with scores, a language model, and float features by name; it holds no weights."""
 
     table: Table
     source_vocabulary: Vocabulary
@@ -46,12 +46,12 @@ class UnitModel(ABC, Generic[Table]):
     @property
     @abstractmethod
     def features(self) -> Mapping[str, int]:
-        """The D float features by name, and how many numbers each has."""
+        """The D float features by name, with the number of values of each."""
 
     @property
     @abstractmethod
     def sparse_features(self) -> FeatureIndex | None:
-        """What sparse weights are of, None for a model without any."""
+        """The features of the sparse weights, None for a model without any."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class UnitModel(ABC, Generic[Table]):
 
     @cached_property
     def slots(self) -> dict[str, slice]:
-        """Where each float feature stands."""
+        """The slice of each float feature."""
         return slots_of(self.features)
 
     @cached_property
@@ -70,7 +70,7 @@ class UnitModel(ABC, Generic[Table]):
 
     @cached_property
     def sums(self) -> slice:
-        """Where the sums of sparse features stand, behind all other floats."""
+        """The slice of the sums of sparse features, after all other floats."""
         starts = [part.start for name, part in self.slots.items() if name.startswith("Sparse")]
         return slice(min(starts, default=self.size), self.size)
 
@@ -113,7 +113,7 @@ AnyUnitModel = UnitModel[Any]
 
 
 def slots_of(features: Mapping[str, int]) -> dict[str, slice]:
-    """Where each of some features stands that have so many numbers each.
+    """The slice of each feature, given how many values each has.
 
     >>> slots_of({"LM0": 1, "TranslationModel0": 4})
     {'LM0': slice(0, 1, None), 'TranslationModel0': slice(1, 5, None)}
@@ -123,7 +123,7 @@ def slots_of(features: Mapping[str, int]) -> dict[str, slice]:
 
 
 def columns_of(features: Mapping[str, int]) -> tuple[str, ...]:
-    """A name for each number of some features.
+    """A name for each value of some features.
 
     >>> columns_of({"LM0": 1, "Backtrack0": 2})
     ('LM0', 'Backtrack0_0', 'Backtrack0_1')
@@ -157,7 +157,7 @@ def numbered_words(
         table: of the pairs or rules that options are.
         vocabulary: of its target words.
         words: of the sentence.
-        unit_O: the pair of each option, negative where a source word stands for itself.
+        unit_O: the pair of each option, negative for a copied source word.
         start_O: the first source word of each.
         offsets_O1: where the words of each option go.
     """
@@ -172,7 +172,7 @@ def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts
         table: of the pairs or rules that options are.
         ids_T: the numbers of the words of its target phrases.
         own: the numbers of the copied words, in the order of their options.
-        unit_O: the pair of each option, negative where a source word stands for itself.
+        unit_O: the pair of each option, negative for a copied source word.
         offsets_O1: where the words of each option go.
     """
     known = np.flatnonzero(unit_O >= 0)
@@ -183,21 +183,21 @@ def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts
     return ids_W
 
 
-# So many source sides are ranked at a time: what is worked out on the way grows with them.
+# How many source sides are ranked at a time: temporary memory grows with it.
 AT_A_TIME = 1 << 14
-# Units that are kept, some 150 bytes each, before a text of any length begins anew.
+# How many units are kept, some 150 bytes each, before ranking starts over; this bounds memory for texts of any length.
 MOST = 1 << 20
 UNRANKED = -1
 
 
 @dataclass(frozen=True)
 class RankedRows:
-    """R units, those of each source side together and best first; a system adds arrays with a row for each.
+    """R units, grouped by source side and best first; a system adds arrays with one row per unit.
 
     Attributes:
         unit_R: their numbers in the table.
-        static_R: the weighted sum of what they score wherever they stand.
-        alone_R: that and the weighted language model score without a history, by which they are ranked.
+        static_R: the weighted sum of what they score in any position.
+        alone_R: that plus the weighted language model score without a history; units are ranked by it.
         phrases: target words in the language model's numbers.
     """
 
@@ -213,10 +213,10 @@ Text = tuple[Ints, Ints32]
 
 
 class Ranking(ABC, Generic[Rows]):
-    """The best `options` units of each source side asked for, under some weights.
+    """The best `options` units of each requested source side, under some weights.
 
     Attributes:
-        ROWS: the class of what is ranked.
+        ROWS: the class of the ranked units.
     """
 
     ROWS: type[Rows]
@@ -252,7 +252,7 @@ class Ranking(ABC, Generic[Rows]):
         return np.asarray(static_N + self.weights_D[self.model.slots["LM0"].start] * logprob_N)
 
     def phrases(self, text: Text) -> PhrasesAlone:
-        """Target phrases with what they are without a history (natural logs)."""
+        """Target phrases with their scores without a history (natural logs)."""
         lm = self.model.lm
         return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
 
@@ -260,12 +260,12 @@ class Ranking(ABC, Generic[Rows]):
         self._place_P = np.full(len(self.model.source_sides), UNRANKED, dtype=np.int32)
         self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
         self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
-        # Which there are is seen when something is ranked.
+        # Its names are known once something is ranked.
         self._columns: dict[str, GrowingArray] = {}
         self._words: list[GrowingArray] = []
 
     def rank(self, rows: AnyInts) -> None:
-        """Ranks those of these source sides that were not ranked yet; others are forgotten when they are too many."""
+        """Ranks those of these source sides that are not ranked yet; when too many are kept, the others are dropped."""
         if self._columns and not (self._place_P[rows] == UNRANKED).any():
             return
         if self._offsets_S1.array[-1] > MOST:
@@ -275,17 +275,17 @@ class Ranking(ABC, Generic[Rows]):
             self._append(new[start : start + AT_A_TIME])
 
     def sizes(self, rows: AnyInts) -> Ints:
-        """How many units each of S source sides has, all of them ranked; shape (S,)."""
+        """The number of units of each of S ranked source sides; shape (S,)."""
         offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
         size_S: Ints = offsets_S1[place_S + 1] - offsets_S1[place_S]
         return size_S
 
     def units(self, rows: AnyInts) -> Rows:
-        """The units of source sides, all of them ranked, one source side after the other."""
+        """The units of ranked source sides, one source side after the other."""
         return self.at(self.places(rows))
 
     def places(self, rows: AnyInts) -> Ints:
-        """Where the units of source sides stand, all of them ranked; until more are ranked."""
+        """The places of the units of ranked source sides; valid until more are ranked."""
         return places_of(self._offsets_S1.array, self._place_P[rows])
 
     def column(self, name: str, places: Ints) -> AnyArray:
@@ -315,7 +315,7 @@ class Ranking(ABC, Generic[Rows]):
 
 
 def best_of_groups(score_B: Floats, size_S: Ints, most: int) -> Ints:
-    """The places of the `most` highest scores of each of S groups, best first, of equals the first."""
+    """The places of the `most` highest scores of each of S groups, best first; the first wins a tie."""
     return best_of_rows(score_B, offsets_of(size_S), most)
 
 
@@ -327,11 +327,11 @@ class GrowingArray:
 
     @property
     def array(self) -> AnyArray:
-        """What it holds now."""
+        """Its current contents."""
         return self._array[: self._size]
 
     def append(self, more: AnyArray) -> None:
-        """Puts more rows behind the last."""
+        """Adds rows at the end."""
         size = self._size + len(more)
         if size > len(self._array):
             grown = np.empty((max(size, 2 * len(self._array)), *self._array.shape[1:]), dtype=self._array.dtype)

@@ -68,14 +68,14 @@ SCORES = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
 
 
 class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
-    """A model of units under weights: float features, and sparse ones whose sums are floats, too.
+    """A model of units under weights: float features, and sparse ones whose sums are floats too.
 
     Args:
         model: units and language model.
         weights_D: in the order of the model's `features`, shape (D,).
         search: settings.
-        fast: the compiled search; the readable one, for stack search only, gives the same derivations and scores.
-        sparse_F: weights of the model's sparse features; those that are missing at its end are 0.
+        fast: use the compiled search; the readable one, for stack search only, gives the same derivations and scores.
+        sparse_F: weights of the model's sparse features; those missing at the end are 0.
 
     Raises:
         InputError: float weights of another shape, more sparse weights than features, weights that are not finite, or
@@ -128,12 +128,12 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Of the float features, sums of sparse ones among them."""
+        """The names of the float features, including sums of sparse ones."""
         return self.model.columns
 
     @property
     def weights_D(self) -> Floats:
-        """In the order of the model's `features`, shape (D,)."""
+        """The float weights in the order of the model's `features`, shape (D,)."""
         return self._weights_D
 
     @property
@@ -144,12 +144,12 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     @cached_property
     def has_sparse(self) -> bool:
         """Whether any sparse weight is not 0."""
-        # The first ones tell as a rule, without a look at hundreds of thousands.
+        # Usually the first ones tell, without a scan of hundreds of thousands.
         return bool(self.sparse_F[:1024].any() or self.sparse_F.any())
 
     @property
     def features(self) -> FeatureIndex | None:
-        """Those of the model."""
+        """The sparse features of the model."""
         return self.model.sparse_features
 
     @property
@@ -163,7 +163,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     @cached_property
     def unlimited(self) -> Self:
-        """The system without a limit of options; what it has ranked stays."""
+        """The system without a limit of options; what it has ranked is kept."""
         most = int(np.diff(self.model.unit_offsets_P1).max(initial=1))
         return self if self.search.options >= most else self.with_search(options=most)
 
@@ -173,7 +173,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     @abstractmethod
     def space_list(self, space: Space) -> Listed:
-        """The `nbest` best derivations of a space as arrays; the compiled search only, but for a bottom-up one."""
+        """The `nbest` best derivations of a space as arrays; compiled search only, except bottom-up."""
 
     def nbest_list(self, words: Sequence[str]) -> Listed:
         """The `nbest` best derivations of a sentence as arrays; not by the readable search.
@@ -187,7 +187,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     @property
     def readable(self) -> bool:
-        """Whether the readable search of all systems looks for derivations."""
+        """Whether derivations come from the readable search of all systems."""
         return not self.fast
 
     def listed(self, space: Space) -> list[Derivation[Any]]:
@@ -197,8 +197,8 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     def arc_features(self, space: Space, found: LatticeArcs) -> LatticeArcs:
         """Floats and sparse features of the arcs, sums of the latter left at 0.
 
-        Whatever a feature looks at before a unit is that of the best way to it. Decoders keep apart what features look
-        at, but for orientations of the phrase before whose weights are 0.
+        Whatever a feature considers before a unit comes from the best way to it. Decoders keep apart what features
+        consider, except for orientations of the previous phrase whose weights are 0.
         """
         listed = self.list_of(space, Paths(*arc_prefixes(found.graph, found.score_A, found.label_A)))
         arcs, lm = np.flatnonzero(found.label_A >= 0), self.model.lm
@@ -236,7 +236,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return explained(lines, self.model.columns, self.weights_D, derivation)
 
     def shown_features(self, derivation: Derivation[Any]) -> Iterator[tuple[str, Sequence[float]]]:
-        """The name and the values of each feature; a feature such as the scores of the table has several values."""
+        """The name and the values of each feature; a feature such as the table's scores has several values."""
         for name, part in self.model.slots.items():
             yield name, derivation.features_D[part].tolist()
 
@@ -250,6 +250,6 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         return links
 
     def orientations(self, derivation: Derivation[Any]) -> list[int]:
-        """The orientation of each unit to the unit before it, by their own source words."""
+        """The orientation of each unit relative to the unit before it, by their own source words."""
         spans = [(0, 0), *(step.source_span for step in derivation.steps)]
         return [side_of(before, span) for before, span in pairwise(spans)]

@@ -41,7 +41,7 @@ class BlockSet:
 
     `count_B` is N(b), `left_B` and `right_B` are N_L(b) and N_R(b). U distinct block bigrams, sorted by their keys
     b' · 2^32 + b, have the counts N(b', b) in `bigram_count_U`. `lexical_B` is -ln p(S|T) of TZ07 section 3.1.
-    `known_B`, where given, marks the blocks that may be used; others have no place among the options of their phrase.
+    `known_B`, if given, marks the blocks that may be used; the others are no options of their phrase.
     """
 
     table: PhraseTable
@@ -60,7 +60,7 @@ class BlockSet:
         Args:
             table: the phrase pairs.
             matches: of the training text; events: their orientation bigrams.
-            floor: the least p(s|T), which a source word gets that no word of the target phrase translates.
+            floor: the least p(s|T), for a source word that no word of the target phrase translates.
         """
         block_M = np.asarray(matches.block_M)
         keys_E = pair_keys(block_M[events.predecessor_E], block_M[events.successor_E])
@@ -95,7 +95,7 @@ class BlockSet:
         With the discount d = 0, as in the paper, a block seen once costs nothing when its target phrase was seen once.
 
         Raises:
-            InputError: the discount is not from 0 to below 1.
+            InputError: the discount is below 0, or not below 1.
         """
         if not 0 <= discount < 1:
             raise InputError("no usable discount of counts", discount, "a number from 0 to below 1")
@@ -127,7 +127,7 @@ class BlockSet:
     def options(self) -> tuple[Ints, Ints32]:
         """Blocks by source phrase, most frequent first: offsets by phrase (P+1) and block numbers.
 
-        Equal counts are in the order of the table.
+        Ties keep the order of the table.
         """
         source_B = np.asarray(self.table.source_B)
         order = np.lexsort((np.arange(len(self)), -self.count_B.astype(np.int64), source_B))
@@ -148,7 +148,7 @@ class BlockSet:
         """Opens what `save` wrote, memory-mapped; `words` are the sizes of the table's vocabularies.
 
         Raises:
-            InputError: another kind or version, a file that is missing or damaged, ids outside of their ranges.
+            InputError: another kind or version, a file that is missing or damaged, ids out of range.
         """
         stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         check_seals(stored, table=PhraseTable.KIND)
@@ -164,7 +164,7 @@ class BlockSet:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Checks that all counts are of the same blocks, and that bigrams are in order and of blocks that exist."""
+    """Checks that all counts are of the same blocks, and that bigrams are sorted and of existing blocks."""
     blocks, bigrams = len(stored["count_B"]), len(stored["bigram_keys_U"])
     same = (blocks,)
     check_lengths(stored, left_B=same, right_B=same, lexical_B=same, bigram_count_U=(bigrams,))

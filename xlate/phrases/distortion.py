@@ -1,9 +1,9 @@
-"""Distortion costs from word alignments: how far translation jumps on leaving a source word and on landing on one.
+"""Distortion costs from word alignments: how far translation jumps when it leaves or lands on a source word.
 
 The jump between two neighbouring target words is measured on the source side, from the last word linked to the first
 of them (the word left; `<s>` at -1 before the first target word) to the first word linked to the second (the word
-landed on): monotone translation jumps by 1. Target words without links are passed over, jumps of 0 (both words linked
-to one source word) too. Jumps beyond ±`reach` count as ±`reach`. (Al-Onaizan et al. 2004, inbound and outbound
+landed on): monotone translation jumps by 1. Target words without links are skipped, and so are jumps of 0 (both words
+linked to one source word). Jumps beyond ±`reach` count as ±`reach`. (Al-Onaizan et al. 2004, inbound and outbound
 distortion; the paper gives no smoothing.) With d the jump, c counts and k the smoothing,
 
     p(d | word) = (c(d, word) + k · p(d)) / (c(word) + k),    p(d) = (c(d) + 1) / (c + 2 · reach + 1)
@@ -37,7 +37,7 @@ class Distortion:
 
     @property
     def reach(self) -> int:
-        """The longest jump told apart from longer ones."""
+        """The longest jump that is distinguished from longer ones."""
         return int(self.inbound_VK.shape[1]) // 2
 
     @classmethod
@@ -57,7 +57,7 @@ class Distortion:
             reach, smoothing: see above.
 
         Raises:
-            InputError: source and links differ in number of sentences, or there is no memory for so many jumps.
+            InputError: source and links differ in number of sentences, or there is too little memory for so many jumps.
         """
         if len(source) != len(links):
             raise InputError("sides of unequal length", f"{len(source)} sentences, {len(links)} lines of links")
@@ -98,7 +98,7 @@ def jumps(source: EncodedText, links: Links) -> tuple[Ints, Ints, Ints]:
     sentence_L, source_L, target_L = row_numbers(links.offsets_S1), links.source_L, links.target_L
     order = np.lexsort((source_L, target_L, sentence_L))
     sentence_L, source_L, target_L = sentence_L[order], source_L[order], target_L[order]
-    # One row for each linked target word: its first and its last source word.
+    # One row per linked target word: its first and its last source word.
     new_L = (np.diff(sentence_L, prepend=-1) != 0) | (np.diff(target_L, prepend=-1) != 0)
     first = np.flatnonzero(new_L)
     last = np.append(first[1:], len(new_L)) - 1 if len(first) else first

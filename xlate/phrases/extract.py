@@ -25,9 +25,9 @@ class PhraseCounts:
 
     Phrases are in the order of their word numbers. X distinct shapes, that is sequences of internal links in the
     order (target, source), lie between `link_offsets_X1[x]` and `link_offsets_X1[x + 1]`. `shape_B` is the most
-    frequent shape of each pair; of equally frequent ones the one whose source positions, listed for each target word
+    frequent shape of each pair; a tie goes to the one whose source positions, listed for each target word
     in turn, come last in order. `inverse_shape_B` breaks ties with the two sides exchanged: Moses counts each
-    direction by itself, and so it can weight p(f|e) by other links than p(e|f).
+    direction on its own, so it can weight p(f|e) by other links than p(e|f).
     """
 
     source_phrases: EncodedText
@@ -50,7 +50,7 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
     """Counts the consistent phrase pairs of a corpus (Koehn, Och and Marcu 2003, section 3).
 
     A source span and a target span make a phrase pair when they hold a link between them and no link leads from
-    inside one to outside the other; so unaligned words at a boundary are tried with and without, as Moses does.
+    inside one to outside the other. So spans are tried with and without unaligned words at a boundary, as in Moses.
 
     Args:
         max_length: the most words of a phrase, on each side.
@@ -81,13 +81,13 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
 
 
 def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
-    """The distinct phrases in the order of their word numbers, and the row of each one given."""
+    """The distinct phrases in the order of their word numbers, and the row of each given phrase."""
     trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
     return number_nodes(trie, node_S)
 
 
 def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
-    """The distinct sequences of some nodes in the order of their word numbers, and the row of each node given."""
+    """The distinct sequences of some nodes in the order of their word numbers, and the row of each given node."""
     size = int(trie.size_1[0])
     rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
     used_N = np.zeros(size, dtype=np.bool_)
@@ -121,7 +121,7 @@ def _choose_shapes(
 
 
 def linked_sides(source: EncodedText, target: EncodedText, links: Links) -> tuple[Sides, SentenceLinks]:
-    """Sentence pairs and their links as compiled loops take them.
+    """Sentence pairs and their links in the form that compiled loops take.
 
     Raises:
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.

@@ -58,10 +58,10 @@ class Matches:
         return row_numbers(self.offsets_S1).astype(np.int32)
 
     def select(self, keep_M: Bools) -> Matches:
-        """The matches marked true, of as many sentences as before."""
+        """The matches marked true; the number of sentences stays the same."""
         ends_S1 = np.concatenate([[0], np.cumsum(keep_M)])[self.offsets_S1]
         rows_M5, offsets_S1 = np.ascontiguousarray(self.rows_M5[keep_M]), ends_S1.astype(np.int64)
-        # Read only as stored ones are, so that loops are compiled for one kind of array.
+        # Read-only like stored ones, so that loops are compiled for one kind of array.
         rows_M5.flags.writeable = offsets_S1.flags.writeable = False
         return Matches(rows_M5, offsets_S1)
 
@@ -75,7 +75,7 @@ class Matches:
         """Reads what `save` wrote, memory-mapped; `blocks` is how many blocks there are.
 
         Raises:
-            InputError: a file is missing or damaged, or values are outside of their ranges.
+            InputError: a file is missing or damaged, or values are out of range.
         """
         stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         if blocks is not None and stored.number("blocks") > blocks:
@@ -100,7 +100,7 @@ def _check(stored: StoredArrays) -> None:
 def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -> Matches:
     """Every pair of a source span and a target span whose phrases form a block (A1; TZ07 section 2).
 
-    Both texts are numbered as the table's phrases are.
+    Both texts use the word numbers of the table.
 
     Raises:
         InputError: the texts have different numbers of sentences, or one of more than 32,767 words.
@@ -124,7 +124,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
         int(max(lengths)),
         sides(source, target),
     )
-    # Read only as stored ones are: to compiled loops the two are one kind of array, and compiled for once.
+    # Read-only like stored ones, so that compiled loops see one kind of array and are compiled once.
     rows_M5.flags.writeable = offsets_S1.flags.writeable = False
     return Matches(rows_M5, offsets_S1)
 
@@ -163,7 +163,7 @@ class Events:
     def grouped(
         cls, predecessor_E: Ints32, successor_E: Ints32, orientation_E: Ints8, new_E: AnyArray, neutral_X: Ints32
     ) -> Events:
-        """Bigrams of which those marked begin a group."""
+        """Bigrams in groups; the marked ones begin a group."""
         starts = np.flatnonzero(new_E)
         offsets_G1 = np.append(starts, len(predecessor_E)).astype(np.int64)
         return cls(predecessor_E, successor_E, orientation_E, predecessor_E[starts], offsets_G1, neutral_X)
@@ -185,8 +185,8 @@ class Events:
 def collect_events(matches: Matches) -> Events:
     """Collects the orientation bigrams of all matches.
 
-    b' is the predecessor of b when b begins on the target side where b' ends, and b stands directly right (o = R) or
-    directly left (o = L) of b' on the source side.
+    b' is the predecessor of b when b begins on the target side where b' ends, and b is directly to the right (o = R) or
+    directly to the left (o = L) of b' on the source side.
     """
     columns = orientation_bigrams(np.ascontiguousarray(matches.rows_M5), np.ascontiguousarray(matches.offsets_S1))
     has_predecessor = np.zeros(len(matches), dtype=bool)
@@ -201,12 +201,12 @@ def shared_substrings_filter(
     """Which of S source sentences share a substring of `min_words` to `max_words` words with a test text; shape (S,).
 
     The paper asks for one common substring of up to 12 words, and one word is such a substring: nearly every sentence
-    has a full stop in common with the test. A longer common substring holds shorter ones, so the least length alone
-    decides and `max_words` only has to reach it. A sentence shorter than `min_words` is never kept, and unknown
-    words are never in common. Both texts have the same word numbers.
+    shares a full stop with the test. A longer common substring contains shorter ones, so the minimum length alone
+    decides, and `max_words` only has to reach it. A sentence shorter than `min_words` is never kept, and unknown
+    words are never in common. Both texts use the same word numbers.
 
     Raises:
-        InputError: the least length is below 1 or above the greatest.
+        InputError: the minimum length is below 1 or above the maximum.
 
     Example: with `min_words=2` and the test text "das haus ist klein"::
 
@@ -240,7 +240,7 @@ def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
 
 
 class WholeRows(NamedTuple):
-    """Rows in a whole table of a smaller one's P source phrases, Q target phrases and B pairs, -1 where it has none."""
+    """Rows in a whole table of a smaller one's P source phrases, Q target phrases and B pairs, -1 if it has none."""
 
     source_P: Ints
     target_Q: Ints
@@ -260,7 +260,7 @@ class TableRows:
             find_rows(finder, np.asarray(text.ids_T), np.asarray(text.offsets_S1))
             for finder, text in zip(finders, phrases, strict=True)
         )
-        # What is not there has a number below 0, and makes a key that no pair has.
+        # Missing phrases have a number below 0, which makes a key that no pair has.
         keys_B = pair_keys(source_P[table.source_B], target_Q[table.target_B])
         return WholeRows(source_P, target_Q, find_all(pairs, keys_B).astype(np.int64))
 

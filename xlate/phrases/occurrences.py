@@ -1,13 +1,13 @@
-"""Where the pairs of a phrase table stand in the text they were extracted from, and how: counts of orientations.
+"""Where the pairs of a phrase table occur in the text they were extracted from, and how: counts of orientations.
 
 Classifiers in context choose among the most frequent pairs of each source phrase, and learn from their places.
 
-Lexicalised reordering (Koehn et al. 2005) counts how often each pair was monotone, swapped or neither. Three models:
-word-based, by the links of the neighbouring words; phrase-based, where an extracted phrase beside the pair counts too
-(Tillmann 2004); hierarchical, where any block beside it counts (Galley & Manning 2008). Backward is with respect to
-what is before the pair in the target, forward with respect to what is behind it.
+Lexicalised reordering (Koehn et al. 2005) counts how often each pair was monotone, swapped or neither. There are three
+models: word-based, by the links of the neighbouring words; phrase-based, where an extracted phrase next to the pair
+counts too (Tillmann 2004); hierarchical, where any block next to it counts (Galley & Manning 2008). Backward is with
+respect to what is before the pair in the target, forward with respect to what is after it.
 
-Moses's hierarchical tables come out with `hier-moses`: forward, Moses looks at the wrong corners of the blocks behind a
+`hier-moses` reproduces the hierarchical tables of Moses: forward, Moses checks the wrong corners of the blocks after a
 pair, so that only those of one target word count (docs/decisions/0009-reordering-tables.md).
 """
 
@@ -35,7 +35,7 @@ class Occurrences(NamedTuple):
 
     Attributes:
         sentence_X, start_X, end_X: the source span, half-open.
-        pair_X: the pair; one span may be there several times, with and without unaligned words beside its translation.
+        pair_X: the pair; a span may be there several times, with and without unaligned words next to its translation.
         tight_X: whether the first and the last word of the translation are linked.
     """
 
@@ -49,7 +49,7 @@ class Occurrences(NamedTuple):
 def occurrences_of(
     table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, max_length: int = 7
 ) -> Occurrences:
-    """The places that extraction from these texts counts the pairs of a table at.
+    """The places where extraction from these texts counts the pairs of a table.
 
     Raises:
         InputError: texts and links that do not fit each other.
@@ -64,7 +64,7 @@ def occurrences_of(
 class ListedPairs(NamedTuple):
     """N pairs of a table of P source phrases: those of phrase p begin at `offsets_P1[p]`, most frequent first.
 
-    `log_share_N` is ln p(e|f), by the counts that the pairs were listed by; -inf never occurs.
+    `log_share_N` is ln p(e|f), by the counts that the pairs were listed by; it is never -inf.
     """
 
     offsets_P1: Ints
@@ -73,12 +73,12 @@ class ListedPairs(NamedTuple):
 
 
 def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs:
-    """The `most` pairs of each source phrase with the highest counts above 0, equal counts in the order of the table.
+    """The `most` pairs of each source phrase with the highest counts above 0, ties in the order of the table.
 
     Args:
         table: the pairs.
-        count_B: how often each was extracted, such as elsewhere than in one fold.
-        most: pairs of a source phrase.
+        count_B: how often each was extracted, for example outside of one fold.
+        most: pairs per source phrase.
     """
     seen = np.flatnonzero(np.asarray(count_B) > 0)
     counts, source_B = np.asarray(count_B[seen], np.float64), np.asarray(table.source_B)

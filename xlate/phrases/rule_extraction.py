@@ -1,6 +1,6 @@
 """Extracts and scores hierarchical rules: phrase pairs from which smaller ones were cut out (Chiang 2005, section 3.1).
 
-The rules of a part of a corpus are a sorted run. Runs that exceed the memory are kept in scratch files, and all are
+The rules of a part of a corpus form a sorted run. Runs that exceed the memory are kept in scratch files, and all are
 merged at the end.
 """
 
@@ -58,7 +58,7 @@ class Run(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """How many source sides, target sides, shapes and rules there are."""
+        """The numbers of source sides, target sides, shapes and rules."""
         sources, targets, shapes = self.sequences
         return len(sources), len(targets), len(shapes), len(self.weight_N)
 
@@ -85,16 +85,16 @@ class RuleRuns(ExitStack):
     """Runs in a scratch folder, removed at the end; the last one need not be written when it is the only one."""
 
     def __init__(self, scratch: Path | None = None) -> None:
-        """Runs in a folder of their own below `scratch`, or where temporary files go."""
+        """Runs in their own folder below `scratch`, or where temporary files go."""
         super().__init__()
         self._scratch = scratch
         self._streams: dict[str, ArrayStream] = {}
         self._folder = Path()
-        # How many sequences of each side, and how many rules, there are behind each run.
+        # The numbers of sequences of each side, and of rules, after each run.
         self._ends: list[tuple[int, ...]] = [(0, 0, 0, 0)]
 
     def write(self, run: Run) -> None:
-        """Writes a run behind those that came before."""
+        """Writes a run after the earlier ones."""
         ends = self._ends[-1]
         columns: dict[str, AnyArray] = {"weight": run.weight_N}
         for side, text, rows, end in zip(SIDES, run.sequences, run.rows, ends[:3], strict=True):
@@ -138,40 +138,41 @@ class RuleRuns(ExitStack):
         return Run((sources, targets, shapes), (source_B, target_B, shape_B), weight_B), totals
 
     def _open(self, name: str) -> AnyArray:
-        # Writable as far as compiled loops can see, so that they are not compiled twice.
+        # Compiled loops see it as writable, so that they are not compiled twice.
         mode: Literal["c"] | None = "c" if self._streams[name].rows else None
         return np.asarray(np.load(self._folder / f"{name}.npy", mmap_mode=mode))
 
 
 # The second non-terminal in target sides while rules are counted; no sentence holds `</s>`.
 SECOND = END_ID
-# Source words of the parts of a corpus between which memory is looked at.
+# Source words per part of a corpus; memory is checked between parts.
 PART_WORDS = 2000
-# How many times the tables of counts must find room while they grow and are sorted.
+# How many times the tables of counts must fit into memory while they grow and are sorted.
 GROWTH = 2
 
 
 @dataclass(frozen=True)
 class RuleSettings:
-    """What rules are extracted and how they are counted.
+    """Which rules are extracted and how they are counted.
 
     Rules come from consistent phrase pairs of at most `source_span` and `target_span` words. They have at most
-    `symbols` source words and non-terminals, at most `most_gaps` non-terminals, each in the place of `least_gap` source
-    words or more, and at least `least_links` links; non-terminals side by side in the source must be `adjacent`.
+    `symbols` source words and non-terminals, at most `most_gaps` non-terminals, each replacing at least `least_gap`
+    source words, and at least `least_links` links; non-terminals may touch in the source only if `adjacent`.
 
     Chiang keeps the smallest of the phrase pairs that hold the same links, so that no phrase begins or ends with an
-    unaligned word. With `loose_phrases` others give rules too (decision 24), with `loose_gaps` they are also cut out of
-    larger ones.
+    unaligned word. With `loose_phrases` the others give rules too (decision 24), with `loose_gaps` they are also cut
+    out of larger ones.
 
-    With `shared_counts` a phrase pair counts 1, divided equally among all rules that come from it (Chiang 2005, section
-    3.2; Moses too); otherwise each of its rules counts 1, so that long phrase pairs, of which many rules come, weigh
-    more. Rules with non-terminals are left out when they count less than `least_count`, after all probabilities.
+    With `shared_counts` a phrase pair counts 1, divided equally among all rules that come from it (Chiang 2005,
+    section 3.2; Moses too); otherwise each of its rules counts 1, so that long phrase pairs, which give many rules,
+    weigh more. Rules with non-terminals that count less than `least_count` are left out, after all
+    probabilities are computed.
 
     `unlikely` is the lexical probability below which a word counts as inserted or deleted. Counting takes up to about
-    `memory_mb` megabytes, beside the text and the finished table; what exceeds them goes to scratch files.
+    `memory_mb` megabytes, in addition to the text and the finished table; what exceeds them goes to scratch files.
 
     Raises:
-        InputError: a number out of its range.
+        InputError: a number out of range.
     """
 
     source_span: int = 10
@@ -203,7 +204,7 @@ class RuleSettings:
                 raise InputError(f"no usable {name} of rules", value, f"from {low} to {high:g}")
 
     def identity(self) -> dict[str, Any]:
-        """All that makes the rules these and no others."""
+        """Everything that determines the rules."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "memory_mb"}
 
 
@@ -211,7 +212,7 @@ class RuleSettings:
 class RuleCounts:
     """B rules as in `RuleTable`, with the counts of all rules of the same source side and of the same target side.
 
-    A target side is b̄ β: rules with other non-terminals, or with the same in the other order, have another one.
+    A target side is b̄ β, so rules with other non-terminals, or the same ones in another order, differ in it.
     """
 
     source_sides: EncodedText
@@ -240,7 +241,7 @@ def extract_rules(
     """Counts the rules in target normal form of a corpus (Watanabe et al. 2007, section 2.1).
 
     Args:
-        settings: what rules; those of Chiang by default.
+        settings: which rules; those of Chiang by default.
         scratch: a folder for files that are removed at the end, by default where temporary files go.
 
     Raises:
@@ -252,7 +253,7 @@ def extract_rules(
     is_gap_T, ends_Q1 = np.isin(targets.ids_T, (GAP, SECOND)), targets.offsets_S1
     lengths_Q = np.diff(ends_Q1) - marked_in_rows(is_gap_T, ends_Q1)
     phrases, phrase_Q = number_phrases(EncodedText(targets.ids_T[~is_gap_T], offsets_of(lengths_Q)))
-    # Sides in normal form that end with the second non-terminal before the first.
+    # Sides in normal form whose second non-terminal comes before the first.
     swapped_Q = (np.diff(ends_Q1) > 2) & (targets.ids_T[ends_Q1[1:] - 2] == SECOND)
     phrase_B, swapped_B = phrase_Q[target_B], swapped_Q[target_B]
     order = np.argsort((source_B.astype(np.int64) << 32) | (phrase_B.astype(np.int64) << 1) | swapped_B)

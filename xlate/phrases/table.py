@@ -28,7 +28,7 @@ class LinkedPairs:
     """B pairs of a table, sorted by their source sides, with scores and the links inside them; a dataclass.
 
     Attributes:
-        KIND: what is stored.
+        KIND: the kind of table, as stored.
         SOURCE: the name of the source sides.
     """
 
@@ -56,7 +56,7 @@ class LinkedPairs:
     def save(self, directory: str | Path) -> None:
         """Writes the table into a directory as a folder of arrays."""
         texts = {"source": getattr(self, self.SOURCE), "target": self.target_phrases}
-        # How many words the vocabularies have at the least.
+        # The minimum sizes of the vocabularies.
         words = {f"{side}_words": int(text.ids_T.max(initial=-1)) + 1 for side, text in texts.items()}
         save_arrays(directory, self.KIND, arrays_of(self), words)
 
@@ -65,7 +65,7 @@ class LinkedPairs:
         """Reads what `save` wrote, memory-mapped (read-only); `words` are the sizes of its vocabularies.
 
         Raises:
-            InputError: a file is missing or damaged, ids are outside of their ranges, or of larger vocabularies.
+            InputError: a file is missing or damaged, ids are out of range, or of larger vocabularies.
         """
         stored = open_arrays(directory, cls.KIND, layout_of(cls)[0], cls._check)
         for side, size in zip(("source", "target"), words or (), strict=bool(words)):
@@ -102,7 +102,7 @@ class LinkedPairs:
 class PhraseTable(LinkedPairs):
     """B phrase pairs over P distinct source and Q distinct target phrases, sorted by (source_B, target_B).
 
-    Rows of `source_phrases` and of `target_phrases` are in the order of a dictionary, by word numbers. The four scores
+    Rows of `source_phrases` and of `target_phrases` are in lexicographic order, by word numbers. The four scores
     of a pair are p(f|e), lex(f|e), p(e|f), lex(e|f) as plain probabilities (no logs), where f is the source phrase and
     e the target phrase. The internal links of pair b lie between `link_offsets_B1[b]` and `link_offsets_B1[b + 1]`,
     positions from 0 within the phrases, in the order (target, source) of Moses's tables.
@@ -208,8 +208,8 @@ def four_scores(
     """The scores of B pairs, (B, 4): relative frequencies, and lexical weights both ways.
 
     Args:
-        pairs: over words and the number `gap` of non-terminals.
-        links: inside them as they weigh p(e|f), and as they weigh p(f|e), with sides exchanged.
+        pairs: over words and the number `gap` for non-terminals.
+        links: inside pairs, to weight p(e|f), and to weight p(f|e), with sides exchanged.
         shares: p(e|f) and p(f|e).
         words: the probabilities of target and of source words; see `word_probabilities`.
 
@@ -272,7 +272,7 @@ def _check_links(stored: StoredArrays, side: str, offsets: Ints) -> None:
             raise refuse(stored, f"link_{side}_K", seen, f"below {lengths_K[wrong[0]]}, the length of its phrase")
 
 
-# What stands in a source side for a non-terminal. No sentence holds the word `<s>`, so its number is free.
+# Marks a non-terminal in a source side. No sentence holds the word `<s>`, so its number is free.
 GAP = BEGIN_ID
 # The most non-terminals of a rule.
 MOST_GAPS = 2
@@ -284,7 +284,7 @@ class RuleTable(LinkedPairs):
 
     A source side is a row of word numbers, `GAP` for each non-terminal; b̄ is a phrase of one word or more; β are the
     non-terminals of γ, those of the source from left to right, or with `swapped_B` from right to left (Watanabe et al.
-    2007, Eq. 2). Rows of `source_sides` and of `target_phrases` are in the order of a dictionary, by word numbers.
+    2007, Eq. 2). Rows of `source_sides` and of `target_phrases` are in lexicographic order, by word numbers.
 
     The four scores are p(γ|b̄β), lex(γ|b̄β), p(b̄β|γ), lex(b̄β|γ) as plain probabilities, in the columns of
     `phrases.table`. The most frequent internal links of rule b lie between `link_offsets_B1[b]` and
@@ -315,7 +315,7 @@ class RuleTable(LinkedPairs):
 
     @classmethod
     def _check(cls, stored: StoredArrays) -> None:
-        """Checks non-terminals, orders, inserted and deleted words too."""
+        """Also checks non-terminals, orders, and inserted and deleted words."""
         rules = len(stored["source_B"])
         check_lengths(stored, swapped_B=(rules,), insertion_B=(rules,), deletion_B=(rules,))
         super()._check(stored)

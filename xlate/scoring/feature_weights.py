@@ -23,21 +23,21 @@ _LINE = re.compile(r"([^ \t]*[^ \t=])=?((?: +\S+)+) *")
 
 
 def load_feature_weights(path: str | Path) -> dict[str, float]:
-    """The weights of a file by column name: that of the feature, and `_0`, `_1` … behind it when it has several values.
+    """The weights of a file by column name: that of the feature, followed by `_0`, `_1` … if it has several values.
 
-    Read are
+    It reads
 
-    - a Moses configuration: its `[weight]` section, and the sparse file that its `[weight-file]` names, looked for
-      beside it;
+    - a Moses configuration: its `[weight]` section, and the sparse file that its `[weight-file]` names, which is
+      searched for next to it;
     - lines `name= w w` or `name w`, as the tuners of Moses and cdec write them;
-    - lines `name TAB w`, whose names may hold blanks, as `write_feature_weights` writes them;
+    - lines `name TAB w`, whose names may contain blanks, as `write_feature_weights` writes them;
     - a weights file in safetensors, or the folder of a run with one.
 
-    Where a safetensors file holds several sets, as that of a block model does, the name of the set and `_` stand before
-    those of its features; `bigrams` and `partition`, which our own lists hold already weighted, then weigh 1.
+    If a safetensors file holds several sets, as that of a block model does, the names of its features begin with the
+    name of the set and `_`; `bigrams` and `partition`, which our own lists hold already weighted, then weigh 1.
 
     Raises:
-        InputError: the file cannot be read, holds no weight, or with the line, one that is ill-formed or stands twice.
+        InputError: the file cannot be read, holds no weight, or with the line, one that is ill-formed or repeated.
     """
     path = Path(path)
     if path.is_dir():
@@ -53,7 +53,7 @@ def write_feature_weights(path: str | Path, weights: Mapping[str, float]) -> Non
     """Writes lines of name, TAB and weight, with all digits; `load_feature_weights` reads them.
 
     Raises:
-        InputError: a name that would not be read again, because it looks like a comment or a section, or has a blank at
+        InputError: a name that could not be read back, because it looks like a comment or a section, or has a blank at
             its end.
     """
     strange = next((n for n in weights if not n or n[0] in "#[" or n != n.strip(" \r") or "\n" in n or "\t" in n), None)
@@ -121,7 +121,7 @@ def _from_text(path: Path) -> dict[str, float]:
 def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path, int, str]]:
     """Lines that hold weights: all of a plain file, those of `[weight]` of a configuration and of its weight file.
 
-    Each with its file and number; `through` are the files that led here.
+    Each comes with its file and number; `through` are the files that led here.
 
     Raises:
         InputError: a weight file that leads back to itself.
@@ -157,7 +157,7 @@ def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
 
 
 def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[Hypothesis]:
-    """Yields the hypotheses with new totals, each list best first; of equals, the one that stood first.
+    """Yields the hypotheses with new totals, each list best first; ties keep their order.
 
     Args:
         lists: the hypotheses of one sentence after the other, C in all.

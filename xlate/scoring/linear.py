@@ -1,11 +1,10 @@
 """The linear scorer: float features times weights plus bags of sparse weights; as modules, and on a device.
 
-`LinearScorer` is the reference: it takes any batch and any device. Its EmbeddingBag takes ten times as long for the
-gradient of one column of weights as the compiled loops of `CompiledScorer`, for tuners that go through all lists
-again and again.
+`LinearScorer` is the reference: it takes any batch and any device. Tuners that go through all lists again and again use
+`CompiledScorer`: for the gradient of one column of weights, EmbeddingBag takes ten times as long as its compiled loops.
 
 Candidates that stay on a device are gathered and scored there. All sums run over sorted segments, so the same numbers
-give the same bits again on the same device; adding by index, which CUDA does in any order, would not.
+give the same bits every time on the same device; adding by index, which CUDA does in any order, would not.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from xlate.kernels.learning.scores import sparse_gradient, sparse_scores
 class LinearScorer(nn.Module):
     """score_C = dense_CD · w_D + EmbeddingBag(parts of C; EmbeddingBag(ids of part; w_F)) + base_C.
 
-    The sparse weights of a part are summed once, however many candidates share it. Weights begin at 0, in float64
-    unless told otherwise.
+    The sparse weights of a part are summed once, however many candidates share it. Weights begin at 0, in float64 by
+    default.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class LinearScorer(nn.Module):
     ) -> None:
         super().__init__()
         self.dense = nn.Parameter(torch.zeros(dense, dtype=dtype))
-        # EmbeddingBag needs a row; a model without sparse features keeps one that nothing points at.
+        # EmbeddingBag needs a row; a model without sparse features keeps one that nothing refers to.
         self.bag = nn.EmbeddingBag(max(1, sparse), 1, mode="sum", sparse=sparse_gradient, include_last_offset=True)
         self.bag = self.bag.to(dtype)
         nn.init.zeros_(self.bag.weight)
@@ -68,13 +67,13 @@ def bags_of_parts(batch: CandidateBatch, parts_P: Tensor) -> Tensor:
 
 
 class CompiledScorer(nn.Module):
-    """The scores of lists that stay, on the CPU, in float64.
+    """The scores of lists that do not change, on the CPU, in float64.
 
     Args:
         lists: sparse ids and fixed scores of C candidates.
-        features_CD: their dense features, which may be others than those of `lists`.
-        dense_D: float weights to begin at.
-        sparse_F: sparse weights to begin at.
+        features_CD: their dense features, which may differ from those of `lists`.
+        dense_D: initial float weights.
+        sparse_F: initial sparse weights.
     """
 
     def __init__(self, lists: CandidateArrays, features_CD: Floats, dense_D: Floats, sparse_F: Floats) -> None:
@@ -109,8 +108,8 @@ class _SparseScores(torch.autograd.Function):
 class Resident:
     """I instances of C candidates with D dense features on a device; P parts with N sparse ids.
 
-    `candidate_parts_K` numbers parts within their instance; the three arrays of parts are None when every candidate
-    is one part, values, fixed scores and contexts None when there are none.
+    `candidate_parts_K` numbers parts within their instance. The three arrays of parts are None when every candidate
+    is one part; values, fixed scores and contexts are None when there are none.
     """
 
     candidate_offsets_I1: Tensor
@@ -194,7 +193,7 @@ class Resident:
         return scores_C + sums_C
 
     def gradient(self, slope_C: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What slopes mean for weights: of all dense ones, (D,), and U different sparse ids with theirs, (U,)."""
+        """Gradients from slopes: of all dense weights, (D,), and U distinct sparse ids with theirs, (U,)."""
         dense_D = slope_C @ self.dense_CD.to(slope_C.dtype)
         slope_P = slope_C
         if self.candidate_part_offsets_C1 is not None:
@@ -215,8 +214,7 @@ class Resident:
         return self.candidate_parts_K.long() + torch.repeat_interleave(self.part_offsets_I1[:-1], held_I)
 
     def one_truth_each(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Each true candidate with those of its instance that are not: candidates, whether each is the true one,
-        offsets.
+        """Each true candidate with the false ones of its instance: candidates, whether each is the true one, offsets.
 
         Gains above 0 mark true candidates.
         """
@@ -242,7 +240,7 @@ def _gathered(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _sums_by_key(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """The different keys, ascending, and the sum of the values of each, added in a fixed order."""
+    """The distinct keys, ascending, and the sum of the values of each, added in a fixed order."""
     sorted_keys, order = torch.sort(keys, stable=True)
     distinct, count = torch.unique_consecutive(sorted_keys, return_counts=True)
     offsets = torch.cat([count.new_zeros(1), count.cumsum(0)])

@@ -1,7 +1,7 @@
-"""Weights, and their file: safetensors with names and families of the sparse features, nothing that could run.
+"""Weights, and their file: safetensors with names and families of the sparse features, and nothing executable.
 
-Local training compares blocks one for one, so every family of block bigrams comes out above 0 on average: more and
-smaller blocks earn more (Tillmann & Zhang 2007, section 5.4). `centred` leaves only what tells one bigram from
+Local training compares blocks one for one, so every family of block bigrams is above 0 on average: more and smaller
+blocks score higher (Tillmann & Zhang 2007, section 5.4). `centred` leaves only what distinguishes one bigram from
 another.
 """
 
@@ -29,13 +29,13 @@ from xlate.text.numbers import LARGEST_FLOAT32
 from xlate.text.opening import plain_file
 
 if TYPE_CHECKING:
-    # Not needed by those who only open weights.
+    # Not needed just to open weights.
     from xlate.candidates.batch import CandidateBatch
 
 
 @dataclass(frozen=True)
 class StoredFeatures:
-    """The F features of a weight set as its file tells them; names are known of the A features that have a weight.
+    """The F features of a weight set as its file describes them; the A features that have a weight have known names.
 
     Attributes:
         sizes: the families and how many features each has, in the order of the ids.
@@ -71,7 +71,7 @@ class StoredFeatures:
         return zlib.decompress(self.packed).decode("utf-8").split("\n") if len(self.ids_A) else []
 
 
-# What the file of a run is called.
+# The name of the file of a run.
 WEIGHTS_FILE = "weights.safetensors"
 KEY = "xlate"
 FORMAT = "xlate weights 2"
@@ -92,7 +92,7 @@ class Weights:
         return cls(np.zeros(len(dense_names)), np.zeros(sparse), tuple(dense_names))
 
     def copy(self) -> Weights:
-        """The same values in arrays of their own."""
+        """The same values in separate arrays."""
         return replace(self, dense_D=self.dense_D.copy(), sparse_F=self.sparse_F.copy())
 
     def single(self) -> Weights:
@@ -122,20 +122,20 @@ def save_weights(
     extra: Mapping[str, AnyArray] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes named weight sets into one safetensors file, whole or not at all.
+    """Writes named weight sets into one safetensors file, all or nothing.
 
-    Of a set's sparse weights those are written that are not 0, in the type they have.
+    Only those of a set's sparse weights that are not 0 are written, in the type they have.
 
     Args:
         path: the file.
         sets: the weights by name, such as `linked` and `neutral`.
-        features: of a set, what its sparse weights are of; their names are written beside the weights.
+        features: the features of a set's sparse weights; their names are written with the weights.
         extra: other arrays to keep with them, such as feature keys.
-        metadata: anything JSON can say.
+        metadata: anything that JSON can hold.
 
     Raises:
         InputError: a weight is not finite, or a feature name holds a line end.
-        ValueError: another number of features than of sparse weights.
+        ValueError: the numbers of features and of sparse weights differ.
     """
     _check_finite(sets, path, "train again with smaller rates, margins and scales")
     tensors: dict[str, AnyArray] = dict(extra or {})
@@ -143,7 +143,7 @@ def save_weights(
     for name, weights in sets.items():
         tensors[f"{name}.dense"] = np.ascontiguousarray(weights.dense_D)
         if len(weights.sparse_F):
-            # -0.0 is written too, so that training goes on from the same bits.
+            # -0.0 is written too, so that training continues from the same bits.
             ids_A = np.flatnonzero((weights.sparse_F != 0) | np.signbit(weights.sparse_F)).astype(np.int32)
             tensors[f"{name}.ids"], tensors[f"{name}.values"] = ids_A, weights.sparse_F[ids_A]
             if name in indexes:
@@ -180,7 +180,7 @@ class WeightsFile:
     def learned(self, name: str) -> Iterator[tuple[int, str, str, float]]:
         """Id, family, name and weight of the sparse features of a set whose weight is not 0, in the order of their ids.
 
-        There are none without names.
+        Sets without names have none.
         """
         if name not in self.features:
             return
@@ -195,7 +195,7 @@ class WeightsFile:
         """The weights of a set, whose sparse features must be those of an index, or none; all in 64 bits.
 
         Raises:
-            InputError: they are of other features; `path` is what the message names.
+            InputError: they are of other features; the message names `path`.
         """
         weights = self.sets[name]
         held = signature(self.features[name]) if name in self.features else None
@@ -231,7 +231,7 @@ def load_weights(path: str | Path) -> WeightsFile:
             raise InputError("weights of an earlier version", EARLIER, FORMAT, again, file=path)
         if described["format"] != FORMAT:
             raise ValueError(f"format {described['format']!r}")
-        # safetensors notices a changed length, not a changed value.
+        # safetensors detects a changed length, not a changed value.
         if described.pop("crc32") != _crc32(described, tensors):
             raise ValueError("its checksum differs")
         file = _unpacked(described, tensors)
@@ -284,12 +284,12 @@ def _crc32(described: Mapping[str, Any], tensors: Mapping[str, AnyArray]) -> str
 
 
 def centred(weights: Weights, families: Ranges, count_F: AnyInts) -> Weights:
-    """Weights of which each family has the mean 0 over the occurrences of its features.
+    """Weights with the mean of each family moved to 0 over the occurrences of its features.
 
     Args:
         weights: with F sparse ones.
         families: the ids of each family.
-        count_F: how often each feature occurs; a family that does not stays as it is.
+        count_F: how often each feature occurs; a family that never occurs is unchanged.
     """
     sparse_F = weights.sparse_F.copy()
     for _, ids in families:
@@ -300,7 +300,7 @@ def centred(weights: Weights, families: Ranges, count_F: AnyInts) -> Weights:
 
 
 def true_occurrences(events: CandidateBatch, features: int) -> Ints:
-    """How often each of so many features occurs in true candidates, those of a gain above 0; a plain batch."""
+    """How often each of `features` features occurs in true candidates, those with a gain above 0; a plain batch."""
     true_C = np.flatnonzero(np.asarray(events.gain_CG)[:, 0] > 0)
     ids_M = np.asarray(events.part_ids_N)[places_of(events.part_id_offsets_P1, true_C)]
     return np.bincount(ids_M, minlength=features)

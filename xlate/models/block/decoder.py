@@ -1,4 +1,4 @@
-"""Decoders over blocks: what they share, and MON, SWAP and SWAP & OR, which go by orientation."""
+"""Decoders over blocks: what they share, and MON, SWAP and SWAP & OR, which use orientation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
     Args:
         model: blocks, language model, weights.
         search: settings.
-        fast: the compiled search; the readable one gives the same derivations and scores.
+        fast: whether to use the compiled search; the readable one gives the same derivations and scores.
     """
 
     SEARCH: ClassVar[type[BlocksSearch]]
@@ -74,26 +74,26 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
     @abstractmethod
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SpanOptions:
-        """The options of a sentence: the blocks of some cells, with what they score."""
+        """The options of a sentence: the blocks of some cells, with their scores."""
 
     @abstractmethod
     def own_floats(self, space: Moves, graph: ArcGraph, label_A: Ints32) -> Floats:
-        """The floats of arcs that no language model gives, the other columns as they come; no arc is the end."""
+        """The floats of arcs that no language model gives (other columns are arbitrary); no arc is the end."""
 
     @abstractmethod
     def weights_of(self, label_A: AnyInts) -> Floats:
-        """What the floats of arcs are multiplied with."""
+        """What the floats of arcs are multiplied by."""
 
     @abstractmethod
     def orientation(self, space: Moves, label: int, before: BlockStep | None) -> int:
-        """LEFT, RIGHT or NEUTRAL of a block to the step before; RIGHT at the end of the sentence."""
+        """LEFT, RIGHT or NEUTRAL of a block relative to the step before; RIGHT at the end of the sentence."""
 
     def asks(self, label_A: AnyInts) -> Bools:
-        """Which labels ask for the block before; an orientation is a label, too: that of the first option."""
+        """Which labels need the block before; an orientation is a label, too: that of the first option."""
         return np.ones(len(label_A), dtype=np.bool_)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Moves:
-        """The moves with all blocks of the model that stand in the target."""
+        """The moves with all blocks of the model that occur in the target."""
         return self.space(words, target)
 
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> Moves:
@@ -123,10 +123,10 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         def features_D() -> Floats:
             sums = sum(step.sparse_score for step in steps), -sum(step.normalizer for step in steps)
             totals_D = self.columns(floats_SD, label_S).sum(axis=0)
-            # Only a model that has a partition has a feature of it.
+            # Only a model with a partition has a feature for it.
             return np.concatenate([totals_D, sums])[: len(self.feature_names)]
 
-        # One after the other: `sum` may add otherwise.
+        # One after the other: `sum` may add differently.
         *_, score = accumulate((step.score for step in steps), initial=0.0)
         return Derivation(space.options.words, tuple(steps), features_D, score)
 
@@ -183,7 +183,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         return Texts(offsets_of(np.diff(offsets_O1)[option]), ids_W, self.search.distinct)
 
     def blocks_of(self, space: Moves, label_A: AnyInts) -> Ints32:
-        """The block of each label, `END` of the end."""
+        """The block of each label, `END` for the end."""
         block_A = space.options.block_O[label_A // space.LABELS]
         return np.where(label_A < 0, END, block_A).astype(np.int32)
 
@@ -207,13 +207,13 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         return self.columns(self.floats(space, graph, label_A), label_A)
 
     def arc_features(self, space: Moves, found: LatticeArcs) -> LatticeArcs:
-        """Arcs with floats and binary features; nodes know the last block wherever an arc from there has one with it.
+        """Arcs with floats and binary features; nodes know the last block if any arc from there has one with it.
 
-        Nodes that the decoder recombined because a feature's weight is 0 are taken apart, so that it can be trained.
+        Nodes that the decoder recombined because a feature's weight is 0 are split, so that it can be trained.
         """
         model, graph, block_A = self.model, found.graph, self.blocks_of(space, found.label_A)
         dense_AD = self.step_floats(space, graph, found.label_A)
-        # Behind a block that is generated to the left the next one is neutral: it asks for nothing.
+        # After a block that is generated to the left the next one is neutral, so it does not need the block before.
         successor_A = np.where(self.asks(found.label_A), block_A, NO_BLOCK).astype(np.int32)
         context_A = np.maximum(block_A, NO_BLOCK)
         if len(standing_B := self.features.standing_B):
@@ -221,7 +221,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         node_P, context_P, place_A = _pairs(graph.target_A, context_A)
         live_P = live_contexts(graph, successor_A, model.families, node_P, context_P)
         context_A = np.where(live_P[place_A], context_A, NO_BLOCK)
-        # A node for each pair of node and last block; arc_B is the arc that each of its arcs was.
+        # One node per pair of node and last block; arc_B is the original of each of the new arcs.
         node_M, context_M, place_A = _pairs(np.append(0, graph.target_A), np.append(NO_BLOCK, context_A))
         offsets_N1 = np.searchsorted(graph.source_A, np.arange(graph.nodes + 1))
         arc_B = places_of(offsets_N1, node_M)
@@ -242,7 +242,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
         A line holds source span (from 0, end excluded), orientation, source words -> target words, how often the block
         was seen, its score and the contributions to it: weight × cost of every float with a contribution, the binary
-        features with their weights, the partition. The strongest contribution stands first. Contributions are natural
+        features with their weights, the partition. The strongest contribution comes first. Contributions are natural
         logs.
 
         Example:
@@ -265,7 +265,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
 
 def _pairs(node_A: AnyInts, context_A: AnyInts) -> tuple[Ints32, Ints32, Ints]:
-    """The different pairs of node and context, sorted by node, and which of them each arc has."""
+    """The distinct pairs of node and context, sorted by node, and which of them each arc has."""
     both_A = (node_A.astype(np.int64) << 32) | (context_A.astype(np.int64) + 1)
     pairs, place_A = np.unique(both_A, return_inverse=True)
     node_P, context_P = (pairs >> 32).astype(np.int32), ((pairs & 0xFFFFFFFF) - 1).astype(np.int32)
@@ -299,12 +299,12 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The floats of L and R steps (the end among them), of N steps, the sum of binary features, the partition."""
+        """The floats of L and R steps (including the end), of N steps, the sum of binary features, the partition."""
         return (*self.model.dense_names, "binary", PARTITION)
 
     @property
     def weights_D(self) -> Floats:
-        """The linked weights as this search uses them, the neutral ones, and 1 for what is a sum of weights."""
+        """The linked weights as this search uses them, the neutral ones, and 1 for values that are already sums."""
         return np.concatenate([linked_weights(self.model, self.search), self.model.neutral, [1.0, 1.0]])
 
     @property
@@ -356,11 +356,11 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         )
 
     def asks(self, label_A: AnyInts) -> Bools:
-        """All but those of N steps."""
+        """All except those of N steps."""
         return np.asarray(_orientations(label_A) != NEUTRAL)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> BlockMoves:
-        """The moves with all blocks of the model that stand in the target; a partition needs those of the search."""
+        """The moves with all blocks of the model that occur in the target; a partition needs those of the search."""
         return super().forced_space(words, target) if self.search.partition == "off" else self.space(words)
 
     def orientation(self, space: BlockMoves, label: int, before: BlockStep | None) -> int:  # noqa: ARG002
@@ -397,7 +397,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         return arcs._replace(base_A=arcs.score_A - linear_scores(arcs, weights.dense_D, weights.sparse_F))
 
     def shown_features(self, derivation: BlockDerivation) -> Iterator[tuple[str, Sequence[float]]]:
-        """All features; the partition where there is one."""
+        """All features, and the partition if there is one."""
         for name, values in super().shown_features(derivation):
             if name != PARTITION or any(values):
                 yield name, values

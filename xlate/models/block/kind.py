@@ -1,4 +1,4 @@
-"""Models over blocks, which learn from events of the training text, too: what they share, and the orientation model."""
+"""Models over blocks, which also learn from events of the training text: what they share, and the orientation model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
 
 if TYPE_CHECKING:
-    # Of training, which translating has no need of.
+    # Only for training; translating does not need it.
     from xlate.models.block.lists import BlockLists
     from xlate.models.tuned import TunedCosts, TunedSystem
 
-# Keys of a model that do not alter what its floats mean: those of its events, and of its binary features.
+# Keys of a model that do not change what its floats mean: those of its events, and of its binary features.
 FREE = ("binary", "threshold", "folds", "alternatives", "listed_only", "by_span", "by_target")
 
 
@@ -49,7 +49,7 @@ class EventKind(Kind):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What `model.floats` may name."""
+        """The floats that `model.floats` may name."""
         return (*self.floats, *MORE_FLOATS)
 
     def names(self, model: EventModelConfig) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class EventKind(Kind):
 
     @abstractmethod
     def identity_settings(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
-        """What the floats depend on, beside blocks and language model."""
+        """What the floats depend on, in addition to blocks and language model."""
 
     @abstractmethod
     def system(
@@ -72,7 +72,7 @@ class EventKind(Kind):
         model: EventModelConfig,
         settings: Any,
     ) -> AnySystem:
-        """The decoder of a run's weights over blocks that are estimated.
+        """The decoder of a run's weights over the estimated blocks.
 
         Raises:
             InputError: weights of other floats.
@@ -98,14 +98,14 @@ class EventKind(Kind):
         return Saved(sets, {} if system.features is None else {self.sets[0]: system.features}, file.extra)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
-        """It must have the same model; online training needs the floats only."""
+        """The run must have the same model; online training needs only the same floats."""
         if config.loss.name == ONLINE:
             check_floats_of_base(config, base)
         else:
             super().check_base(config, base)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """The dense weights of the base run, and the scale of its sparse ones; online these themselves."""
+        """The dense weights of the base run, and the scale of its sparse ones; online, these themselves."""
         from xlate.models.block.lists import TunedBlocks
 
         assert config.loss.tune is not None
@@ -215,17 +215,17 @@ class Block(EventKind):
 
 
 def check_floats_of_base(config: TrainConfig, base: Path) -> None:
-    """Looks whether a run has the floats of a model over blocks; its binary features may be others.
+    """Checks that a run has the floats of a model over blocks; its binary features may be others.
 
     Raises:
-        InputError: it has not, or no weights.
+        InputError: it does not, or has no weights.
     """
     check_model_of_base(config, base, FREE, "train the floats of this model first, with model.binary=[]")
     weights_of(base)
 
 
 def check_sums(config: TrainConfig) -> None:
-    """Looks whether the scores of a search are sums over features.
+    """Checks that the scores of a search are sums over features.
 
     Raises:
         InputError: it has a partition.
@@ -242,7 +242,7 @@ def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramInd
 
 
 def with_features(file: WeightsFile, first: str, keys_F: Uints, *, learned: bool = True) -> WeightsFile:
-    """Weights of a run whose set `first` has these binary features; those that it has not learned weigh 0.
+    """Weights of a run whose set `first` gets these binary features; those that it has not learned weigh 0.
 
     Without `learned` all weigh 0.
     """

@@ -1,7 +1,7 @@
 """What models over blocks learn from: n-best lists as arrays, stores of candidates, systems of folds.
 
-Lists have floats, words, and pairs of neighbouring blocks. Pairs say nothing of families, so that a text is decoded
-once for all of them. The readable form are the derivations.
+Lists have floats, words, and pairs of neighbouring blocks. Pairs do not depend on families, so a text is decoded once
+for all of them. Derivations are the readable form.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ NO_KEYS: Uints = np.zeros(0, dtype=np.uint64)
 def with_units(
     decoder: AnyBlockSystem, words: Sequence[str], draw: Draw | None = None, used_D: Bools | None = None
 ) -> CandidateBatch:
-    """The n-best list of a sentence, or derivations that are drawn; units are pairs of a block and the one before.
+    """The n-best list of a sentence, or drawn derivations; units are pairs of a block and the one before.
 
-    A float that is not among `used_D`, without these one without weight, is 0.
+    A float that is not among `used_D` (by default, one without weight) is 0.
 
     Raises:
         InputError: a sentence without words, or of more than the search can number.
@@ -69,7 +69,7 @@ def with_units(
         generator = np.random.default_rng(draw.seed_of(words))
         offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
         draws_C = drawn_C.astype(np.int32)
-    # The paths as a graph of their own in which none shares a node but the start: arc a leads to node a + 1.
+    # The paths as a graph in which they share only the start: arc a leads to node a + 1.
     label_A = np.insert(labels_L, offsets_N1[1:], END_LABEL).astype(np.int32)
     first_N = offsets_N1[:-1] + np.arange(len(draws_C))
     source_A = np.arange(len(label_A), dtype=np.int32)
@@ -87,9 +87,9 @@ def with_units(
 
 
 def _units(block_A: Ints32, asks_A: Bools, inner_A: Bools, first_N: Ints) -> tuple[Ints32, Ints32]:
-    """The steps of all paths as numbers of different units, (L,), and those as (block before, block), (P, 2).
+    """The steps of all paths as numbers of distinct units, (L,), and those as (block before, block), (P, 2).
 
-    The block before is `NO_BLOCK` where there is none or none is asked for.
+    The block before is `NO_BLOCK` if there is none or none is needed.
     """
     before_A = np.full(len(block_A), NO_BLOCK, dtype=np.int32)
     before_A[1:] = block_A[:-1]
@@ -103,7 +103,7 @@ def _units(block_A: Ints32, asks_A: Bools, inner_A: Bools, first_N: Ints) -> tup
 
 @dataclass(frozen=True)
 class TunedBlocks(TunedCosts):
-    """A system over blocks whose binary features are tuned, too; lists have neighbouring blocks as parts."""
+    """A system over blocks whose binary features are tuned too; lists have neighbouring blocks as parts."""
 
     @property
     def trained_D(self) -> Bools:
@@ -112,7 +112,7 @@ class TunedBlocks(TunedCosts):
 
     @property
     def uniform(self) -> Weights:
-        """The same for every float, and the binary weights that the system has."""
+        """Equal weights for all floats, and the binary weights that the system has."""
         held, used_D = self.trained, self.trained_D
         dense_D = np.where(used_D, -1.0 / max(int(used_D.sum()), 1), 0.0)
         return Weights(dense_D, held.sparse_F, held.dense_names)
@@ -131,7 +131,7 @@ class TunedBlocks(TunedCosts):
 
 
 def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:
-    """The n-best list of a sentence with the ids of the binary features of its steps; floats but those used are 0."""
+    """The n-best list of a sentence with the ids of the binary features of its steps; unused floats are 0."""
     if not words:
         nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
         return with_steps(of_no_words(len(used_D)), *nothing, ids=(nothing[0][:1], nothing[1]))
@@ -141,10 +141,10 @@ def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> C
 
 @dataclass(frozen=True)
 class BlockStores:
-    """The stores by name and the features they speak of.
+    """The stores by name, and their features.
 
     `linked` and `neutral` are of the training text, `….heldout` of its held-out sentences, `….dev` of the dev set and
-    its references, when there is one.
+    its references, if there is one.
     """
 
     stores: dict[str, CandidateStore]
@@ -153,10 +153,10 @@ class BlockStores:
 
 
 def block_stores(work: WorkDirectory, model: EventModelConfig) -> BlockStores:
-    """Opens the stores of a model's settings, making them first when they are not there.
+    """Opens the stores of a model's settings, and makes them first if they do not exist.
 
-    They hold all floats of the model's kind, the optional ones it names, and those of its binary families that stand
-    above its threshold; which of the kind's own floats are trained does not matter to them.
+    They hold all floats of the model's kind, the optional ones it names, and the features of its binary families that
+    are above its threshold; it does not matter which of the kind's own floats are trained.
     """
     folds = Folds.of_events(work, model.folds)
     whole = Estimates(work)
@@ -223,7 +223,7 @@ def _write(
 
 
 def _dev_pairs(work: WorkDirectory) -> tuple[list[list[str]], list[list[str]]]:
-    """The dev source beside each of its references in turn, tokenised; pairs with an empty side become empty."""
+    """The dev source paired with each of its references in turn, tokenised; pairs with an empty side become empty."""
     if not work.has_split("dev"):
         return [], []
     lines = [work.source_tokens(line) for line in work.source_lines("dev")]
@@ -239,9 +239,9 @@ def _dev_pairs(work: WorkDirectory) -> tuple[list[list[str]], list[list[str]]]:
 
 @dataclass(frozen=True)
 class BlockFolds:
-    """Systems over blocks that have not seen a fold: the estimates that events of a fold are made with.
+    """Systems over blocks that have not seen a fold, from the estimates that the fold's events are made with.
 
-    Blocks have the numbers that they have in the whole text, so features need no translation.
+    Blocks are numbered as in the whole text, so features need no translation.
     """
 
     kind: EventKind
@@ -252,7 +252,7 @@ class BlockFolds:
 
     @cached_property
     def folds(self) -> Folds:
-        """The folds, which are those of events when there are as many."""
+        """The folds, which are those of events if there are equally many."""
         return Folds.of_events(self.work, self.count)
 
     @property
@@ -274,23 +274,23 @@ class BlockFolds:
         without = WithoutFold(self.work, self.folds, fold, self.rows)
         decoder = self.kind.system(without, file, self.model, search)
         held = weights.sparse_F if len(keys_F) else np.zeros(0)
-        # Blocks of a fold have the numbers of the whole text.
+        # Blocks of a fold are numbered as in the whole text.
         given = decoder.with_weights(replace(weights, sparse_F=held)), with_units, weights.dense_names
         return FoldSystem(*given, lambda lists: lists)
 
     def discard(self, fold: int) -> None:
-        """Leaves everything: events are made with it, too."""
+        """Removes nothing, because events are made with it too."""
 
     @cached_property
     def rows(self) -> TableRows:
-        """Says where the blocks of a fold stand in the table of the whole text."""
+        """Finds the blocks of a fold in the table of the whole text."""
         return TableRows(self.work.blocks.table)
 
 
 class BlockLists(ListedModel):
     """The block bigrams of a work directory, and the float weights of a run.
 
-    Binary weights that the run may have are left aside.
+    Binary weights that the run may have are ignored.
 
     Raises:
         InputError: the run has no weights, or is of another model or work directory.
@@ -315,7 +315,7 @@ class BlockLists(ListedModel):
         return frequent_features(self.work, self.config.model)
 
     def folds(self, count: int) -> BlockFolds:
-        """The systems of so many folds."""
+        """The systems of `count` folds."""
         return BlockFolds(self.kind, self.work, self.config.model, count, self.file)
 
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:

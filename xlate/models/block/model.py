@@ -27,14 +27,14 @@ UNIGRAM, ORIENTATION, LM_FIRST, LM_REST, LEXICAL = range(len(FLOATS))
 class BlockLexicon:
     """Blocks, a language model and F weighted binary features; a model adds its floats.
 
-    A model is used under one vector of weights after the other.
+    A model is used under one weight vector after another.
 
     Attributes:
-        LASTING: what its weights do not change; all copies that `reweighted` makes share it.
+        LASTING: what does not depend on its weights; all copies that `reweighted` makes share it.
         blocks, lm, source_vocabulary: what was prepared.
         feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
-        own_floats: the names of the model's own floats; more: its X optional ones, whose weights stand behind theirs.
+        own_floats: the names of the model's own floats; more: its X optional ones, whose weights follow theirs.
     """
 
     LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "phrase_vocabulary", "lm_ids_T", "source_finder")
@@ -48,7 +48,7 @@ class BlockLexicon:
     more: MoreFloats = field(default_factory=MoreFloats.none, kw_only=True)
 
     def reweighted(self, **weights: Any) -> Self:
-        """The same under other weights, given by the names of its fields; what is `LASTING` is not made again."""
+        """A copy with other weights, given by the names of its fields, that reuses the values in `LASTING`."""
         other = replace(self, **weights)
         other.__dict__.update({name: getattr(self, name) for name in self.LASTING})
         return other
@@ -59,7 +59,7 @@ class BlockLexicon:
         return (*self.own_floats, *self.more.names)
 
     def check(self, **weights: Floats) -> None:
-        """Looks whether there is a weight for each float, and for each binary feature.
+        """Checks that there is a weight for each float, and for each binary feature.
 
         Raises:
             InputError: weights of another shape or not finite, or keys that are not sorted.
@@ -81,7 +81,7 @@ class BlockLexicon:
 
     @cached_property
     def names(self) -> BlockNames:
-        """Puts blocks and features into words."""
+        """Spells out blocks and features."""
         return BlockNames(self.blocks, self.source_vocabulary, self.phrase_vocabulary)
 
     @cached_property
@@ -91,7 +91,7 @@ class BlockLexicon:
 
     @cached_property
     def phrase_vocabulary(self) -> Vocabulary:
-        """What the blocks' target words are numbered by."""
+        """The vocabulary that numbers the blocks' target words."""
         return self.target_vocabulary or self.lm.vocabulary
 
     @cached_property
@@ -114,13 +114,13 @@ class BlockLexicon:
 
     @cached_property
     def arrays(self) -> ModelArrays:
-        """What kernels take of the model."""
+        """The model in the form that kernels take."""
         weights_F = np.asarray(self.feature_weights, dtype=np.float64)
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
     @cached_property
     def contexts(self) -> Contexts:
-        """Says what a search remembers of a block, that all features with a weight need to know."""
+        """Says what a search must remember about a block for all features that have a weight."""
         return Contexts.of(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
 
     def target_words(self, block: int) -> tuple[str, ...]:
@@ -133,12 +133,12 @@ class BlockLexicon:
 class BlockModel(BlockLexicon):
     """Blocks with two weight vectors over floats, (a)-(e) and optional ones, and one for each of F binary features.
 
-    The floats are costs (negative natural logs), so trained weights are negative as a rule. `linked` scores blocks to
+    The floats are costs (negative natural logs), so trained weights are usually negative. `linked` scores blocks to
     the left or right of their predecessor, `neutral` all others (TZ07 section 5.1).
 
     Attributes:
         linked, neutral: weights of (a) to (e) and of the optional floats, shape (5 + X,).
-        orientation_smoothing: added to N_L(b) and N_R(b) before (b) is taken, as in training.
+        orientation_smoothing: added to N_L(b) and N_R(b) before (b) is computed, as in training.
 
     Raises:
         InputError: weights of another shape or not finite, or bigram keys that are not sorted.

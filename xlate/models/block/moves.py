@@ -24,7 +24,7 @@ from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1
-# The readable search prunes by itself.
+# The readable search does its own pruning.
 EVERY_MOVE = Limits(0, 0, -np.inf, True)
 
 
@@ -79,13 +79,13 @@ def blocks_of_spans(
 ) -> tuple[Ints, Ints32]:
     """Cell and block of every option, cells ascending, blocks of a cell most frequent first.
 
-    A word without a block of its own as a single word becomes itself. A word the source vocabulary lacks is in no
-    block. The `most` most frequent blocks of a span are options, or all; with `target` those whose words stand in it.
+    A word without a single-word block is copied. A word that the source vocabulary lacks is in no block. The `most`
+    most frequent blocks of a span are options, or all; with `target`, those whose words occur in it.
     """
     row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
     offsets_P1, order_O = model.blocks.options
     size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
-    # Of a word that stands in left-out sentences alone no block is known.
+    # No block is known for a word that occurs only in left-out sentences.
     copied_C = (size_C == 0) & (np.arange(len(row_C)) % longest == 0)
     if most is not None:
         size_C = np.minimum(size_C, most)
@@ -110,7 +110,7 @@ def blocks_of_spans(
 def options_of_cells(
     model: BlockLexicon, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32
 ) -> tuple[dict[str, Any], Floats, Floats]:
-    """What the options of all models over blocks have in common, and (c) and (d) of each from an empty history."""
+    """What the options of all models over blocks share, and (c) and (d) of each from an empty history."""
     start_O = (cells // longest).astype(np.int32)
     table, copied_O = model.blocks.table, block_O == COPIED
     length_O = np.ones(len(block_O), dtype=np.int64)
@@ -150,10 +150,10 @@ class BlockStep(Step):
     The unit is the block's number; orientation is RIGHT for the end, whose weights are the linked ones.
 
     Attributes:
-        predecessor: the block before it, negative when there is none or it is none.
+        predecessor: the block before it, negative if there is none or it is no block.
         floats: costs, natural logs; of the orientation model (a)-(e), (a) divided by the source phrase's length. The
-            optional ones stand behind the model's own.
-        weights: the weights they are multiplied with.
+            optional ones follow the model's own.
+        weights: what they are multiplied by.
         sparse: name and weight of each binary feature that has a weight.
         normalizer: what the partition subtracts; 0 when it is off.
         score: Σ weights · floats + sparse_score - normalizer, up to rounding.
@@ -196,11 +196,11 @@ class SpanMoves(SearchSpace[int]):
     @property
     @abstractmethod
     def task(self) -> tuple[Any, ...]:
-        """What the compiled search takes of the sentence."""
+        """The sentence in the form that the compiled search takes."""
 
     @property
     def local(self) -> bool:
-        """Whether scores are shares of those of a span's options."""
+        """Whether scores are shares among the options of a span."""
         return False
 
     @property
@@ -216,7 +216,7 @@ class SpanMoves(SearchSpace[int]):
         """Estimates of the score of every span on its own, shape (n + 1, n + 1); zeros when `future_cost` is off.
 
         The best sum of options from an empty history, without orientation, jumps and block bigrams. Where scores are
-        shares each option counts as its share of the options of its span.
+        shares, each option counts as its share among the options of its span.
         """
         if not self.search.future_cost:
             return np.zeros((self.levels, self.levels))
@@ -225,7 +225,7 @@ class SpanMoves(SearchSpace[int]):
         return found
 
     def arrays(self, kind: type[Arrays]) -> Arrays:
-        """The options as the compiled moves take them."""
+        """The options in the form that the compiled moves take."""
         options, fields = self.options, kind._fields  # type: ignore[attr-defined]  # it is a named tuple
         context_O: Ints32 = self.model.contexts.standing(options.block_O)
         own = {"words": len(options.words), "context_O": context_O, "future_nn": self.future_nn}

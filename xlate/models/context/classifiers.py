@@ -47,7 +47,7 @@ from xlate.work.estimates import WHOLE, Folds
 from xlate.work.stages import identity_of, run_stage
 
 log = logging.getLogger(__name__)
-# What that of a classifier says which was trained on over lists: whether each candidate is judged by itself.
+# The metadata key of a classifier trained further over lists: whether each candidate is judged on its own.
 ALONE = "alone"
 TRAIN, HELDOUT, COUNTS = "train", "train.heldout", "counts"
 COUNTS_KIND = "counts of predicted pairs"
@@ -56,9 +56,9 @@ LAYOUT = {"count_B": ("<i8", 1)}
 
 @dataclass(frozen=True)
 class ContextStores:
-    """Instances of the training text and of its held-out sentences, and what makes them these.
+    """Instances of the training text and of its held-out sentences, and what identifies them.
 
-    `count_N` says how often whatever may be predicted was seen in the training text: each pair of the table, or each
+    `count_N` says how often each possible prediction was seen in the training text: each pair of the table, or each
     class of distances of each source phrase.
     """
 
@@ -69,7 +69,7 @@ class ContextStores:
     folder: Path
 
     def times_P(self, parts: ContextParts) -> Ints:
-        """How often each source phrase of the table was seen with something that may be predicted, (P,)."""
+        """How often each source phrase of the table was seen with a possible prediction, (P,)."""
         phrases = len(parts.table.source_phrases)
         if parts.distances is not None:
             return np.asarray(self.count_N.reshape(phrases, -1).sum(axis=1))
@@ -89,10 +89,10 @@ class ContextParts:
 
     @classmethod
     def of(cls, work: WorkDirectory, settings: ContextModelConfig) -> ContextParts:
-        """What settings ask for.
+        """The parts that settings request.
 
         Raises:
-            InputError: a kind of words, of marks or of targets there is none of.
+            InputError: an unknown kind of words, of marks or of targets.
         """
         table = PhraseTable.load(work.path / "phrases" / "table", work.words)
         source = side_of(work, "source")
@@ -106,7 +106,7 @@ class ContextParts:
 
     @property
     def translations(self) -> TargetFeatures | None:
-        """The features of translations that distances are predicted with, None where they are not looked at."""
+        """The features of translations that distances are predicted with, None if they are not considered."""
         return self.targets if self.distances is not None and self.settings.target else None
 
     @property
@@ -115,14 +115,14 @@ class ContextParts:
         return len(self.targets) if self.distances is None else len(self.distances)
 
     def choices(self, count_N: AnyInts) -> Choices:
-        """What is chosen among, by counts as `ContextStores` has them."""
+        """The possible choices, by counts as `ContextStores` has them."""
         if self.distances is not None:
             count_PR = np.asarray(count_N).reshape(-1, len(self.distances))
             return Places(self.distances, self.distances.log_shares(count_PR))
         return Translations(listed_pairs(self.table, count_N, self.settings.alternatives), self.targets)
 
     def counts(self, seen: Examples) -> Ints:
-        """How often whatever may be predicted was seen; see `ContextStores`."""
+        """How often each possible prediction was seen; see `ContextStores`."""
         if self.distances is None:
             return np.bincount(seen.number_X, minlength=len(self.table))
         size = len(self.distances)
@@ -130,7 +130,7 @@ class ContextParts:
         return np.bincount(keys_X, minlength=len(self.table.source_phrases) * size)
 
     def examples(self) -> Examples:
-        """What is learned from: pairs that were extracted, or how far the translations of their sources stand."""
+        """What is learned from: extracted pairs, or how far the translations of their sources are from their places."""
         seen = self.occurrences()
         if self.distances is None:
             spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, self.table.source_B[seen.pair_X])
@@ -165,10 +165,10 @@ class ContextParts:
 
 
 def context_stores(work: WorkDirectory, settings: ContextModelConfig) -> ContextStores:
-    """Opens the stores of a classifier's settings, making them first when they are not there.
+    """Opens the stores of a classifier's settings, and makes them first if they do not exist.
 
-    Translations of the phrases of a sentence, and their counts, are those of the folds that it is not in. A fold that
-    is left out, of those that systems of lists are made without, is as if it were not in the text.
+    Translations of the phrases of a sentence, and their counts, are those of the folds that it is not in. A left-out
+    fold, one of those that systems of lists are made without, is treated as if it were not in the text.
     """
     folds = Folds.of_events(work, settings.folds)
     made_from: dict[str, Any] = {
@@ -196,7 +196,7 @@ def context_stores(work: WorkDirectory, settings: ContextModelConfig) -> Context
 
 
 def factors_of_text(work: WorkDirectory, settings: ContextModelConfig) -> list[Ints32]:
-    """The factors of the source tokens of the training text that a classifier looks at, in their order.
+    """The factors of the source tokens of the training text that a classifier considers, in their order.
 
     Raises:
         InputError: the text was prepared without one of them.
@@ -211,7 +211,7 @@ def _write(parts: ContextParts, folds: Folds, folder: Path) -> dict[str, Any]:
         seen = seen.select(fold_S[seen.spans.sentence_I] != parts.settings.left_out)
     factors = factors_of_text(parts.work, parts.settings)
     if parts.distances is not None:
-        # Counts and their logarithms for each phrase; numbers, logarithms and places for each instance of a fold.
+        # Counts and their logarithms per phrase; numbers, logarithms and places per instance of a fold.
         rows = 2 * len(parts.table.source_phrases) + 3 * len(seen) // len(folds.numbers)
         size = 8 * len(parts.distances) * rows
         check_memory("the distances of source phrases", size, f"model.reach={parts.settings.reach}")
@@ -270,11 +270,11 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
     file = weights_of(run, config)
     wrong, seen = file.metadata.get("work_identity") != work.identity, f"one trained on {config.work}"
     refuse_if(wrong, "a classifier of other text", seen, f"one trained on {work.path}", file=run)
-    # Its loss says whether it judges each candidate by itself, or that of the classifier that it began as.
+    # Its loss, or that of the classifier it began as, says whether it judges each candidate on its own.
     if config.loss.lists is not None:
         alone = bool(file.metadata[ALONE])
     else:
-        # Translating needs it only here, and it takes PyTorch with it.
+        # Translating needs it only here, and it imports PyTorch.
         from xlate.losses.loss import losses
 
         alone = losses()[config.loss.name].judges_each
@@ -294,9 +294,9 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
 
 
 def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
-    """Finds the factors of a sentence's words: by the tagger of the work directory, or as the words bring them.
+    """Finds the factors of a sentence's words: with the tagger of the work directory, or as given with the words.
 
-    A value that the training text has not is told of once, and is none.
+    A value that the training text lacks is reported once, and counts as none.
     """
     vocabularies = {name: work.factor_vocabulary("source", name) for name in names}
     told: set[tuple[str, str]] = set()
@@ -320,14 +320,14 @@ def with_predictions(
     left_out: tuple[int, int] | None = None,
     rows: WholeRows | None = None,
 ) -> PhraseModel:
-    """The phrase model of a work directory with the predictions that its settings ask for.
+    """The phrase model of a work directory with the predictions that its settings request.
 
     Args:
         model: the phrase model, of the whole text or without a fold.
-        use: the classifiers of the whole text; those without a fold are trained as they are.
+        use: the classifiers of the whole text; those without a fold are trained in the same way.
         work: the work directory.
-        left_out: the fold that neither the model nor the classifiers have seen, of how many.
-        rows: where the pairs of a model without a fold stand in the table of the whole text.
+        left_out: the fold that neither the model nor the classifiers have seen, and the number of folds.
+        rows: where the pairs of a model without a fold are in the table of the whole text.
 
     Raises:
         InputError: as `classifier`; or the phrases are those of another table.

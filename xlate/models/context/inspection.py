@@ -1,4 +1,4 @@
-"""How good predictions in context are, and what of a context speaks for a translation or a distance."""
+"""How good predictions in context are, and what in a context favours a translation or a distance."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from xlate.search.oracle import best_of_each
 from xlate.text.vocabulary import EncodedText
 
 BINS = 10
-# Source phrases by how often they were extracted from the training text: up to each of these times.
+# Bands of source phrases by how often they were extracted from the training text: the upper bound of each.
 BANDS = (9, 99, 999)
 
 
 class Reliability(NamedTuple):
     """Predictions by their probability, in ten bins of equal width.
 
-    `count_B` are the predictions of a bin, `said_B` the mean of their probabilities, `right_B` the share of them that
-    were right; both are NaN where there are none.
+    `count_B` is the number of predictions in each bin, `said_B` the mean of their probabilities, `right_B` the share of
+    them that were right; the last two are NaN for empty bins.
     """
 
     count_B: Ints
@@ -34,7 +34,7 @@ class Reliability(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The mean distance of probability and share over all predictions (Guo et al. 2017, Eq. 3); NaN of none."""
+        """The mean distance of probability and share over all predictions (Guo et al. 2017, Eq. 3); NaN without any."""
         if not self.count_B.sum():
             return float("nan")
         return float(np.nansum(self.count_B * np.abs(self.said_B - self.right_B)) / self.count_B.sum())
@@ -51,9 +51,9 @@ def reliability(probability_N: AnyFloats, right_N: Bools) -> Reliability:
 
 @dataclass(frozen=True)
 class Quality:
-    """Predictions of I instances with C candidates, some of which are right.
+    """Predictions for I instances with C candidates, some of which are right.
 
-    Instances are places with a choice, one of whose candidates at least is right and one is not.
+    Instances are places with a choice: at least one candidate is right and at least one is not.
 
     Attributes:
         offsets_I1: where the candidates of each instance begin; none is empty.
@@ -71,26 +71,26 @@ class Quality:
 
     @property
     def accuracy(self) -> float:
-        """The share of instances whose most probable candidate is right; NaN of none."""
+        """The share of instances whose most probable candidate is right; NaN without any."""
         return _mean(self._right_2I[0])
 
     @property
     def baseline(self) -> float:
-        """The same of the most frequent translation of each source phrase."""
+        """The same for the most frequent translation of each source phrase."""
         return _mean(self._right_2I[1])
 
     @property
     def every(self) -> Reliability:
-        """Of all candidates."""
+        """For all candidates."""
         return reliability(np.exp(self.log_C), self.right_C)
 
     @property
     def best(self) -> Reliability:
-        """Of the most probable candidate of each instance."""
+        """For the most probable candidate of each instance."""
         return reliability(np.exp(self.log_C[self._best_I]), self.right_C[self._best_I])
 
     def by_times(self) -> Mapping[str, Mapping[str, Any]]:
-        """The figures of each band of source phrases that has any, the rarest first."""
+        """The figures of each non-empty band of source phrases, the rarest first."""
         band_I = np.searchsorted(BANDS, self.times_I)
         lows = (1, *(most + 1 for most in BANDS))
         names = [f"{low}-{most}" for low, most in zip(lows, BANDS, strict=False)] + [f"{lows[-1]}-"]
@@ -123,7 +123,7 @@ def _mean(right_I: Bools) -> float:
     return float(right_I.mean()) if len(right_I) else float("nan")
 
 
-# What p without a context is called among the features.
+# The name of p without a context among the features.
 WITHOUT = "frequency"
 
 
@@ -136,7 +136,7 @@ def candidate_weights(model: Classifier, ids_X: AnyInts, candidates: Bags) -> Fl
 
 
 def against_the_others(weight_XC: Floats, share_C: Floats) -> Floats:
-    """The same less their mean over the translations: what a softmax does not see cancels out.
+    """The same minus their mean over the translations: whatever a softmax does not see cancels out.
 
     Args:
         weight_XC: what each feature adds to the score of each translation.
@@ -154,7 +154,7 @@ class Influences:
         count_X: in how many of the `places` each occurs.
         weight_XC: what each adds to the score of each candidate, for a softmax against the others.
         pair_C, share_C: the candidates as `Prediction` numbers them, and p of each without a context.
-        places: where the phrase stands in the text.
+        places: where the phrase occurs in the text.
     """
 
     names: Sequence[str]
@@ -168,10 +168,10 @@ class Influences:
 def influences(
     model: Classifier, phrase: int, text: EncodedText, factors: Sequence[Ints32], members: int = 0
 ) -> Influences:
-    """The features of the contexts in which a source phrase of the table stands in a text.
+    """The features of the contexts in which a source phrase of the table occurs in a text.
 
-    Those of every place, such as the phrase itself, tell no context from another and are left out. `factors` are those
-    of the text's tokens; see `ContextFeatures.of`. Names of word classes have so many `members` behind them.
+    Features that are in every place, such as the phrase itself, do not distinguish contexts and are left out. `factors`
+    are those of the text's tokens; see `ContextFeatures.of`. Names of word classes show `members` of their words.
     """
     spans = _places(model.targets.table.source_phrases[phrase], phrase, text)
     _, ids = model.contexts.of(text, factors, spans)
@@ -190,7 +190,7 @@ def influences(
 
 
 def _places(words: Ints32, phrase: int, text: EncodedText) -> Spans:
-    """Where the words of a phrase stand in a text."""
+    """Where the words of a phrase occur in a text."""
     size, last = len(words), len(text.ids_T) - len(words) + 1
     here_T = np.ones(max(last, 0), np.bool_)
     for at, word in enumerate(words.tolist()):
@@ -211,7 +211,7 @@ class SpanChange:
         pair_C: the candidates as `Prediction` numbers them.
         share_C: p of each without the context.
         probability_C: in the context.
-        names: of the X features there; for a softmax the first is that p, by what it weighs more or less than 1.
+        names: of the X features there; for a softmax the first is that p, by how much its weight differs from 1.
         weight_XC: what each adds to the score of each candidate, for a softmax against the others.
     """
 
@@ -237,7 +237,7 @@ class SpanChange:
 def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[SpanChange]:
     """What the context changes in a sentence, the phrases with the largest changes first.
 
-    Names of word classes have so many `members` behind them.
+    Names of word classes show `members` of their words.
     """
     found = model.predict(words)
     _, batch, _ = model.instances(words)

@@ -1,7 +1,7 @@
 """Classifiers of source phrases in their sentence (Kolachina et al. 2010).
 
-One predicts translations (section 3.1.1), one how far a translation
-stands from its place (section 3.1.2), with or without a look at the translation.
+One predicts translations (section 3.1.1), one how far a translation is from its place (section 3.1.2), with or without
+considering the translation.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from xlate.phrases.table import DIRECT_PHRASE
 from xlate.scoring.weights import Weights
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
-# Of a part of a list that nothing is predicted of.
+# Marks a part of a list that nothing is predicted for.
 NO_CHOICE = -1
-# The values of layers that belong to tokens, not to words, of a sentence's words.
+# The values of a sentence's words in the layers that belong to tokens, not to words.
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a classifier says of I source phrases of a sentence, with C candidates in all.
+    """The output of a classifier for I source phrases of a sentence, with C candidates in all.
 
     `log_C` is ln p of each, in the sentence; `share_C` is ln p without it. `pair_C` are their numbers: pairs of the
     table, or classes of distances.
@@ -52,25 +52,25 @@ class Prediction:
 
 
 def no_factors(_words: Sequence[str]) -> Sequence[Ints32]:
-    """Of a model all of whose layers are values of words."""
+    """For a model whose layers are all values of words."""
     return ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Classifier(ABC):
-    """Looks at source phrases of at most `longest` words in their sentence.
+    """Makes predictions for source phrases of at most `longest` words in their sentence.
 
     Attributes:
         contexts: the features of contexts.
-        choices: what is chosen among.
+        choices: the possible choices.
         targets: the features of translations.
         vocabulary: the source words.
         longest: the most words of a source phrase.
         weights: one for `forward`, ln p without a context, and 2^bits for pairs of features.
-        alone: each candidate is judged by itself, so that probabilities need not add up to 1.
+        alone: each candidate is judged on its own, so probabilities need not add up to 1.
         factors: finds the values of layers that belong to tokens; by default all layers are values of words.
-        beside: the features of the translation that is looked at too; None where none is.
-        what: what is predicted, in a word.
+        beside: the features of the translation, if it is considered too; else None.
+        what: a word for what is predicted.
         without: how p without a context is written.
     """
 
@@ -111,7 +111,7 @@ class Classifier(ABC):
     def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[Spans, CandidateBatch, Ints]:
         """All known phrases of a sentence as instances, and the number of each of their C candidates.
 
-        `pair_P` is the pair that each of the P source phrases of the table is looked at with.
+        `pair_P` is the pair that is considered with each of the P source phrases of the table.
         """
         text = EncodedText(self.vocabulary.ids(words), np.array([0, len(words)]))
         spans = self.spans(text)
@@ -119,7 +119,7 @@ class Classifier(ABC):
         return spans, *made.of(spans, None if pair_P is None else pair_P[spans.phrase_I])
 
     def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
-        """The names of features of contexts, so many words behind that of a word class."""
+        """The names of features of contexts, with `members` words after that of a word class."""
         return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary, members))
 
     def predict(self, words: Sequence[str]) -> Prediction:
@@ -132,7 +132,7 @@ class Classifier(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextModel(Classifier):
-    """Predicts translations; those that are chosen among are listed by their counts in the whole text."""
+    """Predicts translations; the candidates are listed by their counts in the whole text."""
 
     what: ClassVar[str] = "translation"
     without: ClassVar[str] = "p(e|f)"
@@ -161,10 +161,10 @@ class ContextModel(Classifier):
         )
 
     def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> Ints:
-        """Where each of O pairs at a span stands among the C that were found, -1 where nothing is said of it; (O,)."""
+        """Where each of O pairs at a span is among the C that were found, -1 if it is not predicted; (O,)."""
         size, spans = len(phrases.words) + 1, found.spans
         span_I, span_O = (start * size + end for start, end in (spans.columns[1:3], phrases[1:3]))
-        # Spans are in order.
+        # Spans are sorted.
         at_O = np.searchsorted(span_I, span_O)
         known = np.flatnonzero((np.append(span_I, -1)[at_O] == span_O) & (phrases.pair_O >= 0))
         at_K, pair_K = at_O[known], phrases.pair_O[known]
@@ -176,7 +176,7 @@ class ContextModel(Classifier):
 
     @cached_property
     def listed_place_B(self) -> Ints32:
-        """Where each pair of the table stands in the list of its source phrase, -1 where it is not listed; (B,)."""
+        """The place of each pair of the table in the list of its source phrase, -1 if it is not listed; (B,)."""
         place_B = np.full(len(self.targets.table), -1, np.int32)
         place_B[self.choices.listed.pair_N] = places_in_rows(self.choices.listed.offsets_P1)
         return place_B
@@ -208,7 +208,7 @@ class DistanceModel(Classifier):
     target_vocabulary: Vocabulary
 
     def named(self, number: int, vocabulary: Vocabulary) -> str:
-        """The words of a class."""
+        """The name of a class."""
         del vocabulary
         return next(self.distances.names(np.array([number])))
 
@@ -233,7 +233,7 @@ class DistanceModel(Classifier):
         """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""
         behind_X = np.asarray(ids_X, np.int64) - len(self.contexts)
         names = super().context_names(ids_X[behind_X < 0], members)
-        # Those of translations stand behind those of the context, in each instance.
+        # Those of translations follow those of the context, in each instance.
         return [*names, *(f"to {name}" for name in self.targets.names(behind_X[behind_X >= 0], self.target_vocabulary))]
 
     def span_scores(self, words: Sequence[str]) -> tuple[Spans, Floats]:
@@ -242,7 +242,7 @@ class DistanceModel(Classifier):
         return spans, self.scores(batch).reshape(len(spans), len(self.distances))
 
     def pair_scores(self, pair_N: AnyInts) -> Floats:
-        """What translations add to the score of each class, (N, R); 0 where they are not looked at."""
+        """What translations add to the score of each class, (N, R); 0 if they are not considered."""
         size = len(self.distances)
         if self.beside is None or not len(pair_N):
             return np.zeros((len(pair_N), size))
@@ -258,7 +258,7 @@ class DistanceModel(Classifier):
 
 
 def log_probabilities(score_C: Floats, offsets_I1: Ints, *, alone: bool) -> Floats:
-    """ln p of the C candidates of I instances: of each by itself, or of all of an instance together; (C,)."""
+    """ln p of the C candidates of I instances: of each on its own, or of all of an instance together; (C,)."""
     if alone:
         return np.asarray(-np.logaddexp(0.0, -score_C))
     if not len(score_C):
@@ -276,13 +276,13 @@ def chosen_in(
     """The S spans of a sentence that P parts translate, and which of their C candidates each part is, (P,).
 
     `base_C` of the spans holds the scores of the classifier. A span of one candidate, which is certain whatever the
-    weights are, is left out. Parts that nothing can be learned of are `NO_CHOICE`.
+    weights are, is left out. Parts from which nothing can be learned are `NO_CHOICE`.
 
     Args:
         model: the classifier.
         words: the sentence.
         start_P, end_P: source spans, half-open.
-        pair_P: pairs by their numbers in the classifier's table; below 0 for words that stand for themselves.
+        pair_P: pairs by their numbers in the classifier's table; below 0 for copied words.
     """
     spans, batch, number_C = model.instances(words)
     offsets_S1, share_C = batch.candidate_offsets_I1, batch.dense_CD[:, 0].astype(np.float64)

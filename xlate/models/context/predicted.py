@@ -1,4 +1,4 @@
-"""Predictions of classifiers as floats of phrases and of their places, and as a limit of options (section 3.2)."""
+"""Predictions of classifiers as floats of phrases and of their places, and to limit options (section 3.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
 from xlate.search.settings import log_share
 from xlate.text.factors import told_apart
 
-# What the floats are called.
+# The names of the floats.
 CONTEXT_NAME, DISPLACEMENT_NAME = "Context0", "Displacement0"
 
 
@@ -33,7 +33,7 @@ class OtherTable(NamedTuple):
 
 
 def rows_of(own: OtherTable | None, pair_O: AnyInts) -> Ints:
-    """The rows of pairs in the classifier's table; numbers below 0 stay."""
+    """The rows of pairs in the classifier's table; negative numbers are kept."""
     pairs_O = np.asarray(pair_O, np.int64)
     return pairs_O if own is None or not len(own.row_B) else np.where(pairs_O < 0, pairs_O, own.row_B[pairs_O])
 
@@ -42,15 +42,15 @@ def rows_of(own: OtherTable | None, pair_O: AnyInts) -> Ints:
 class PredictedScores:
     """The log probability of each phrase in its sentence.
 
-    A phrase that the classifier says nothing of, since it is too long or too rare, has ln p(e|f) of the table.
+    A phrase that the classifier does not cover, because it is too long or too rare, has ln p(e|f) of the table.
 
     Attributes:
         model: the classifier.
         only: such phrases are no options.
-        threshold: predicted phrases below this probability are no options, but for the best of a word.
-        best: nor are those behind the so many best of a span; 0 for all.
+        threshold: predicted phrases below this probability are no options, except the best of a word.
+        best: how many of the predicted phrases of a span are options, the best ones; 0 for all.
         share: how much the prediction counts against p(e|f) of the table: `share` · p + (1 - share) · p(e|f).
-        own: the phrases that are asked for, if they are those of another table than the classifier's.
+        own: the phrases to score, if they are those of another table than the classifier's.
     """
 
     model: ContextModel
@@ -77,7 +77,7 @@ class PredictedScores:
         return value_O[:, None]
 
     def anywhere(self, pair_N: AnyInts) -> Floats:
-        """ln p(e|f) of pairs that the classifier says nothing of, NaN for others; (N, 1)."""
+        """ln p(e|f) of pairs that the classifier does not cover, NaN for others; (N, 1)."""
         row_N, table = rows_of(self.own, pair_N), self.model.targets.table
         phrase_N, offsets_S1 = table.source_B[np.maximum(row_N, 0)], table.source_phrases.offsets_S1
         short_N = offsets_S1[phrase_N + 1] - offsets_S1[phrase_N] <= self.model.longest
@@ -85,7 +85,7 @@ class PredictedScores:
         return np.where(asked_N, np.nan, self._of_table(pair_N))[:, None]
 
     def _of_table(self, pair_N: AnyInts) -> Floats:
-        """What pairs score that the classifier says nothing of."""
+        """The scores of pairs that the classifier does not cover."""
         if self.only:
             return np.where(np.asarray(pair_N) < 0, 0.0, -np.inf)
         table = self.model.targets.table if self.own is None else self.own.table
@@ -94,7 +94,7 @@ class PredictedScores:
         return np.where(np.asarray(pair_N) < 0, 0.0, value_N)
 
     def _options(self, found: Prediction) -> Floats:
-        """What the C predictions score, -inf for those that are no options."""
+        """The scores of the C predictions, -inf for those that are no options."""
         log_C = found.log_C
         if self.share < 1.0:
             log_C = np.logaddexp(log_C + log_share(self.share), found.share_C + log_share(1.0 - self.share))
@@ -112,14 +112,14 @@ class PredictedScores:
         return np.where(allowed_C | (alone_C & (rank_C == 0)), log_C, -np.inf)
 
     def predicted(self, words: Sequence[str]) -> Prediction:
-        """What the classifier says of a sentence; the last one is remembered."""
+        """The output of the classifier for a sentence; the last one is remembered."""
         return _remembered(self._known, words, self.model.predict)
 
 
 def _remembered(
     known: dict[tuple[object, ...], Found], words: Sequence[str], made: Callable[[Sequence[str]], Found]
 ) -> Found:
-    """What is found of a sentence; `known` holds that of the last one."""
+    """The result for a sentence; `known` holds that of the last one."""
     key = told_apart(words)
     if key not in known:
         found = made(words)
@@ -129,15 +129,15 @@ def _remembered(
 
 
 def _floored(value_N: Floats) -> Floats:
-    """Logs that are not too low; -inf stays."""
+    """Logs, raised to a minimum; -inf stays."""
     return np.where(value_N > -np.inf, np.maximum(value_N, LOWEST_LOG), value_N)
 
 
 @dataclass(frozen=True)
 class PredictedPlaces:
-    """ln p of the places of each phrase in its sentence, as the phrase model asks for it.
+    """ln p of the places of each phrase in its sentence, as the phrase model needs it.
 
-    Phrases that the classifier knows nothing of, since they are too long or copied, have 0 everywhere. `own` is as in
+    Phrases that the classifier does not cover, because they are too long or copied, have 0 everywhere. `own` is as in
     `PredictedScores`.
     """
 
@@ -149,12 +149,12 @@ class PredictedPlaces:
 
     @property
     def name(self) -> str:
-        """What the float is called."""
+        """The name of the float."""
         return DISPLACEMENT_NAME
 
     @property
     def reach(self) -> int:
-        """So many words to either side are told apart."""
+        """How many words to either side are distinguished."""
         return self.model.distances.reach
 
     def of(self, phrases: SentencePhrases) -> Floats:

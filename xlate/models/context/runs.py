@@ -1,4 +1,4 @@
-"""Classifiers in context: what runs of them can do, and what is checked of those that a model's settings name."""
+"""Classifiers in context: what their runs can do, and checks of those that a model's settings name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import file_hash, identity_of
 
 KIND = "context"
-# What a weights file says of the classifiers that its weights were tuned with.
+# The metadata of a weights file about the classifiers that its weights were tuned with.
 PREDICTED_BY, PLACED_BY = "predicted_by", "placed_by"
 
 
@@ -39,7 +39,7 @@ def predicted(run: Path) -> str:
 
 
 def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
-    """What a weights file says of the classifiers that its weights were tuned with, nothing without any."""
+    """What a weights file says about the classifiers that its weights were tuned with, nothing without any."""
     if use is None:
         return {}
     runs = {PREDICTED_BY: use.run, PLACED_BY: use.distortion}
@@ -47,10 +47,10 @@ def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
 
 
 def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> None:
-    """Looks whether classifiers are still those that weights were tuned with.
+    """Checks that classifiers are still those that weights were tuned with.
 
     Raises:
-        InputError: one was trained anew.
+        InputError: one was retrained.
     """
     for key, seen in predicted_by(use).items():
         if weights.metadata.get(key) != seen:
@@ -65,7 +65,7 @@ def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> No
 
 
 def check_use(use: ClassifierConfig | None) -> None:
-    """Looks whether the classifiers are trained, and predict what they are asked for.
+    """Checks that the classifiers are trained, and predict what they are used for.
 
     Raises:
         InputError: as `classifier_config`; a second one, or predictions alone, where there are no translations.
@@ -82,7 +82,7 @@ def check_use(use: ClassifierConfig | None) -> None:
 
 
 def check_same_use(use: ClassifierConfig | None, base: Path) -> None:
-    """Looks whether a base run has the predictions that its float weights are to be used with.
+    """Checks that a base run has the predictions that its float weights are to be used with.
 
     Raises:
         InputError: it has others, or none.
@@ -106,10 +106,10 @@ def classifier_runs(use: ClassifierConfig | None) -> list[Path]:
 
 
 def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -> tuple[TrainConfig, Path]:
-    """How a classifier is trained without a fold as that of a run was with it, and the folder of that run.
+    """How to train a classifier without a fold as that of a run was trained with it, and the folder of that run.
 
     Raises:
-        InputError: as `classifier_config`; or it was trained on over lists of the whole text.
+        InputError: as `classifier_config`; or it was trained further over lists of the whole text.
     """
     config = _checked_for_folds(run)
     model = replace(config.model, left_out=left_out[0], left_out_of=left_out[1])
@@ -119,10 +119,10 @@ def fold_classifier(run: Path, work: WorkDirectory, left_out: tuple[int, int]) -
 
 
 def check_folds(use: ClassifierConfig | None) -> None:
-    """Looks whether classifiers can be trained without a fold, as lists of the training text need them.
+    """Checks that classifiers can be trained without a fold, as lists of the training text need them.
 
     Raises:
-        InputError: as `classifier_config`; or one was trained on over lists of the whole text.
+        InputError: as `classifier_config`; or one was trained further over lists of the whole text.
     """
     for run in classifier_runs(use):
         _checked_for_folds(run)
@@ -141,7 +141,7 @@ def _checked_for_folds(run: Path) -> TrainConfig:
 
 
 class Context(Kind):
-    """Predictions of translations; they translate nothing by themselves."""
+    """Predictions of translations, which translate nothing on their own."""
 
     name = "context"
     predicts = True

@@ -1,7 +1,7 @@
 """The chart of a sentence: the hypotheses of each cell, made of rules and the hypotheses in their gaps.
 
-All combinations are made, which is exact, or the most promising ones by cube pruning (Chiang 2007, section 5.3.3).
-Hypotheses keep all ways to each, so that the best derivations can be listed afterwards.
+Either all combinations are made, which is exact, or the most promising ones, by cube pruning (Chiang 2007, section
+5.3.3). Each hypothesis keeps all ways to it, so that the best derivations can be listed afterwards.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Words = tuple[str, ...]
 
 
 class Ends(NamedTuple):
-    """What the language model must know of a piece of a translation.
+    """What the language model must know about a piece of a translation.
 
     The `left` words have a probability only when the words before the piece are known, so it keeps them: as many as the
-    model's order less one (Chiang 2007, section 5.3.2). `right` is the model's state behind its last word; it is
-    `settled` when it stays whatever stands before, else the piece is nothing but `left`.
+    model's order minus one (Chiang 2007, section 5.3.2). `right` is the model's state after its last word; it is
+    `settled` when it does not depend on what comes before, else the piece is nothing but `left`.
     """
 
     left: tuple[int, ...]
@@ -40,7 +40,7 @@ NO_ENDS = Ends((), 0, False)
 
 
 class Languages:
-    """Scores pieces of translations, with all queries remembered.
+    """Scores pieces of translations, and remembers all queries.
 
     Args:
         model: gives natural log probabilities; None scores everything 0 and remembers nothing.
@@ -65,7 +65,7 @@ class Languages:
 
         Returns:
             what becomes certain beyond the scores of the pieces themselves; an estimate for the words that stay open,
-            as if nothing stood before them; and the ends of the whole.
+            as if nothing preceded them; and the ends of the result.
         """
         if self.model is None:
             return 0.0, 0.0, NO_ENDS
@@ -105,7 +105,7 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Hypothesis:
-    """Everything that covers a cell with the same ends; its edges are all ways to it that were tried, in turn.
+    """Everything that covers a cell with the same ends; its edges are all ways to it, in the order they were tried.
 
     The score is that of the best way, without the open words at the left end, which have the estimate.
     """
@@ -118,12 +118,12 @@ class Hypothesis:
 
     @property
     def total(self) -> float:
-        """What hypotheses of a cell are compared by."""
+        """The value by which hypotheses of a cell are compared."""
         return self.score + self.estimate
 
 
 class Option(NamedTuple):
-    """A rule that matches: what it promises by itself, its number, its score without language model, and its words."""
+    """A matching rule: what it promises on its own, its number, its score without language model, and its words."""
 
     promise: float
     rule: int
@@ -132,7 +132,7 @@ class Option(NamedTuple):
 
 
 class Chart:
-    """The cells of one sentence that are filled, each with its hypotheses, best first.
+    """The filled cells of one sentence, each with its hypotheses, best first.
 
     Args:
         languages: scores target words.
@@ -145,7 +145,7 @@ class Chart:
         self.cells: dict[Cell, list[Hypothesis]] = {}
 
     def fill(self, cell: Cell, matches: Sequence[Match]) -> bool:
-        """Makes the hypotheses of a cell, after those of all cells in its matches; whether there are any."""
+        """Makes the hypotheses of a cell, after those of all cells in its matches; returns whether there are any."""
         found: dict[Ends, Hypothesis] = {}
         for made in islice(self._promising(cell, matches), self.pops):
             known = found.setdefault(made.ends, made)
@@ -195,13 +195,12 @@ class Chart:
     def derivations(
         self, whole: Cell, target_of: Callable[[Cell, int], Side] | None, *, marked: bool = False
     ) -> Iterator[tuple[float, Tree]]:
-        """Yields the derivations of the cell that is the whole sentence with their scores, best first.
+        """Yields the derivations of the cell that covers the whole sentence with their scores, best first.
 
         Args:
             whole: the cell.
-            target_of: the target side of a rule over a cell; when given, of the derivations of a hypothesis with the
-                same words only the best is there. That is exact: whatever is made of a worse one, is better with the
-                best.
+            target_of: the target side of a rule over a cell; if given, only the best of the derivations of a hypothesis
+                with the same words is kept. That is exact: whatever is made of a worse one is better with the best.
             marked: whether `<s>` and `</s>` are among the words.
         """
         around = (-1,) if marked else (BEGIN_ID, -1, END_ID)
@@ -227,7 +226,7 @@ class Tree(NamedTuple):
     below: tuple[Tree, ...]
 
     def nodes(self) -> Iterator[tuple[int, Tree]]:
-        """This tree and all below it, from the top, source left to right; each with the number of trees around it."""
+        """This tree and all below it, from the top, source left to right; each with its depth."""
         waiting = [(0, self)]
         while waiting:
             depth, tree = waiting.pop()
@@ -242,7 +241,7 @@ class _Ranked:
         self.cell = hypothesis.cell
         self.found: list[tuple[float, Tree, Words]] = []
         self.seen: set[Words] = set()
-        # An edge, and which derivation of each of its tails.
+        # An edge, and the rank of the derivation of each of its tails.
         self.queue: list[tuple[float, int, Edge, tuple[int, ...]]] = []
         self.pushed: set[tuple[int, tuple[int, ...]]] = set()
         for edge in hypothesis.edges:
@@ -255,11 +254,11 @@ class _Ranked:
             heapq.heappush(self.queue, (-score, len(self.pushed), edge, ranks))
 
     def settled(self, rank: int) -> bool:
-        """Whether a derivation is found, or known not to be there."""
+        """Whether a derivation is found, or known not to exist."""
         return len(self.found) > rank or not self.queue
 
     def take(self, tails: Sequence[_Ranked], target_of: Callable[[Cell, int], Side] | None) -> None:
-        """Takes the best derivation from the queue, and puts those into it that have one tail the next best."""
+        """Takes the best derivation from the queue, and queues those that have the next best one of a single tail."""
         cost, _, edge, ranks = heapq.heappop(self.queue)
         inner = [tail.found[rank] for tail, rank in zip(tails, ranks, strict=True)]
         for place, (tail, rank) in enumerate(zip(tails, ranks, strict=True)):
@@ -282,8 +281,8 @@ def _find(
     rank: int,
     target_of: Callable[[Cell, int], Side] | None,
 ) -> None:
-    """Finds the derivations of a hypothesis up to a rank, as far as there are so many, when they are asked for (Huang &
-    Chiang 2005, Algorithm 3); deep ones without recursion.
+    """Finds the derivations of a hypothesis up to a rank, as far as they exist, on demand (Huang & Chiang 2005,
+    Algorithm 3); deep ones without recursion.
     """
     waiting = [(hypothesis, rank)]
     while waiting:

@@ -1,6 +1,6 @@
-"""Grammars of other systems, whole, whatever form their rules have, decoded bottom-up: as they stand, and imported.
+"""Complete grammars of other systems, whatever form their rules have, decoded bottom-up: as they are, and imported.
 
-An imported one is kept in binary form: its rules, their features and limits, and the language model below.
+An imported one is stored in binary form: its rules, their features and limits, and the language model below.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 from xlate.work.directory import WorkDirectory
 
 KIND = "grammar"
-# Words of both sides; labels; names of features, those in columns first. One on each line.
+# Words of both sides; labels; names of features, those in columns first. One per line.
 VOCABULARY, LABELS, NAMES = "vocabulary", "labels", "names"
 FILES = (VOCABULARY, LABELS, NAMES)
 
@@ -58,7 +58,7 @@ def open_grammar(path: Path, given: Mapping[str, Any]) -> GrammarSystem:
 
     Args:
         path: of a joshua.config, a cdec.ini, or the moses.ini of a hierarchical system, which may have another name.
-        given: settings of the decoder by their keys.
+        given: settings of the decoder by key.
 
     Raises:
         InputError: a file that is missing or cannot be used, a setting that does not fit, or a search other than `cky`.
@@ -88,7 +88,7 @@ def _bottom_up(path: Path, system: GrammarSystem) -> GrammarSystem:
 
 
 class Grammar(Kind):
-    """An imported grammar under the weights that it came with."""
+    """An imported grammar with the weights that it came with."""
 
     name = KIND
     impossible = (
@@ -115,9 +115,9 @@ class Grammar(Kind):
 
 @dataclass(frozen=True)
 class _Rules:
-    """B rules with D features in columns; the V values of the other features lie rule after rule.
+    """B rules with D features in columns; the V values of the other features are stored rule by rule.
 
-    A side is a row of numbers: words by the vocabulary; a gap of the source side as -1 less its label, one of the
+    A side is a row of numbers: words by the vocabulary; a gap of the source side as -1 minus its label, one of the
     target side as its number below 0.
     """
 
@@ -137,7 +137,7 @@ def save_grammar(folder: str | Path, grammar: SynchronousGrammar, model: NgramMo
     folder.mkdir(parents=True, exist_ok=True)
     (folder / HEADER).unlink(missing_ok=True)
     vocabulary = Vocabulary.build(words_of((*rule.source, *rule.target)) for rule in scfg.rules)
-    # All that are used are on the left side of a rule, or that of copied words.
+    # All labels in use are on the left side of a rule, or that of copied words.
     labels = list(dict.fromkeys((grammar.goal, grammar.copy_label, *(rule.lhs for rule in scfg.rules))))
     label_ids = {label: number for number, label in enumerate(labels)}
     sparse = [scfg.sparse.get(b, {}) for b in range(len(scfg))]
@@ -209,7 +209,7 @@ def _sides(text: EncodedText) -> Iterator[list[int]]:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether all numbers lead to words, labels and names, and the gaps of both sides belong together."""
+    """Checks that all numbers lead to words, labels and names, and that the gaps of both sides belong together."""
     rules, columns = stored["dense_BD"].shape
     labels, names = (len(read_lines(stored.folder / name)) for name in (LABELS, NAMES))
     words, places = len(Vocabulary.load(stored.folder / VOCABULARY)), len(stored["sparse_name_V"])

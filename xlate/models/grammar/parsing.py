@@ -1,8 +1,8 @@
 """The source side of CKY: a grammar as a trie of source sides, and which rules match which span of a sentence.
 
 Spans are visited from short to long. A dotted item is a node of the trie with the spans of the non-terminals before it;
-items over a span go on by one word or by a finished cell (Chappelier & Rajman 1998, the form of CKY that needs no
-binary rules).
+items over a span are extended by one word or by a finished cell (Chappelier & Rajman 1998, the form of CKY that needs
+no binary rules).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COPY, TOP = -1, -2
 
 
 class Node:
-    """The beginning of source sides: by which word or label they go on, and the rules that end here.
+    """The beginning of source sides: the words or labels that may follow, and the rules that end here.
 
     Rules are by their left side and their limit, the most source words that they cover; `longest` is the largest limit
     of the rules here and below.
@@ -32,7 +32,7 @@ class Node:
     __slots__ = ("gaps", "longest", "rules", "words")
 
     def __init__(self) -> None:
-        # Most nodes have no branch: they share the empty ones, since many small objects slow Python down.
+        # Most nodes have no branch: they share the empty ones, because many small objects slow Python down.
         self.words: dict[str, Node] = _NONE
         self.gaps: dict[str, Node] = _NONE
         self.rules: dict[tuple[str, int], list[int]] = {}
@@ -62,7 +62,7 @@ _NONE: dict[str, Node] = {}
 class SynchronousGrammar:
     """A grammar that is ready for parsing.
 
-    Source words that no rule translates alone are copied. Where the source side of a rule holds `<s>`, as in the glue
+    Source words that no rule translates alone are copied. If the source side of a rule contains `<s>`, as in the glue
     grammars of Moses and Joshua, sentences are parsed between `<s>` and `</s>`.
 
     Args:
@@ -71,13 +71,13 @@ class SynchronousGrammar:
         copy_label: the left side of copied words.
 
     Attributes:
-        marked: whether sentences stand between `<s>` and `</s>`.
+        marked: whether sentences are enclosed in `<s>` and `</s>`.
         root: the trie of all source sides.
         unary: the rules whose source side is one non-terminal, with its label and their limit, by their left side.
-        labels: every left side, those that a unary rule turns into another one first.
+        labels: every left side; those that a unary rule turns into another one come first.
 
     Raises:
-        InputError: a label is on no left side, or rules that consist of one non-terminal go round in a circle.
+        InputError: a label is on no left side, or rules that consist of one non-terminal form a cycle.
     """
 
     def __init__(self, scfg: Scfg, goal: str, copy_label: str = "X") -> None:
@@ -98,9 +98,9 @@ class SynchronousGrammar:
         return SynchronousGrammar(self.scfg.select(rows), self.goal, self.copy_label)
 
     def needed_for(self, sentences: Iterable[Sequence[str]]) -> SynchronousGrammar:
-        """The grammar of those rules only that can be of use in some sentences.
+        """The grammar of only those rules that can be used in some sentences.
 
-        All their phrases occur there, and each of their gaps has a rule that is of use.
+        All their phrases occur there, and each of their gaps has a usable rule.
 
         Raises:
             InputError: there is no such rule for the goal.
@@ -120,7 +120,7 @@ class SynchronousGrammar:
         return self.select(rows)
 
     def source(self, words: Sequence[str]) -> list[str]:
-        """A sentence as it is parsed."""
+        """A sentence in the form that is parsed."""
         return [BEGIN, *words, END] if self.marked else list(words)
 
     def spoken(self, words: Iterable[str]) -> tuple[str, ...]:
@@ -128,12 +128,12 @@ class SynchronousGrammar:
         return tuple(word for word in words if not (self.marked and word in (BEGIN, END)))
 
     def copies(self, word: str) -> bool:
-        """Whether a source word is copied: no rule translates it alone."""
+        """Whether a source word is copied because no rule translates it alone."""
         node = self.root.words.get(word)
         return (node is None or not node.rules) and not (self.marked and word in (BEGIN, END))
 
     def target(self, source: Sequence[str], cell: Cell, rule: int) -> Side:
-        """The target side of a rule over a cell of a sentence, as it is parsed; a word for a copy."""
+        """The target side of a rule over a cell of a sentence in parsed form; a word for a copy."""
         return (source[cell.start],) if rule == COPY else self.scfg.rules[rule].target
 
     def _check_labels(self) -> None:
@@ -149,7 +149,7 @@ class SynchronousGrammar:
                     raise self.scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
 
     def _label_order(self) -> list[str]:
-        """All left sides, each behind those that it can be made of by rules alone whose source side is one gap."""
+        """All left sides, each after those that it can be made of by rules alone whose source side is one gap."""
         labels = dict.fromkeys((self.copy_label, *(rule.lhs for rule in self.scfg.rules)))
         graph = {label: [below for below, *_ in self.unary.get(label, ())] for label in labels}
         try:
@@ -169,7 +169,7 @@ class SynchronousGrammar:
 
 
 class Cell(NamedTuple):
-    """What a label covers: the source words from `start` on, up to but without `end`."""
+    """What a label covers: the source words from `start` up to but not including `end`."""
 
     label: str
     start: int
@@ -183,7 +183,7 @@ class Match(NamedTuple):
     tails: tuple[Cell, ...]
 
 
-# A dotted item: a node of the trie, and the cells behind it.
+# A dotted item: a node of the trie, and the cells passed so far.
 Item = tuple[Node, tuple[Cell, ...]]
 
 
@@ -192,11 +192,11 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Ce
 
     Args:
         grammar: of the sentence.
-        source: the words as they are parsed, see `SynchronousGrammar.source`.
-        fill: is given a cell and its matches, and says whether anything came of them.
+        source: the words in parsed form, see `SynchronousGrammar.source`.
+        fill: takes a cell and its matches, and returns whether anything came of them.
     """
-    # The items and the filled labels of spans; and the largest limit of all items from each word on, so that no longer
-    # span need be looked at.
+    # The items and the filled labels of spans; and the largest limit of all items from each word on, so that longer
+    # spans can be skipped.
     items: dict[tuple[int, int], list[Item]] = {}
     labels: dict[tuple[int, int], list[str]] = {}
     longest = [1] * len(source)
@@ -206,7 +206,7 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Ce
         if length > longest[start]:
             continue
         before = [(grammar.root, ())] if length == 1 else items.get((start, end - 1), [])
-        # Items go on by the last word of the span, or by a cell at its end.
+        # Items are extended by the last word of the span, or by a cell at its end.
         by_word = ((node.words[word], tails) for node, tails in before if word in node.words)
         found = [item for item in by_word if item[0].longest >= length]
         found += _after_cells(items, labels, start, end)
@@ -233,7 +233,7 @@ def _filled(
     matches: dict[str, list[Match]],
     fill: Callable[[Cell, list[Match]], bool],
 ) -> list[str]:
-    """Fills the cells of a span, those first that rules turn into others; the labels that have something then."""
+    """Fills the cells of a span, first those that rules turn into others; returns the labels that have something."""
     found: list[str] = []
     for label in grammar.labels:
         for below, limit, rules in grammar.unary.get(label, ()):
@@ -247,7 +247,7 @@ def _filled(
 def _after_cells(
     items: dict[tuple[int, int], list[Item]], labels: dict[tuple[int, int], list[str]], start: int, end: int
 ) -> Iterator[Item]:
-    """The items that go on by a cell at the end of a span, but not over all of it."""
+    """The items extended by a cell at the end of a span, but not over all of it."""
     length = end - start
     for middle in range(start + 1, end):
         found = labels.get((middle, end))

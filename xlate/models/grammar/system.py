@@ -1,4 +1,4 @@
-"""Any synchronous grammar with an n-gram model as a system that translates bottom-up (CKY), readably."""
+"""Any synchronous grammar with an n-gram model as a system that translates bottom-up (CKY), in readable code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from xlate.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class GrammarStep(Step):
-    """Neighbouring target words of one rule; a rule with words before and behind a gap makes several.
+    """Neighbouring target words of one rule; a rule with words before and after a gap makes several.
 
     Attributes:
         drawn: the whole derivation as a tree, in its first step.
@@ -48,11 +48,10 @@ class GrammarStep(Step):
 class GrammarSystem(System[Any, GrammarSearch]):
     """Any grammar, its weights and its language model, decoded by CKY; there is only the readable search.
 
-    It makes `search.pop_limit` hypotheses for each label over each span; where that is more than there are, the search
-    is exact.
+    It makes `search.pop_limit` hypotheses for each label over each span; if there are fewer, the search is exact.
 
     Args:
-        grammar: what is parsed.
+        grammar: the one to parse with.
         named: weights by the names of the grammar's features, and of `LanguageModel` (natural log probability),
             `TargetWords` (words of target sides, `<s>` and `</s>` among them where rules have them) and `CopiedWords`;
             features without a weight count 0.
@@ -86,7 +85,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
 
     @classmethod
     def of_foreign(cls, system: ForeignSystem, search: GrammarSearch) -> GrammarSystem:
-        """A system with the rules that each of its tables keeps of one source side: the best ones.
+        """A system with the best rules that each of its tables keeps per source side.
 
         Raises:
             InputError: the language model cannot be read, or the grammar cannot be parsed with.
@@ -152,14 +151,14 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return listed
 
     def _options(self, words: Sequence[str], cell: Cell, match: Match) -> Sequence[Option]:
-        """The rules of a match over a cell of a sentence as it is parsed, the most promising first."""
+        """The rules of a match over a cell of a sentence in parsed form, the most promising first."""
         if match.rules[0] != COPY:
             return self._best_of(match.rules)
         score = self.named.get(WORDS, 0.0) + self.named.get(COPIES, 0.0)
         return [Option(score, COPY, score, (self.languages.word(words[cell.start]),))]
 
     def _best_of(self, rules: Sequence[int]) -> list[Option]:
-        """Rules of one source side by their scores and what the model says of their words alone, best first."""
+        """Rules of one source side with their scores and the language model's of their words alone, best first."""
         found = self._ranked.get(id(rules))
         if found is None:
             targets = [self.grammar.scfg.rules[b].target for b in rules]
@@ -176,7 +175,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
     def _derivation(
         self, score: float, tree: Tree, words: Sequence[str], source: Sequence[str]
     ) -> Derivation[GrammarStep]:
-        """The runs of target words of a tree, from left to right; `source` are the words as they are parsed."""
+        """The runs of target words of a tree, from left to right; `source` are the words in parsed form."""
         steps: list[GrammarStep] = []
         for _, run in groupby(self._said(tree, source), lambda part: id(part[0])):
             parts = list(run)
@@ -187,7 +186,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return Derivation(tuple(words), tuple(steps), partial(self._features, tree, source), score)
 
     def _said(self, tree: Tree, source: Sequence[str]) -> Iterator[tuple[Tree, str]]:
-        """The target words of a derivation of a sentence, each with the tree whose rule says it."""
+        """The target words of a derivation of a sentence, each with the tree whose rule produces it."""
         waiting: list[Tree | tuple[Tree, str]] = [tree]
         while waiting:
             part = waiting.pop()
@@ -237,7 +236,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return explained(lines, self.feature_names, self.weights_D, derivation)
 
     def space(self, *_: Any, **__: Any) -> NoReturn:
-        """Nothing: there is no search space from left to right, nor what comes of one."""
+        """Nothing: there is no left-to-right search space, nor anything that depends on one."""
         raise InputError(
             "a whole grammar is decoded bottom-up",
             seen="asked for lattices, forced decoding and search graphs",

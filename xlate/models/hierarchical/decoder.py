@@ -123,7 +123,7 @@ class RuleList:
 
     def last_floats(self, ends_N: Bools) -> Floats:
         floats_ND, rows = np.zeros((len(self), self.moves.model.size)), np.flatnonzero(~ends_N)
-        # Whether a rule was glued on follows from the spans that are open.
+        # Whether a rule was glued on follows from the open spans.
         floats_ND[rows] = self.step_features[self.paths.offsets_N1[rows + 1] - 1]
         return floats_ND
 
@@ -170,7 +170,7 @@ def label_words(moves: RuleMoves, labels: AnyInts) -> EncodedText:
 class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, RuleList]):
     """Translates sentences into the derivations of rules of the highest score w·h (B2).
 
-    Bottom-up there is only a readable search. Features that are newer than the weights weigh 0.
+    Bottom-up there is only a readable search. Features newer than the weights weigh 0.
 
     Raises:
         InputError: as of all systems of units, or structure features bottom-up.
@@ -191,7 +191,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     @property
     def weights(self) -> Weights:
-        """Float weights, 1 for the sum of sparse features, and the weights of those times what their sum weighed."""
+        """Float weights, 1 for the sum of sparse features, and their weights multiplied by that of their sum."""
         dense_D = self.weights_D.copy()
         if self.model.structure is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
@@ -201,12 +201,12 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     @property
     def span_limit(self) -> SpanLimit:
-        """That of the search."""
+        """The limit of the search."""
         return SpanLimit(self.search.max_span, "decoder.max_span")
 
     @cached_property
     def ranked(self) -> RankedRules:
-        """The best rules of source sides under the weights, as far as they were asked for."""
+        """The best rules of source sides under the weights, as far as requested."""
         return RankedRules(self.model, self.weights_D, self.search.options)
 
     def space(self, words: Sequence[str]) -> RuleMoves:
@@ -224,7 +224,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
-        """The moves with all rules whose words stand in the target, whatever the search's limit of options."""
+        """The moves with all rules whose words occur in the target, whatever the search's limit of options."""
         return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
@@ -270,7 +270,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     @property
     def readable(self) -> bool:
-        """Bottom-up the readable search gives lists as arrays, too."""
+        """Bottom-up, the readable search gives lists as arrays too."""
         return not self.fast and self.search.algorithm != CKY
 
     def space_list(self, space: RuleMoves) -> RuleList:
@@ -279,7 +279,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
             arcs = bottom_up_graph(space, search.nbest, distinct=search.distinct).arcs
         else:
             arcs = self.search_space(space, every_arc=True).arcs
-        # Only the labels that the graph has are spelled out: a sentence has far more.
+        # Only the labels in the graph are spelled out, because a sentence has far more.
         labels, place_A = np.unique(arcs.label_A, return_inverse=True)
         own = labels >= 0
         numbered = place_A.astype(np.int32) - np.int32(int((~own).sum()))
@@ -339,7 +339,7 @@ class TunedRules(TunedUnits[HierarchicalDecoder]):
             return with_steps(of_no_words(decoder.model.size), *nothing, units=np.zeros((0, FACT), np.int32))
         found = decoder.nbest_list(words)
         fact_offsets_L1, facts_A5 = found.facts
-        # No row is all zeros, which would not be told apart from none.
+        # No row is all zeros, which could not be distinguished from none.
         number_A, first_P = distinct_rows((facts_A5 + 1).astype(np.uint64))
         steps = fact_offsets_L1[found.paths.offsets_N1], number_A - 1
         return with_steps(decoded(found.floats_ND, found.words), *steps, units=facts_A5[first_P])

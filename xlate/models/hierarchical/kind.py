@@ -33,14 +33,14 @@ from xlate.work.estimates import Estimates, WithoutFold
 from xlate.work.stages import Stage, identity_of, run_stage
 
 if TYPE_CHECKING:
-    # Of training, which translating has no need of.
+    # Only for training; translating does not need it.
     from xlate.models.hierarchical.decoder import TunedRules
     from xlate.models.tuned import TunedSystem
 
 log = logging.getLogger(__name__)
 KIND = "hierarchical"
 TABLE = "table"
-# What the structure features are, in a weights file.
+# The key of the structure features in a weights file.
 FEATURES = f"{KIND}.features"
 
 
@@ -68,7 +68,7 @@ class Hierarchical(Kind):
         return _saved_rules(system.weights, system.features)
 
     def to_tune(self, config: TrainConfig, work: WorkDirectory | None) -> ToTune:
-        """The float weights; online with structure features these, else the sum of those that the base run has."""
+        """The float weights; online, those of structure features too, else of the sum of those in the base run."""
         from xlate.models.hierarchical.decoder import TunedRules
 
         tune = config.loss.tune
@@ -114,7 +114,7 @@ class Hierarchical(Kind):
 
 
 def _same_features(config: TrainConfig) -> WeightsFile | None:
-    """The weights of the base run if it has learned the structure features that are asked for, else None."""
+    """The weights of the base run if it has learned the requested structure features, else None."""
     base, asked = config.base, config.model.structure
     trained = None if base is None else config_of_run(Path(base)).model.structure
     if base is None or asked is None or trained is None or asdict(trained) != asdict(asked):
@@ -123,7 +123,7 @@ def _same_features(config: TrainConfig) -> WeightsFile | None:
 
 
 def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
-    """Float weights, perhaps of a model without structure features, and 1 for the sum of these: none is met yet.
+    """Float weights, perhaps of a model without structure features, and 1 for the sum of these: none is seen yet.
 
     Raises:
         InputError: they are of another model, or have sparse weights already.
@@ -137,12 +137,12 @@ def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
 
 
 def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
-    """Weights as they are written: of the structure features those that have one."""
+    """Weights as they are written: only those structure features that have one."""
     if not isinstance(features, StructureFeatures):
         return Saved({KIND: weights}, {}, {})
     sparse_F = features.padded(weights.sparse_F)
     used = np.flatnonzero(sparse_F)
-    # Families one behind the other, as readers of weights expect.
+    # Families one after the other, as readers of weights expect.
     used = used[np.argsort(features.described[used, 0], kind="stable")]
     kept = features.kept(used)
     single = replace(weights, sparse_F=sparse_F[used]).single()
@@ -152,9 +152,9 @@ def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
 def hierarchical_model(
     work: WorkDirectory | None, settings: HierarchicalModelConfig, described_F7: Ints32 | None = None
 ) -> HierarchicalModel:
-    """The rules and the language model of a work directory; rules are extracted when they are not there.
+    """The rules and the language model of a work directory; rules are extracted if they do not exist.
 
-    With structure features those that `described_F7` describes are known from the start.
+    With structure features, those that `described_F7` describes are known from the start.
 
     Raises:
         InputError: there is no work directory, or settings are out of range.
@@ -172,10 +172,10 @@ def hierarchical_model(
 
 
 def rule_stage(work: WorkDirectory, settings: RuleSettings, without: WithoutFold | None = None) -> Stage:
-    """The rule table of a work directory (`RuleTable.load(stage.folder / TABLE)`), made when it is not there.
+    """The rule table of a work directory (`RuleTable.load(stage.folder / TABLE)`), made if it does not exist.
 
-    Tables of several settings stand beside each other; how much memory may be taken is no part of what a table is.
-    Rules may be those of the text without a fold.
+    Tables of several settings are stored side by side; the memory limit is not part of a table's identity. Rules may be
+    those of the text without a fold.
 
     Raises:
         InputError: the work directory lacks its text or links.

@@ -1,7 +1,7 @@
 """The hierarchical model as the decoder sees it: rules, language model, the float features of Watanabe et al.; and the
 matches of rules in a source sentence with the translations of their source sides, best first.
 
-With structure features compiled searches look at the words and links of translations, too.
+With structure features, compiled searches also consider the words and links of translations.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from xlate.models.unit_model import (
 from xlate.phrases.table import GAP, RuleTable
 from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID, EncodedText
 
-# Features in the order of n-best lists, and how many numbers each has (B3).
+# Features in the order of n-best lists, with the number of values of each (B3).
 RULE_FEATURES = {
     "LM0": 1,
     "WordPenalty0": 1,
@@ -60,20 +60,20 @@ STRUCTURE = "SparseStructure0"
 
 @dataclass(frozen=True)
 class HierarchicalModel(UnitModel[RuleTable]):
-    """Rules with scores and a language model; there are no weights in it.
+    """Rules with scores and a language model; it holds no weights.
 
     A derivation has D = 13 float features: ln p of the language model; minus its words; its rules; the spans that were
     glued on; natural logs of the four scores of its rules; minus the target words, and minus the source words, that no
     word across explains (Bender et al. 2004); minus the times its rules went back in the source, and minus the words
-    they went back (Watanabe et al. 2006b); the penalty of words that stand for themselves. With structure features
-    their weighted sum is one more.
+    they went back (Watanabe et al. 2006b); the penalty for copied words. With structure features their weighted sum is
+    one more.
     """
 
     structure: StructureFeatures | None = None
 
     @property
     def features(self) -> dict[str, int]:
-        """The D float features by name, and how many numbers each has."""
+        """The D float features by name, with the number of values of each."""
         return {**RULE_FEATURES, **({STRUCTURE: 1} if self.structure is not None else {})}
 
     @property
@@ -87,7 +87,7 @@ class HierarchicalModel(UnitModel[RuleTable]):
         return self.table.source_sides
 
     def rule_features(self, rule_N: AnyInts) -> Floats:
-        """What rules have wherever they stand, shape (N, D); a negative number is a word that stands for itself."""
+        """The features of rules in any context, shape (N, D); a negative number is a copied word."""
         table, known_N = self.table, np.asarray(rule_N) >= 0
         rules = np.asarray(rule_N)[known_N]
         features_ND = np.zeros((len(known_N), self.size))
@@ -102,7 +102,7 @@ class HierarchicalModel(UnitModel[RuleTable]):
 
 
 class RankedRules(Ranking[RankedRows]):
-    """The best rules of each source side asked for."""
+    """The best rules of each requested source side."""
 
     model: HierarchicalModel
     ROWS = RankedRows
@@ -117,7 +117,7 @@ class RankedRules(Ranking[RankedRows]):
         return found, np.minimum(size_S, self.options)
 
     def copies(self, words: Sequence[str]) -> RankedRows:
-        """Words that stand for themselves."""
+        """Copied words."""
         unit_N, text = np.full(len(words), COPIED, dtype=np.int64), self.copied(words)
         static_N = weighted_sum(self.model.rule_features(unit_N), self.weights_D)
         return RankedRows(unit_N, static_N, self.alone(static_N, text), self.phrases(text))
@@ -127,7 +127,7 @@ class RankedRules(Ranking[RankedRows]):
 class RuleOptions:
     """M matches in a sentence of n words and T translations of their source sides; labels are numbers of both.
 
-    Match m may be translated by translations `begin_M[m]` to `end_M[m]`, which are labels `label_offsets_M1[m]` on.
+    Match m may be translated by translations `begin_M[m]` to `end_M[m]`, whose labels start at `label_offsets_M1[m]`.
     `backtrack_M22` is how often a match goes back in the source and by how many words, with its gaps in the order of
     the source, and in reverse; `swapped_T` says of which translations they come in reverse in the target.
     """
@@ -157,7 +157,7 @@ class RuleOptions:
         return int(match[0]), int(at[0])
 
     def span(self, match: int) -> Span:
-        """The source words from the first of a match to behind the last one, gaps among them."""
+        """The source words from the first of a match to just past the last one, including gaps."""
         begin, end = self.matches.spans_M2[match].tolist()
         return begin, end
 
@@ -171,7 +171,7 @@ class RuleOptions:
 def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str]) -> RuleOptions:
     """The matches of rules in spans of at most `max_span` words.
 
-    A word that no rule translates by itself may stand for itself, at the penalty of unknown words.
+    A word that no rule translates on its own may be copied, at the penalty for unknown words.
     """
     model, longest = ranked.model, max(1, min(max_span, len(words)))
     sides = len(model.source_sides)
@@ -205,9 +205,9 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
 def backtracks(matches: Matches) -> Ints32:
     """How often each match goes back in the source, and by how many words in all; shape (M, 2, 2).
 
-    What is translated first are the match's own words, up to the last of them; then each gap in the order of the
-    target. A gap that begins to the left of where the one before it ended is a step back of so many words. The first
-    row of a match is for gaps in the order of the source, the second for the reverse.
+    The match's own words are translated first, up to the last of them; then each gap in target order. A gap that
+    begins to the left of where the previous one ended is a step back by that many words. The first row of a match is
+    for gaps in source order, the second for the reverse.
     """
     a, b, c, d = matches.gaps_M4.T
     end_M = matches.spans_M2[:, 1]
@@ -228,7 +228,7 @@ def backtracks(matches: Matches) -> Ints32:
 
 
 def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> RuleWords:
-    """The words and links of translations; a word that stands for itself is an unknown word without links."""
+    """The words and links of translations; a copied word is an unknown word without links."""
     table, known = model.table, np.flatnonzero(unit_T != COPIED)
     rules = unit_T[known]
     targets = table.target_phrases
@@ -248,7 +248,7 @@ def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> Rule
     at_K = word_offsets_T1[of_K] + target_K
     linked_W = np.zeros(len(words_W), dtype=np.bool_)
     linked_W[at_K] = True
-    # A word that stands for itself is no inserted word.
+    # A copied word is no inserted word.
     linked_W[word_offsets_T1[:-1][unit_T == COPIED]] = True
     source_K = np.ascontiguousarray(source_K, dtype=np.int32)
     own = own_words(pair_offsets_T1, place_K, source_K)
@@ -265,7 +265,7 @@ def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> Rule
 
 
 def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
-    """What a search needs to know of a sentence's translations."""
+    """What a search must know about a sentence's translations."""
     last_pair = words.pair_offsets_T1[1:] - 1
     some = np.diff(words.pair_offsets_T1) > 0
     rows_T3 = np.full((len(some) + 1, 3), NO_PAIR, dtype=np.int32)
@@ -273,7 +273,7 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
     rows_T3[1:, 1][some] = words.source_K[last_pair[some]]
     rows_T3[1:, 2][some] = words.target_K[last_pair[some]]
     rows_T3[0, 0] = BEGIN_ID
-    # No row is all zeros, which would not be told apart from none; the beginning comes first, and has number 0.
+    # No row is all zeros, which could not be distinguished from none; the beginning comes first, with number 0.
     number_T, first_E = distinct_rows((rows_T3 - NO_PAIR + 1).astype(np.uint64))
     sizes = np.diff(words.own_offsets_T1)
     # A translation without links is a row of zeros, which is number 0: the parent of none.
@@ -288,7 +288,7 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
 
 
 def no_structure(translations: int) -> Structure:
-    """A sentence of a model without structure features."""
+    """The structure of a sentence in a model without structure features."""
     nothing, none = np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
     words = RuleWords(none, nothing, np.zeros(0, dtype=np.bool_), none, nothing, nothing, none, nothing, nothing)
     kinds = Kinds(

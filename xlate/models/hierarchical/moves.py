@@ -1,8 +1,8 @@
 """The search space of a sentence: what a hypothesis may do next, readably, the rules that a path puts together, and the
 same space searched bottom-up (CKY).
 
-A derivation scores the same in whatever order it is found, so without limits both orders find the same ones. Bottom-up
-rules are looked up, ranked and limited as they are for the search from left to right.
+A derivation scores the same in whatever order it is found, so without limits both orders find the same ones. Bottom-up,
+rules are looked up, ranked and limited as in the search from left to right.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class RuleStep(Step):
     """A rule put into a derivation.
 
     Attributes:
-        span: the source words from the first of the rule to behind the last, gaps among them.
+        span: the source words from the first of the rule to just past the last, including gaps.
         gaps: the spans left open, in the order of the target.
-        glued: whether the rule was glued on to what is before, and not put into a gap.
+        glued: whether the rule was glued onto what is before it, and not put into a gap.
     """
 
     span: Span = (0, 0)
@@ -43,25 +43,25 @@ class RuleStep(Step):
     glued: bool = False
 
     def moved(self, by: int) -> Self:
-        """The same rule so many source words further on, its gaps too."""
+        """The same rule, shifted `by` source words to the right, its gaps too."""
         (span,) = spans_moved([self.span], by)
         return replace(super().moved(by), span=span, gaps=spans_moved(self.gaps, by))
 
     @property
     def runs(self) -> list[tuple[int, int, bool]]:
-        """The source side from left to right: runs of own words, and gaps, which say so; begin and end of each."""
+        """The source side from left to right as runs of own words and gaps: begin, end, and whether it is a gap."""
         return sorted([*((a, b, False) for a, b in self.source_spans), *((a, b, True) for a, b in self.gaps)])
 
     @property
     def places(self) -> list[int]:
-        """The source position of each symbol of the source side, that of its first word for a gap."""
+        """The source position of each symbol of the source side; for a gap, that of its first word."""
         return [place for a, b, gap in self.runs for place in ([a] if gap else range(a, b))]
 
 
 class OpenSpan(NamedTuple):
-    """A span that is still to be translated: by one rule, or glued together from several, then up to the end.
+    """A span still to be translated: by one rule, or by several glued together up to its end.
 
-    `parent` says which linked source words the rule has whose gap it is, as far as structure features look at them.
+    `parent` says which linked source words the rule with this gap has, as far as structure features consider them.
     """
 
     begin: int
@@ -71,9 +71,9 @@ class OpenSpan(NamedTuple):
 
 
 class RuleState(NamedTuple):
-    """All that a continuation depends on: the open spans, that which comes next last, and the words so far.
+    """Everything that a continuation depends on: the open spans, the next one last, and the words so far.
 
-    `ending` says what structure features look at of the rule before.
+    `ending` says what structure features consider of the previous rule.
     """
 
     spans: tuple[OpenSpan, ...]
@@ -87,8 +87,8 @@ class RuleMoves(SearchSpace[RuleState]):
     """The search space over one sentence. Labels are those of `RuleOptions`, -1 the end.
 
     The sentence begins as one span that may be glued: a rule translates its beginning, and the rest stays open. A rule
-    puts its target words behind the words so far and leaves its gaps open, the first of the target next (Watanabe et
-    al. 2007, section 2.3). With `allowed` only translations of these target words are there.
+    appends its target words and leaves its gaps open, the first of the target next (Watanabe et al. 2007, section 2.3).
+    With `allowed`, there are only translations of these target words.
     """
 
     model: HierarchicalModel
@@ -118,7 +118,7 @@ class RuleMoves(SearchSpace[RuleState]):
             return np.zeros((n + 1, n + 1)), np.zeros(n + 1)
         alone_T, swapped_T = options.found.alone_R, options.swapped_T
         by_order = [np.where(swapped_T == swapped, alone_T, -np.inf) for swapped in (False, True)]
-        # A row of its own for each source side: all matches of it have the same translations.
+        # One row per source side: all its matches have the same translations.
         first, side_M = np.unique(options.begin_M, return_inverse=True)
         best_S2 = np.stack([np.maximum.reduceat(scores, first) for scores in by_order], axis=1)
         best_M2, glue = best_S2[side_M] + self.backtrack_M2, float(self.weights_D[GLUE])
@@ -133,7 +133,7 @@ class RuleMoves(SearchSpace[RuleState]):
         return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), dtype=np.float64)
 
     def future(self, state: RuleState) -> float:
-        """The estimates of the spans that are open."""
+        """The estimates of the open spans."""
         future_nn, suffix_n = self.estimates
         total = 0.0
         for span in state.spans:
@@ -226,7 +226,7 @@ class RuleMoves(SearchSpace[RuleState]):
 
 
 def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
-    """The rules of a derivation, in its order, each with how deep it lies below a glued one."""
+    """The rules of a derivation, in its order, each with its depth below a glued one."""
     waiting: list[int] = []
     for step in steps:
         depth = 0 if step.glued else waiting.pop()
@@ -234,9 +234,9 @@ def tree(steps: Sequence[RuleStep]) -> Iterator[tuple[int, RuleStep]]:
         yield depth, step
 
 
-# What a rule translates, and what is glued together, up from the beginning of the sentence.
+# The labels of what a rule translates, and of what is glued together from the beginning of the sentence.
 LABEL, GLUED = "X", "S"
-# The numbers of the glue rules, S → X and S → S X; those of others are labels of the space.
+# The numbers of the glue rules, S → X and S → S X; those of other rules are labels of the space.
 FIRST, NEXT = -3, -4
 GLUE_SIDES: dict[int, TargetSide] = {FIRST: (-1,), NEXT: (-1, -2)}
 
@@ -258,7 +258,7 @@ class BottomUpRules:
                 found: list[Match] = []
                 for match in self.moves.matches(begin, begin + length):
                     tails = tuple(Cell(LABEL, *gap) for gap in options.gaps(match, swapped=False))
-                    # A gap may be such that nothing translates it.
+                    # There may be gaps that nothing translates.
                     if all(chart.cells.get(tail) for tail in tails):
                         found.append(Match(range(offsets[match], offsets[match + 1]), tails))
                 if found:
@@ -314,7 +314,7 @@ class BottomUpRules:
 
 
 def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGraph:
-    """The best `most` derivations of a sentence as paths that share nothing but start and goal, best first.
+    """The best `most` derivations of a sentence as paths that share only start and goal, best first.
 
     Args:
         moves: the search space, without structure features.
@@ -323,7 +323,7 @@ def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGra
     """
     rules = BottomUpRules(moves)
     found = rules.chart().derivations(Cell(GLUED, 0, len(moves.options.words)), rules.target if distinct else None)
-    # There are some, since every word has a rule or stands for itself.
+    # There are some, because every word has a rule or is copied.
     paths = [[*rules.labels(tree), END_LABEL] for _, tree in islice(found, most)]
     ends = np.cumsum([len(labels) for labels in paths]) - 1
     scores = [np.array(moves.scores(labels)) for labels in paths]
@@ -331,7 +331,7 @@ def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGra
     inner_A = np.ones(len(total_A), dtype=np.bool_)
     inner_A[ends] = False
     goal = int(inner_A.sum()) + 1
-    # Arcs lead to a node of their own each, the last one of a path to the goal.
+    # Each arc leads to its own node, the last one of a path to the goal.
     target_A = np.where(inner_A, np.cumsum(inner_A), goal).astype(np.int32)
     score_N, best_N = np.zeros(goal + 1), np.full(goal + 1, -1, dtype=np.int32)
     arcs = np.append(np.flatnonzero(inner_A), ends[total_A[ends].argmax()])

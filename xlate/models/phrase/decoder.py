@@ -35,7 +35,7 @@ __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
 class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseList]):
     """Translates sentences into the phrase sequences of the highest score w·h (C1).
 
-    Sparse weights are all there, or none: then all are 0.
+    Either all sparse weights are given, or none: then all are 0.
 
     Example:
         >>> model, weights_D = moses_model(read_moses_ini("moses.ini"))        # doctest: +SKIP
@@ -61,11 +61,11 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
 
     @property
     def weights(self) -> Weights:
-        """Float weights, 1 for the sums of sparse features, and the weights of those times what their sum weighed."""
+        """Float weights, 1 for the sums of sparse features, and their weights multiplied by that of their sum."""
         dense_D, sparse, sums = self.weights_D.copy(), self.model.sparse, self.model.sums
         if sparse is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
-        # Which of the sums each feature is in: that of its orientation, or the last one.
+        # The sum that each feature belongs to: that of its orientation, or the last one.
         column_F = np.full(len(sparse), sparse.orientations, dtype=np.int64)
         for family in sparse.families:
             if family.crossed > 1:
@@ -76,28 +76,28 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
 
     @cached_property
     def ranked(self) -> RankedPhrases:
-        """The best translations of source phrases under the weights, as far as they were asked for."""
+        """The best translations of source phrases under the weights, as far as requested."""
         return RankedPhrases(self.model, self.weights_D, self.search.options, self.sparse_F)
 
     @cached_property
     def group_scores(self) -> GroupWeights:
-        """What the words of the group before a phrase score in a sentence."""
+        """The scores of the words of the group before a phrase in a sentence."""
         return GroupWeights(self.model, self.weights_D, self.sparse_F)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Makes what is made once, for all of these sentences together, so that forked processes share it."""
+        """Computes what is shared by all of these sentences once, so that forked processes share it."""
         ids = [self.model.source_vocabulary.ids(words) for words in sentences]
         self.ranked.prepare(ids, self.search.max_phrase)
         _ = self.group_scores, self.has_sparse
 
     def best(self, space: PhraseMoves) -> Derivation[Step]:
-        """The best derivation of a space; its features are added up when they are asked for."""
+        """The best derivation of a space; its features are added up on demand."""
         graph = self.search_space(space, every_arc=False)
         if not self.fast or graph.goal < 0:
             return self.derivation(space, graph.best_labels())
         words, steps = space.options.words, self._steps(space, graph.best_labels())
 
-        # It must not hold the search space: translations of a whole text are kept.
+        # It must not hold the search space, because translations of a whole text are kept.
         return Derivation(words, steps, partial(self._features_D, words, steps), float(graph.score_N[graph.goal]))
 
     def space_list(self, space: PhraseMoves) -> PhraseList:
@@ -116,7 +116,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return self._moves(collect_phrase_options(self.ranked, self.search.max_phrase, words))
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> PhraseMoves:
-        """The moves with all pairs of the table that stand in the target, whatever the search's limit of options."""
+        """The moves with all pairs of the table that occur in the target, whatever the search's limit of options."""
         decoder = self.unlimited
         decoder.check_length(words)
         return decoder._moves(collect_phrase_options(decoder.ranked, self.search.max_phrase, words, target))
@@ -137,7 +137,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         return tuple(space.options.step(self.model, label) for label in labels if label != END_LABEL)
 
     def with_tables(self, folder: Path, sentences: int) -> Callable[[int], PhraseDecoder]:
-        """The decoder of each sentence's number; see `sentence_models`."""
+        """The decoder for each sentence number; see `sentence_models`."""
         from xlate.models.phrase.moses import sentence_models
 
         model_of = sentence_models(self.model, folder, sentences)
@@ -155,7 +155,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
             yield f"[{start},{end})  {' '.join(source[start:end])} -> {' '.join(step.target_words)}"
 
     def shown_features(self, derivation: Derivation[Step]) -> Iterator[tuple[str, Sequence[float]]]:
-        """By Moses's names, without a reordering model that is not used and what Moses leaves out of n-best lists."""
+        """By Moses's names, without an unused reordering model and without what Moses leaves out of n-best lists."""
         left_out = {"UnknownWordPenalty0"}
         if self.model.reordering is None or FIVE_WAY in self.model.slots:
             left_out.add("LexicalReordering0")

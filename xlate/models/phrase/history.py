@@ -1,4 +1,4 @@
-"""Features with history of the phrase model: what one is, and those of a model as the compiled loops take them."""
+"""Features with history of the phrase model: their definition, and those of a model as the compiled loops take them."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from xlate.models.phrase.options import PlacedPhrases
 
 KNOWN: dict[str, HistoryFeature] = {}
-"""Features by name: each is there as soon as its module is imported."""
+"""Features by name: each is added when its module is imported."""
 
 
 @dataclass(frozen=True, eq=False)
 class HistoryFeature:
-    """A float of derivations that is a sum over their phrases, each with a state that the phrases before it left.
+    """A float of derivations that is a sum over their phrases, each with a state left by the phrases before it.
 
     `move` is plain Python that numba can compile, called as `value = move(state, option, place, data, after)`:
 
-    - `state`: a whole number of 32 bits, what is kept of the phrases before; 0 before the first one. Hypotheses of
+    - `state`: an integer of 32 bits, what is kept of the phrases before; 0 before the first one. Hypotheses with
       different states are not recombined, so keep no more than the value of a later phrase depends on.
     - `option`: the number of the phrase in `PlacedPhrases`; -1 ends the sentence.
     - `place`: where it is put: `place[BEGIN]` and `place[END]` of its span, `place[END_BEFORE]` of the phrase before,
-      and how many words are translated, `place[COVERED]`; they say nothing at the end of the sentence.
-    - `data`: the numbers of the sentence, as `data` of the feature gives them.
-    - `after[0]`: takes the state behind the phrase, nothing at the end.
+        and how many words are translated, `place[COVERED]`; these mean nothing at the end of the sentence.
+      - `data`: the numbers of the sentence, as `data` of the feature gives them.
+      - `after[0]`: receives the state after the phrase, nothing at the end.
 
     Attributes:
-        name: what the float is called.
-        data: all that `move` looks at, as one array, of a model and O phrases of a sentence, (N,).
+        name: the name of the float.
+        data: all that `move` needs, as one array, from a model and O phrases of a sentence, (N,).
         move: see above.
-        alone: an estimate of the value of each of the phrases when nothing is known of the others, (O,); None for 0.
+        alone: an estimate of the value of each phrase when nothing is known about the others, (O,); None for 0.
 
     Raises:
         InputError: another feature has the name.
@@ -53,13 +53,13 @@ class HistoryFeature:
     alone: Callable[[PhraseModel, PlacedPhrases], Floats] | None = None
 
     def __post_init__(self) -> None:
-        """Makes it known by its name."""
+        """Registers it by its name."""
         if KNOWN.setdefault(self.name, self) is not self:
             raise InputError("two features of one name", self.name, "another name for one of them")
 
     @cached_property
     def compiled(self) -> Any:
-        """What holds the compiled code; its address is good as long as this feature is."""
+        """The object that holds the compiled code; its address is valid as long as this feature exists."""
         return cfunc(MOVE, cache=True)(self.move)
 
 
@@ -67,7 +67,7 @@ def histories_named(names: Sequence[str]) -> tuple[HistoryFeature, ...]:
     """Features by their names.
 
     Raises:
-        InputError: none is known by a name, or a name occurs twice.
+        InputError: a name is unknown, or occurs twice.
     """
     for name in names:
         if name not in KNOWN or list(names).count(name) > 1:
@@ -84,5 +84,5 @@ def histories_of(
     features_K = np.zeros(len(features), dtype=FEATURE)
     features_K["address"] = [feature.compiled.address for feature in features]
     features_K["data"], features_K["weight"] = offsets_of([len(numbers) for numbers in data])[:-1], weights_K
-    # One number more, since no item of an empty array has a place.
+    # One number more, because an empty array has no item to refer to.
     return Histories(features_K, np.concatenate([*data, np.zeros(1)]), np.zeros(AFTER + 1, dtype=np.int64))

@@ -67,14 +67,14 @@ class Phrase(Kind):
         return Saved({SET: system.weights.single()}, {} if index is None else {SET: index}, file.extra)
 
     def check(self, model: Any) -> None:
-        """Sparse reordering features must have the stack that they look at; a classifier must be trained."""
+        """Sparse reordering features must have the stack that they use; a classifier must be trained."""
         from xlate.models.sparse_models import check_orientations
 
         check_orientations(model)
         check_use(model.context)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
-        """It must be a phrase model; with sparse features, one that has the words they are about."""
+        """The run must be a phrase model; with sparse features, one that has the words they are about."""
         assert config.loss.tune is not None
         phrase_base(base, weighted=config.loss.tune.start == "base")
         words = [] if config.model.sparse is None else config.model.sparse.words
@@ -85,7 +85,7 @@ class Phrase(Kind):
             no_text_for(computed[0])
 
     def based(self, config: TrainConfig) -> TrainConfig:
-        """The work directory of the base, which an imported system does not have, and its reordering model."""
+        """The work directory of the base (an imported system has none), and its reordering model."""
         if config.base is None:
             return config
         base = located_config(Path(config.base))
@@ -146,8 +146,8 @@ def phrase_base(base: Path, *, weighted: bool = True) -> None:
 def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
     """The model of a run: its own, that of the run it is based on, or that of its work directory.
 
-    With sparse features it is that of the imported system it is based on, if any and if they are not learned from
-    lists of its work directory's text, or that of its work directory.
+    With sparse features it is that of the imported system it is based on, if there is one and they are not learned from
+    lists of its work directory's text; otherwise that of its work directory.
 
     Raises:
         InputError: none of them is there.
@@ -156,7 +156,7 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
 
 
 def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
-    """The model with features with history and predictions in context, as far as they are asked for."""
+    """The model with the requested features with history and predictions in context."""
     model = replace(model, histories=histories_named(config.model.histories))
     if not classifier_runs(config.model.context):
         return model
@@ -174,7 +174,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
 
         model = load_phrase_model(imported / MODEL)
         return replace(model, sparse=imported_sparse_features(config.model.sparse, model))
-    # Sparse features are those of the work directory, whatever run the float weights came from.
+    # Sparse features are those of the work directory, whichever run the float weights came from.
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
         trained = config_of_run(base)
@@ -198,9 +198,9 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
 
 
 def _imported(config: TrainConfig) -> Path | None:
-    """The imported system a run is based on, through any other runs; None when it is based on none.
+    """The imported system a run is based on, directly or through other runs; None if there is none.
 
-    What is learned from lists of a work directory's text is of that work directory's model, whatever it began with.
+    What is learned from lists of a work directory's text is part of that directory's model, whatever it began with.
     """
     while config.base is not None and config.loss.lists is None:
         base = Path(config.base)
@@ -211,7 +211,7 @@ def _imported(config: TrainConfig) -> Path | None:
 
 
 def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
-    """The phrase model of a work directory in its binary form, made when it is not there.
+    """The phrase model of a work directory in its binary form, made if it does not exist.
 
     Raises:
         InputError: an unknown reordering model.
@@ -236,14 +236,14 @@ def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]
 def reordering_model(
     table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
 ) -> Reordering | None:
-    """The reordering model of an aligned text, None of the kind `none`; `max_length` is that of its phrases.
+    """The reordering model of an aligned text, None for the kind `none`; `max_length` is that of its phrases.
 
     Raises:
         InputError: an unknown kind, or texts and links that do not fit.
     """
     if kind == "none":
         return None
-    # Of training, which translating has no need of.
+    # Only for training; translating does not need it.
     from xlate.phrases.occurrences import reordering_counts, reordering_probabilities
 
     counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)

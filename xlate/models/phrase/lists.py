@@ -45,7 +45,7 @@ class PhraseList:
     """N derivations of a sentence, best first; `derivation` gives one with the features its definitions give it.
 
     Attributes:
-        model: it was translated with.
+        model: the one it was translated with.
         options: the phrases that they are made of.
         paths: numbers of the phrases of the N derivations.
         weights_D: of float features.
@@ -91,7 +91,7 @@ class PhraseList:
 
     @cached_property
     def histories_NK(self) -> tuple[Floats, Floats, Floats]:
-        """Their sums over each derivation, what its last phrase has of them, and what its end has, (N, K) each."""
+        """Their sums over each derivation, over its last phrase, and over its end, (N, K) each."""
         model = self.model
         held = histories_of(model.histories, self.weights_D[model.history_slots], model, self.options)
         sums_NK, last_NK, end_NK = history_features(self.paths, self._options, held)
@@ -126,9 +126,9 @@ class PhraseList:
         return EncodedText(words_T, offsets_of(lengths_of(offsets_O1, labels_L))[self.paths.offsets_N1])
 
     def told_apart(self, groups: bool, last_words: bool) -> tuple[Ints32, Steps]:
-        """Which of P different phrases each of L steps is, and what the sparse features of those look at.
+        """Which of P different phrases each of L steps is, and what the sparse features of those consider.
 
-        They are told apart by the group before them, or by the word before, if asked.
+        They are distinguished by the group before them, or by the word before, if requested.
         """
         options, oriented = self.options, self.oriented
         part_L, first_P = number_parts(self.paths, oriented, self.model.orientations, groups, last_words)
@@ -240,7 +240,7 @@ def list_of_steps(
     start_S, end_S = np.ascontiguousarray(spans_S2.T)
     pair_S = np.array([step.unit for step in steps], dtype=np.int64)
     words_W = model.lm.vocabulary.ids([word for step in steps for word in step.target_words])
-    # The state is never the same as without a history: the language model is asked word by word.
+    # This state never equals the one without a history, so the language model is queried word by word.
     alone = np.full(len(words_W), -1, dtype=np.int32), np.zeros(len(words_W))
     first_S, last_S = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
     placed = SentencePhrases(source, start_S, end_S, pair_S)

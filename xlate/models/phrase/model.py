@@ -33,7 +33,7 @@ class SentencePhrases(NamedTuple):
     Attributes:
         words: the sentence.
         start_O, end_O: the source spans, half-open.
-        pair_O: the phrase pairs, `COPIED` for words that stand for themselves.
+        pair_O: the phrase pairs, `COPIED` for copied words.
     """
 
     words: Sequence[str]
@@ -47,36 +47,36 @@ class SentenceScores(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the floats are called."""
+        """The names of the floats."""
 
     def of(self, phrases: SentencePhrases) -> Floats:
-        """The floats of phrases, shape (O, E), natural logs; -inf where one is no option there, 0 of copied words."""
+        """The floats of phrases, shape (O, E), natural logs; -inf where one is no option there, 0 for copied words."""
 
     def anywhere(self, pair_N: AnyInts) -> Floats:
-        """The floats of pairs that are the same wherever they stand, NaN for the others; (N, E)."""
+        """The floats of pairs that are the same everywhere, NaN for the others; (N, E)."""
 
 
 class SentencePlaces(Protocol):
-    """Scores the place where a decoder puts a phrase: one float more, which depends on what is translated before.
+    """Scores the place where a decoder puts a phrase: one more float, which depends on what is already translated.
 
-    A phrase that begins at source word j, placed when c source words are translated, is at c - j: later than it would
-    stand in the order of the source above 0, earlier below. Distances beyond `reach` count as `reach`.
+    A phrase that begins at source word j, placed when c source words are translated, is at c - j: above 0 if that is
+    later than in the order of the source, below 0 if earlier. Distances beyond `reach` count as `reach`.
     """
 
     @property
     def name(self) -> str:
-        """What the float is called."""
+        """The name of the float."""
 
     @property
     def reach(self) -> int:
-        """So many words to either side are told apart."""
+        """How many words to either side are distinguished."""
 
     def of(self, phrases: SentencePhrases) -> Floats:
         """The float of phrases at each distance from -reach to +reach, shape (O, 2 · reach + 1), natural logs."""
 
 
 def shift_of(reach: int, covered: int, start: int) -> int:
-    """The column of `SentencePlaces.of` for a phrase placed when so many source words are translated.
+    """The column of `SentencePlaces.of` for a phrase placed when `covered` source words are translated.
 
     >>> [shift_of(2, covered, 3) for covered in (0, 2, 3, 9)]
     [0, 1, 2, 4]
@@ -84,7 +84,7 @@ def shift_of(reach: int, covered: int, start: int) -> int:
     return min(max(covered - start, -reach), reach) + reach
 
 
-# Features in the order of Moses's n-best lists, and how many numbers each has; a model may have more behind them.
+# Features in the order of Moses's n-best lists, with the number of values of each; a model may add more after them.
 PHRASE_FEATURES = {
     "LexicalReordering0": 6,
     "Distortion0": 1,
@@ -131,7 +131,7 @@ class Reordering:
 class PhraseModel(UnitModel[PhraseTable]):
     """Phrase pairs with scores, a language model and, when given, lexicalised reordering and sparse features.
 
-    There are no weights in it. Features are those of Moses, then the ten of the five-way reordering model (the six of
+    It holds no weights. Features are those of Moses, then the ten of the five-way reordering model (the six of
     Moses's are 0 then), those of phrases in their sentence, that of their places there, those with history, then the
     sums of sparse features by orientation and of the plain ones.
 
@@ -179,13 +179,13 @@ class PhraseModel(UnitModel[PhraseTable]):
 
     @property
     def hierarchical(self) -> bool:
-        """Whether orientation is that of the shift-reduce stack."""
+        """Whether orientation comes from the shift-reduce stack."""
         sparse = self.sparse is not None and (self.sparse.has_orientations or self.sparse.has_groups)
         return sparse if self.reordering is None else self.reordering.kind != "wbe"
 
     @cached_property
     def features(self) -> dict[str, int]:
-        """The D float features by name, and how many numbers each has."""
+        """The D float features by name, with the number of values of each."""
         k = self.orientations
         five = {FIVE_WAY: 2 * k} if k > 3 else {}
         more = dict.fromkeys(self.sentence_names, 1)
@@ -196,13 +196,13 @@ class PhraseModel(UnitModel[PhraseTable]):
 
     @property
     def backward(self) -> slice:
-        """Where the logs of orientation with respect to the phrase before stand."""
+        """The slice of the logs of orientation with respect to the phrase before."""
         start = self.slots[FIVE_WAY].start if self.orientations > 3 else BACKWARD.start
         return slice(start, start + self.orientations)
 
     @property
     def forward(self) -> slice:
-        """Where the logs of orientation with respect to the phrase after stand."""
+        """The slice of the logs of orientation with respect to the phrase after."""
         return slice(self.backward.stop, self.backward.stop + self.orientations)
 
     @property
@@ -212,24 +212,24 @@ class PhraseModel(UnitModel[PhraseTable]):
 
     @property
     def step_slots(self) -> slice:
-        """Where the floats of phrases in their sentence stand, and that of their places behind them."""
+        """The slice of the floats of phrases in their sentence and, after them, that of their places."""
         return slice(self.sentence_slots.start, self.place_slots.stop)
 
     @property
     def sentence_slots(self) -> slice:
-        """Where the floats of phrases in their sentence stand."""
+        """The slice of the floats of phrases in their sentence."""
         end = self.place_slots.start
         return slice(end - len(self.sentence_names), end)
 
     @property
     def place_slots(self) -> slice:
-        """Where the float of places stands, if there is one."""
+        """The slice of the float of places, if there is one."""
         end = self.history_slots.start
         return slice(end - (self.placed is not None), end)
 
     @property
     def history_slots(self) -> slice:
-        """Where the floats with history stand."""
+        """The slice of the floats with history."""
         return slice(self.sums.start - len(self.histories), self.sums.start)
 
     def place_logs(self, phrases: SentencePhrases) -> Floats:
@@ -241,7 +241,7 @@ class PhraseModel(UnitModel[PhraseTable]):
         return np.zeros((len(phrases.pair_O), 0)) if self.in_sentence is None else self.in_sentence.of(phrases)
 
     def log_reordering(self, pair_N: AnyInts) -> Floats:
-        """Natural logs of the reordering probabilities of pairs, 0 where there are none, as Moses adds nothing there.
+        """Natural logs of the reordering probabilities of pairs, 0 without any, because Moses adds nothing there.
 
         Shape (N, 2K).
         """
@@ -252,11 +252,11 @@ class PhraseModel(UnitModel[PhraseTable]):
         return logs_N2
 
     def static_scores(self, weights_D: Floats, pair_N: AnyInts) -> Floats:
-        """The weighted sum of what pairs score wherever they stand: table and penalties; shape (N,)."""
+        """The weighted sum of what pairs score in any context: table and penalties; shape (N,)."""
         target_N, offsets_S1 = self.table.target_B[pair_N], self.table.target_phrases.offsets_S1
         lengths_N = offsets_S1[target_N + 1] - offsets_S1[target_N]
         static_N = weights_D[PHRASE_PENALTY] - weights_D[WORD_PENALTY] * lengths_N
-        # Not a matrix product, whose last bits depend on which pairs are looked at together.
+        # Not a matrix product, whose last bits depend on which pairs are computed together.
         for weight, logs_N in zip(weights_D[TABLE], self.log_scores(pair_N).T, strict=True):
             static_N += weight * logs_N
         return np.asarray(static_N, dtype=np.float64)
@@ -310,7 +310,7 @@ def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
 
 
 def load_phrase_model(folder: str | Path) -> PhraseModel:
-    """Reads what `save_phrase_model` wrote; arrays stay on disk until they are looked at, and processes share them.
+    """Reads what `save_phrase_model` wrote; arrays stay on disk until they are used, and processes share them.
 
     Raises:
         InputError: a file is missing, damaged or of another kind, or ids are outside of their ranges.
@@ -328,13 +328,13 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
         reordering = Reordering(kind, stored[REORDERING])
     model = PhraseModel(table, source, target, NgramModel.load(stored.folder / "lm"), reordering)
     keys_H, rows_H, row_N = (stored[name] for name in FINDER)
-    # What would otherwise be made anew when it is first asked for.
+    # These would otherwise be rebuilt on first use.
     model.__dict__["source_finder"] = PhraseFinder(HashTable(keys_H, rows_H), row_N)
     return model
 
 
 def _check(stored: StoredArrays) -> None:
-    """Looks whether the finder leads to phrases that are there, and a reordering model has its array."""
+    """Checks that the finder leads to existing phrases, and that a reordering model has its array."""
     kind = stored.metadata.get("reordering")
     if kind not in (None, *REORDERINGS) or (kind is None) == (REORDERING in stored.arrays):
         raise unusable(stored.folder / HEADER, "not a whole phrase model", f"reordering {kind}", "a kind and its array")

@@ -23,14 +23,14 @@ from xlate.models.unit_model import LOWEST_LOG
 def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[PhraseModel, Floats]:
     """The model of a Moses system, and its weights in the order of `PHRASE_FEATURES`, shape (15,).
 
-    Words are taken as they stand in the tables: Moses's tokenizer has escaped bars in the text too.
+    Words are used as they are in the tables: Moses's tokenizer has escaped bars in the text too.
 
     Args:
         ini: its configuration.
         only: the source phrases to read, None for all; see `moses_table.phrases_in`.
 
     Raises:
-        InputError: a feature that this decoder has not, a missing or double one, or whatever reading the files raises.
+        InputError: a feature that this decoder lacks, a missing or repeated one, or whatever reading the files raises.
     """
     ini.check_kinds(sorted(kind for kinds in _KINDS.values() for kind in kinds))
     found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
@@ -44,7 +44,7 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     if line is not None:
         kind = _reordering_kind(ini, line)
         reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target))
-    # What has no line weighs 0, but for the penalty of unknown words.
+    # Features without a line weigh 0, except the penalty for unknown words.
     weights_D = np.zeros(SIZE)
     weights_D[UNKNOWN] = 1.0
     for name, line in lines.items():
@@ -74,13 +74,13 @@ def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
 
 @dataclass(frozen=True)
 class TableScores:
-    """The logs of some scores behind the four, of phrases (`SentenceScores`) or of each of their places.
+    """The logs of some scores after the first four, of phrases (`SentenceScores`) or of each of their places.
 
     Attributes:
         names: of the floats.
         reach: see `SentencePlaces`.
-        part: where the scores stand.
-        missing: what a pair has that the table lacks at a place.
+        part: the slice of the scores.
+        missing: the value at a place for a pair that the table lacks.
         folder, number, table: the table of a line.
     """
 
@@ -97,7 +97,7 @@ class TableScores:
         return self.names[0]
 
     def of(self, phrases: SentencePhrases) -> Floats:
-        """The scores of phrases, (O, E); 0 of words that stand for themselves.
+        """The scores of phrases, (O, E); 0 for copied words.
 
         Raises:
             InputError: the table was made for another sentence.
@@ -117,17 +117,17 @@ class TableScores:
         return logs_OE
 
     def anywhere(self, pair_N: AnyInts) -> Floats:
-        """None of them: every table is of one sentence."""
+        """None of them, because every table is of one sentence."""
         return np.full((len(pair_N), len(self.names)), np.nan)
 
 
 def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callable[[int], PhraseModel]:
     """Models whose phrases are those of one file each: `folder/0` or `folder/0.gz` for the first of `sentences`.
 
-    The tables stand in place of the model's; its language model stays. Floats that the model gives
-    phrases in their sentence are read as scores behind the four, then those of the places of phrases. Reordering scores
-    may stand behind those; otherwise pairs that the model's own table has too keep theirs, and others have none.
-    Words are taken as they stand in the files, but for those of `TableFolder`.
+    These tables replace the model's; its language model is kept. The scores after the first four are the floats that
+    the model gives phrases in their sentence, then those of the places of phrases. Reordering scores may follow;
+    otherwise pairs that the model's own table has too keep theirs, and others have none. Words are used as they are in
+    the files, except for those of `TableFolder`.
 
     Raises:
         InputError: a file is missing, or the model has sparse features, whose weights are those of its own table; of
@@ -169,7 +169,7 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
 
 
 def _reordering_of(model: PhraseModel, own: Reordering, table: SentenceTable, floats: int) -> Floats:
-    """The reordering scores of a table behind so many floats, or those that its pairs have in a model; (B, 2K)."""
+    """The reordering scores of a table after `floats` floats, or those that its pairs have in a model; (B, 2K)."""
     given = {pair: values[floats:] for (_, pair), values in table.more.items()}
     pairs, sides = table.pairs.table, (table.pairs.source_vocabulary, table.pairs.target_vocabulary)
     if any(given.values()):

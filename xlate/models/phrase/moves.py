@@ -27,7 +27,7 @@ class PhraseMoves(SearchSpace[int]):
     """The search space over one sentence. States are numbers of hypotheses, labels those of options, -1 the end.
 
     A phrase may start at most `distortion_limit` words from the end of the one before it; one that does not start at
-    the first gap must end at most that many words behind the gap (Moses's rule, so that a jump back is possible).
+    the first gap must end at most that many words past the gap (Moses's rule, so that a jump back is possible).
     """
 
     model: PhraseModel
@@ -59,7 +59,7 @@ class PhraseMoves(SearchSpace[int]):
 
     @cached_property
     def _known(self) -> tuple[list[Held], dict[int, float]]:
-        """The search that the readable one asks, which grows, and the estimates of its hypotheses by their numbers."""
+        """The growing search that the readable one queries, and the estimates of its hypotheses by their numbers."""
         held, future = start_expanding(self.sentence)
         return [held], {0: float(future)}
 

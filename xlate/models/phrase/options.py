@@ -31,7 +31,7 @@ class RankedPairs(RankedRows):
             added.
         forward_RK: the same of the phrase after, without sparse features.
         first_R, last_R: the numbers of the first and the last target word.
-        more_RE: the floats of pairs in their sentence, NaN where only the sentence says them.
+        more_RE: the floats of pairs in their sentence, NaN where they depend on the sentence.
     """
 
     backward_RK: Floats
@@ -42,10 +42,10 @@ class RankedPairs(RankedRows):
 
 
 class RankedPhrases(Ranking[RankedPairs]):
-    """The best pairs of each source phrase asked for (Moses's table limit).
+    """The best pairs of each requested source phrase (Moses's table limit).
 
-    Where phrases score in their sentence, too, all that may be among the best in some sentence: what is best there is
-    only known there, but of pairs that score alike everywhere.
+    If phrases also have scores in their sentence, these are all pairs that may be among the best in some sentence: the
+    best are only known there, except for pairs that score alike everywhere.
     """
 
     model: PhraseModel
@@ -56,7 +56,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         self.sparse_F = sparse_F if sparse_F is not None and sparse_F.any() else None
 
     def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
-        """Ranks whatever the spans of at most `longest` words of these sentences ask for."""
+        """Ranks whatever the spans of at most `longest` words of these sentences need."""
         finder, seen_P = self.model.source_finder, np.zeros(len(self.model.source_sides), dtype=np.bool_)
         for source_n in sentences:
             if len(source_n):
@@ -79,7 +79,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         backward_RK = weights_D[model.backward] * logs_RK2[:, :k]
         if crossed_BK is not None:
             backward_RK += crossed_BK[kept]
-        # No zero is negative: equal rows have equal bits.
+        # No zero is negative, so that equal rows have equal bits.
         forward_RK = weights_D[model.forward] * logs_RK2[:, k:] + 0.0
         chosen = model.target_phrases(pair_R)
         first_R, last_R = (chosen.ids_T[places] for places in (chosen.offsets_S1[:-1], chosen.offsets_S1[1:] - 1))
@@ -94,7 +94,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         return crossed_NK * weights_K1[:-1], plain_N * float(weights_K1[-1])
 
     def copies(self, words: list[str]) -> RankedPairs:
-        """Words that stand for themselves."""
+        """Copied words."""
         model, weights_D, k = self.model, self.weights_D, self.model.orientations
         source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
         penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
@@ -111,7 +111,7 @@ class RankedPhrases(Ranking[RankedPairs]):
         return RankedPairs(unit_N, *scores, target, target, more_NE)
 
     def _kept(self, pair_B: Ints, alone_B: Floats, size_S: Ints) -> tuple[Ints, Ints, Floats]:
-        """The places of pairs that may be options, best first, how many each source phrase has, and `more_RE`."""
+        """The places of pairs that may be options, best first, the number per source phrase, and `more_RE`."""
         if self.model.in_sentence is None:
             kept = best_of_groups(alone_B, size_S, self.options)
             return kept, np.minimum(size_S, self.options), np.zeros((len(kept), 0))
@@ -129,10 +129,10 @@ class RankedPhrases(Ranking[RankedPairs]):
 
 @dataclass(frozen=True)
 class PlacedPhrases:
-    """O phrases over spans of a sentence of n words, with the numbers that features look at.
+    """O phrases over spans of a sentence of n words, with the numbers that features use.
 
     `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of phrases.
-    `pair_O` is `COPIED` where a word stands for itself. `more_OE` are the floats that phrases have in this sentence, if
+    `pair_O` is `COPIED` for a copied word. `more_OE` are the floats that phrases have in this sentence, if
     the model has any, `place_OR` those of each place where they may be put; see `SentencePlaces`.
     """
 
@@ -186,10 +186,10 @@ class PhraseOptions(PlacedPhrases):
 def collect_phrase_options(
     ranked: RankedPhrases, longest: int, words: Sequence[str], target: Sequence[str] | None = None
 ) -> PhraseOptions:
-    """The options of every span of at most `longest` words, with a `target` those whose words stand somewhere in it.
+    """The options of every span of at most `longest` words; with a `target`, those whose words occur in it.
 
-    A word that no pair translates by itself may stand for itself, at the penalty of unknown words (Moses's rule, which
-    asks nothing about longer phrases that hold the word).
+    A word that no pair translates on its own may be copied, at the penalty for unknown words (Moses's rule, which
+    ignores longer phrases that hold the word).
     """
     model, longest = ranked.model, max(1, min(longest, len(words)))
     source_n = model.source_vocabulary.ids(words)
@@ -235,7 +235,7 @@ def collect_phrase_options(
 def _with_copies(
     ranked: RankedPhrases, words: Sequence[str], longest: int, found: RankedPairs, cell_O: Ints
 ) -> tuple[RankedPairs, Ints]:
-    """Options and their cells with a copy of each word that no pair translates by itself."""
+    """Options and their cells with a copy of each word that no pair translates on its own."""
     empty_C = np.ones(len(words) * longest, np.bool_)
     empty_C[cell_O] = False
     left = np.flatnonzero(empty_C[::longest])
@@ -252,7 +252,7 @@ def _in_sentence(
 ) -> tuple[RankedPairs, Ints]:
     """The best options of each cell with what they score in their sentence, best first, and their cells.
 
-    `places` are the ranked pairs, `cell_O` the cell of each. Of most pairs only the number and the score are looked at.
+    `places` are the ranked pairs, `cell_O` the cell of each. Of most pairs only the number and the score are used.
     """
     model, start_O = ranked.model, cell_O // longest
     more_OE = ranked.column("more_RE", places)
@@ -272,7 +272,7 @@ def _in_sentence(
 class GroupWeights:
     """What a group's words score in K orientations, as a function of the phrases of a sentence.
 
-    When no sparse feature looks at groups, the scores are empty and never looked at.
+    When no sparse feature considers groups, the scores are empty and never used.
     """
 
     def __init__(self, model: PhraseModel, weights_D: Floats, sparse_F: Floats) -> None:

@@ -1,7 +1,7 @@
 """The phrase model in training: its tuned weights, systems of the folds of a text, and sparse weights from lists.
 
-Lists of folds: the word alignment is that of the whole text; phrases, reordering and language model are counted without
-the fold.
+Lists of folds use the word alignment of the whole text; phrases, reordering and language model are counted without the
+fold.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from xlate.work.stages import Stage, identity_of, run_stage
 
 
 class TunedPhrases(TunedUnits[PhraseDecoder]):
-    """The phrase decoder; a reordering model that it does not have is not tuned, nor are sums of no features."""
+    """The phrase decoder; a reordering model that it lacks is not tuned, nor are sums without features."""
 
     @property
     def trained_D(self) -> Bools:
@@ -66,7 +66,7 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
 
     @property
     def growing(self) -> None:
-        """None: what features there are is known."""
+        """None: all features are known in advance."""
         return
 
     @staticmethod
@@ -91,7 +91,7 @@ def with_sums(theta: Weights, model: PhraseModel) -> Weights:
 
 
 def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None = None) -> CandidateBatch:
-    """The n-best list of a sentence, or derivations that are drawn, with units; sums of sparse features are left out.
+    """The n-best list of a sentence, or drawn derivations, with units; sums of sparse features are left out.
 
     Raises:
         InputError: a sentence without words, or of more than the search can number.
@@ -126,7 +126,7 @@ def weights_to_tune(
 ) -> ToTune:
     """All float weights of a decoder, and those of its sparse features, if any, unless these are to stay `phi_F`.
 
-    Without a `start` all weigh the same.
+    Without a `start` all weights are equal.
     """
     assert config.loss.tune is not None
     sparse = decoder.model.sparse
@@ -162,8 +162,8 @@ class PhraseFolds:
     def fold_I(self) -> Ints:
         """The fold of each sentence pair.
 
-        Copies of a pair are in one fold, or a system would have seen what it is to translate. Pairs without copies make
-        folds of neighbours, since neighbours may be alike.
+        Copies of a pair are in one fold; otherwise a system would have seen what it must translate. Pairs without
+        copies make folds of neighbours, because neighbours may be alike.
         """
         return balanced_folds(self.work.copies, self.count)
 
@@ -179,7 +179,7 @@ class PhraseFolds:
         runs = classifier_runs(self.use)
         if not runs:
             return self.made_from
-        # Settings of classifiers, how they are used, and not where they lie.
+        # The settings of classifiers and how they are used, but not their paths.
         used = {k: v for k, v in asdict(self.use).items() if k not in ("run", "distortion")} if self.use else {}
         folders = [fold_classifier(run, self.work, (0, self.count))[1].name for run in runs]
         return identity_of({"models": self.made_from, "classifiers": folders, "use": used})
@@ -191,23 +191,23 @@ class PhraseFolds:
 
     @cached_property
     def rows(self) -> TableRows:
-        """Says where the phrases and pairs of a fold's table stand in that of the whole text."""
+        """Finds the phrases and pairs of a fold's table in that of the whole text."""
         return TableRows(PhraseTable.load(self.work.path / "phrases" / "table", self.work.words))
 
     def stage(self, fold: int) -> Stage:
-        """The model of everything but a fold, made when it is not there."""
+        """The model of everything except a fold, made if it does not exist."""
         settings = {"on": self.made_from, "fold": fold, "version": 1}
         return run_stage(self.work.path, f"{self.folder}/{fold}", settings, lambda folder: self._build(fold, folder))
 
     def kept(self, fold: int) -> contextlib.AbstractContextManager[None]:
-        """While a fold's model is made and opened: another process that uses it must not remove it meanwhile.
+        """Held while a fold's model is made and opened, so that another process that uses it does not remove it.
 
-        Once it is open it may go, as its files stay until nobody has them open.
+        Once it is open it may be removed, because its files stay until no process has them open.
         """
         return awaited(self.work.path / self.folder / f"{fold}-opened")
 
     def discard(self, fold: int) -> None:
-        """Removes a fold's model, if it is there: it is large and made in seconds."""
+        """Removes a fold's model, if it exists: it is large, and takes seconds to make."""
         folder = self.work.path / self.folder / str(fold)
         if folder.exists():
             with self.kept(fold):
@@ -239,7 +239,7 @@ class PhraseFolds:
         source, target = (select_phrases(text, kept) for text in self.work.encoded)
         links, longest = self.work.links.select(kept), self.work.settings("phrases", {"max_length": int})["max_length"]
         table = score_phrases(extract_phrases(source, target, links, longest), lexical_table(source, target, links))
-        # Pairs that the whole text's table lacks were filtered there.
+        # Pairs that the whole text's table lacks were filtered out there.
         table = table.select(self.rows.of(table).pair_B >= 0)
         reordering = reordering_model(table, source, target, links, self.reordering, longest)
         lm = NgramModel.from_arpa(self.work.estimated_lm(target))
@@ -271,7 +271,7 @@ class PhraseLists(ListedModel):
         return self.model.sparse
 
     def folds(self, count: int) -> PhraseFolds:
-        """The systems of so many folds."""
+        """The systems of `count` folds."""
         return PhraseFolds(self.work, self.config.model.reordering or "none", count, self.config.model.context)
 
     def weighted(self, theta: Weights, phi_F: AnyArray) -> Weights:
@@ -285,9 +285,9 @@ class PhraseLists(ListedModel):
 
 
 def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:
-    """A system of the training text whose sentences are decoded without their folds; models are made if need be.
+    """A system of the training text whose sentences are decoded without their folds; missing models are made.
 
-    Copies of a sentence are in one fold, so its words say which.
+    Copies of a sentence are in one fold, so its words determine the fold.
 
     Raises:
         InputError: the text cannot be cut into folds, or there are no such models of this kind.
