@@ -1,4 +1,4 @@
-"""Losses over candidate scores, one file each; by name here as modules for any training loop.
+"""Losses over candidate scores, one file each; available by name as modules for any training loop.
 
 `from xlate.losses import ExpectedBleu` gives a `torch.nn.Module` over lists, padded or flat (see `ListLoss`).
 """
@@ -41,7 +41,7 @@ _ELSEWHERE = {"Loss": "loss", "loss_of": "loss"}
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, its module imported when it is first used."""
+    """A public name; its module is imported on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'list_loss')}"), name)

@@ -4,8 +4,8 @@ With scores s, p(e|f) = exp(γ s(e)) / Σ exp(γ s(e')) over the list of f, and 
 
     xBLEU = Σ_e p(e|f) g(e),    d xBLEU / d s(e) = γ p(e|f) (g(e) - xBLEU)        (Eq. 8)
 
-The loss is -xBLEU. A step of descent on it is φ + μ δ u; the sign in line 14 of the paper's Figure 2 goes the wrong
-way. `ExpectedCorpusBleu` is BLEU of the expected statistics of the whole text instead, as in Rosti et al. Tuning wants
+The loss is -xBLEU. A step of descent on it is φ + μ δ u; the sign in line 14 of the paper's Figure 2 is wrong.
+`ExpectedCorpusBleu` instead uses BLEU of the expected statistics of the whole text, as in Rosti et al. Tuning needs
 BLEU of the text, and the mean of sentence BLEU favours other lengths (Nakov, Guzman & Vogel 2012).
 """
 
@@ -80,10 +80,9 @@ def expected_gains(scores_C: Tensor, gain_C: Tensor, lists: Lists, gamma: float)
 
 
 class ExpectedCorpusBleu(Loss):
-    """Minus BLEU (0 to 1) of expected statistics, times the number of lists; 0 when an order is never matched.
+    """Minus BLEU (0 to 1) of expected statistics, times the number of lists; 0 if an order is never matched.
 
-    It is multiplied by the number of lists, so that penalties have the same weight as with losses that are summed over
-    lists.
+    The factor gives penalties the same weight as with losses that are summed over lists.
     """
 
     name = "expected_corpus_bleu"
@@ -104,7 +103,7 @@ class ExpectedCorpusBleu(Loss):
         return self.total(scores_C, statistics_CK, FlatLists(candidate_offsets_I1))
 
     def total(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
-        """The loss; scalar; `gain_C` are the statistics."""
+        """The loss as a scalar; `gain_C` are the statistics."""
         order = (gain_C.shape[-1] - 2) // 2
         probability_C, _ = lists.flat(lists.shares(self.gamma * scores_C))
         statistics_CK, _ = lists.flat(gain_C)
@@ -116,10 +115,10 @@ class ExpectedCorpusBleu(Loss):
         return -len(lists) * torch.exp(torch.log(correct / total).mean() + brevity)
 
     def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:  # noqa: ARG002
-        """Nothing.
+        """Not available.
 
         Raises:
-            InputError: always: one value is of all lists together.
+            InputError: always, because the value belongs to all lists together.
         """
         seen, expected = "the loss of every list", "that of all lists: sum or mean"
         raise InputError("BLEU of a whole text is no sum over its sentences", seen=seen, expected=expected)
@@ -139,7 +138,7 @@ class _ClosedForm(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         scores_C, gain_C, candidate_offsets_I1, slope_C = ctx.saved_tensors
         if torch.is_grad_enabled():
-            # The gradient may be differentiated itself, so it must not be a constant.
+            # The gradient may itself be differentiated, so it must not be a constant.
             lists = FlatLists(candidate_offsets_I1)
             expected_I, probability_C = expected_gains(scores_C, gain_C, lists, ctx.gamma)
             slope_C = _slope(expected_I, probability_C, gain_C, lists, ctx.gamma)

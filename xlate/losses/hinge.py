@@ -4,7 +4,7 @@ gains.
     hinge       Σ max_e ( γ s(e) + margin · (g(e*) - g(e)) ) - γ s(e*)      e* = argmax_e g(e), the first of equals
     perceptron  the same without a margin                                   (Rosenblatt 1958; Crammer & Singer 2001)
 
-Where true candidates have the gain 1 and all others 0, this is the hinge of a classifier. An instance with a single
+If true candidates have the gain 1 and all others 0, this is the hinge loss of a classifier. An instance with a single
 candidate adds nothing. At a tie the derivative is not 0, since weights that are all 0 would otherwise never move.
 """
 

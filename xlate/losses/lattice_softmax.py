@@ -23,7 +23,7 @@ from xlate.losses.loss import Loss, Needs
 
 
 class LatticeSoftmax(Loss):
-    """The loss as an autograd module; infinite when there is no wanted path."""
+    """The loss as an autograd module; infinite if there is no wanted path."""
 
     name = "lattice_softmax"
     needs = Needs.LATTICE
@@ -41,17 +41,17 @@ class LatticeSoftmax(Loss):
 
 
 def lattice_log_sum(scores_A: Tensor, graph: ArcGraph) -> Tensor:
-    """ln Σ exp score over all paths; scalar, minus infinity when there is none.
+    """ln Σ exp score over all paths; scalar, minus infinity if there is none.
 
-    A kernel computes the gradient. Where the gradient is differentiated in turn (`create_graph=True`), `plain_log_sum`
-    computes it, which is far slower.
+    A kernel computes the gradient. If the gradient is differentiated in turn (`create_graph=True`), the far slower
+    `plain_log_sum` computes it.
     """
     total: Tensor = _LogSum.apply(scores_A, graph)  # type: ignore[no-untyped-call]
     return total
 
 
 class _LogSum(torch.autograd.Function):
-    """Forward-backward by the kernel, in float64 on the CPU, wherever the scores are."""
+    """Forward-backward by the kernel, in float64 on the CPU, whatever the device of the scores."""
 
     @staticmethod
     def forward(ctx: Any, scores_A: Tensor, graph: ArcGraph) -> Tensor:

@@ -1,8 +1,7 @@
-"""The losses over lists as modules for any training loop: lists padded or flat, a reduction, and inputs that are
-checked.
+"""The losses over lists as modules for any training loop: padded or flat lists, a reduction, and checked inputs.
 
-Scores s(e) of candidates e come from a model of yours, gains g(e) say how good they are; see `ListLoss.forward` for
-shapes and masks.
+Your model gives the scores s(e) of candidates e; gains g(e) say how good they are. See `ListLoss.forward` for shapes
+and masks.
 
 Legend: B lists of at most N candidates each, C candidates in all, I lists; K statistics of a candidate.
 """
@@ -23,16 +22,17 @@ Reduction = Literal["mean", "sum", "none"]
 
 
 class ListLoss(nn.Module):
-    """A loss of the registry, or one of your own, over lists of candidates in either form.
+    """A registered loss, or one of your own, over lists of candidates in either form.
 
-    Gains are constants: no gradient goes through them. Half precision is computed, and returned, in single precision.
+    Gains are constants: no gradient goes through them. Half-precision inputs are computed, and returned, in single
+    precision.
 
     Args:
-        loss: what is computed.
+        loss: the loss.
         reduction: "mean" over lists, "sum", or "none" for the loss of each list.
 
     Raises:
-        InputError: another reduction; a loss over lattices.
+        InputError: the reduction is another one, or the loss is over lattices.
 
     Example:
         >>> import torch
@@ -56,18 +56,18 @@ class ListLoss(nn.Module):
     ) -> Tensor:
         """The loss of some lists: a scalar, or one value per list with `reduction="none"`.
 
-        Padded lists go through `torch.vmap` and `torch.func`; there, values are not looked at.
+        Padded lists work with `torch.vmap` and `torch.func`, but values are not checked there.
 
         Args:
             scores: padded, (B, N); one list alone, (N,); or flat, (C,).
             gains: what the loss needs to know of each candidate, in the same shape: how good it is, or above 0 for a
-                true one; statistics with one axis more, (B, N, K) or (C, K).
-            mask: of padded lists, true where there is a candidate; all of them without it. What stands elsewhere is
-                not looked at, and its gradient is 0.
-            offsets: of flat lists, the first candidate of each of I lists, and C.
+                true one; statistics with one more axis, (B, N, K) or (C, K).
+            mask: for padded lists, true where there is a candidate; by default everywhere. Other values are ignored,
+                and their gradient is 0.
+            offsets: for flat lists, the first candidate of each of I lists, and C.
 
         Raises:
-            InputError: shapes, types or devices that do not fit, a score or gain that is not finite, an empty list.
+            InputError: shapes, types or devices do not fit, a score or gain is not finite, or a list is empty.
         """
         _check_tensors(scores, gains, self.loss.needs)
         scores = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
@@ -163,7 +163,7 @@ def _check_finite(scores: Tensor, gains: Tensor) -> None:
 
 
 def _any(flags: Tensor) -> bool:
-    """Whether one is true; false inside `vmap`, where values cannot be looked at."""
+    """Whether one is true; false inside `vmap`, where values cannot be inspected."""
     try:
         return bool(flags.any())
     except RuntimeError as error:
@@ -181,7 +181,7 @@ def _shape(tensor: Tensor) -> str:
 
 
 class NamedLoss(ListLoss):
-    """A loss of the registry, which is made of its settings; the reduction is named."""
+    """A registered loss, created from its settings; the reduction is passed by keyword."""
 
     kind: ClassVar[type[Loss]]
 
@@ -192,11 +192,11 @@ class NamedLoss(ListLoss):
 class ExpectedBleu(NamedLoss):
     """Minus the expected gain of a candidate drawn with p(e) ∝ exp γ s(e) (Auli, Galley & Gao 2014, section 5).
 
-    Gains may be sentence BLEU or anything else that is better when it is higher; this is minimum risk training over
-    lists. It can be differentiated any number of times.
+    Gains may be sentence BLEU or any other measure where higher is better; this is minimum risk training over lists. It
+    can be differentiated any number of times.
 
     Args:
-        gamma: the scale of the scores, above 0; the higher, the nearer to the gain of the best candidate alone.
+        gamma: the scale of the scores, above 0; the higher, the closer to the gain of the best candidate alone.
         reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Example:
@@ -219,19 +219,19 @@ class ExpectedBleu(NamedLoss):
 class ExpectedCorpusBleu(NamedLoss):
     """Minus BLEU of the expected statistics of all lists together (Rosti et al. 2010).
 
-    What it takes for gains are the statistics that BLEU is computed from, in the order of `metrics.sentence_bleu`; its
-    value is of all lists together, so there is no `reduction="none"`.
+    Its gains are the statistics for BLEU, in the order of `metrics.sentence_bleu`. The value belongs to all lists
+    together, so there is no `reduction="none"`.
 
     Args:
         gamma: the scale of the scores, above 0.
-        reduction: "mean" is minus BLEU from 0 to 1, "sum" that times the number of lists.
+        reduction: "mean" is minus BLEU, from 0 to 1; "sum" is that times the number of lists.
     """
 
     kind = expected_bleu.ExpectedCorpusBleu
 
 
 class ConditionalLikelihood(NamedLoss):
-    """-ln p of the candidate of the highest gain, p(e) ∝ exp γ s(e) (Auli, Galley & Gao 2014, section 5.2).
+    """-ln p of the candidate with the highest gain, p(e) ∝ exp γ s(e) (Auli, Galley & Gao 2014, section 5.2).
 
     Args:
         gamma: the scale of the scores, above 0.
@@ -242,7 +242,7 @@ class ConditionalLikelihood(NamedLoss):
 
 
 class SoftmaxMargin(NamedLoss):
-    """-ln p of the candidate of the highest gain, the others given what they cost (Gimpel & Smith 2010).
+    """-ln p of the candidate with the highest gain, with costs added to the other scores (Gimpel & Smith 2010).
 
     Args:
         gamma: the scale of the scores, above 0.
@@ -254,7 +254,7 @@ class SoftmaxMargin(NamedLoss):
 
 
 class Hinge(NamedLoss):
-    """Max-margin: the candidate of the highest gain leads each other one by their difference in gain.
+    """Max-margin: the candidate with the highest gain must lead each other one by their difference in gain.
 
     Args:
         gamma: the scale of the scores, above 0.
@@ -266,7 +266,7 @@ class Hinge(NamedLoss):
 
 
 class Perceptron(NamedLoss):
-    """By how much another candidate leads the one of the highest gain (Rosenblatt 1958).
+    """By how much another candidate leads the one with the highest gain (Rosenblatt 1958).
 
     Args:
         reduction: "mean" over lists, "sum", or "none" for one value per list.
@@ -280,11 +280,11 @@ class Ramp(NamedLoss):
 
     Args:
         margin: how much score a unit of gain is worth, 0 or more.
-        kind: 1 (fear less best), 2 (best less hope) or 3 (fear less hope).
+        kind: 1 (fear minus best), 2 (best minus hope) or 3 (fear minus hope).
         reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Raises:
-        InputError: another kind.
+        InputError: the kind is another one.
     """
 
     kind = ramp.Ramp
@@ -293,18 +293,18 @@ class Ramp(NamedLoss):
 class Pro(NamedLoss):
     """Logistic loss of pairs of candidates drawn from each list (Hopkins & May 2011).
 
-    The pairs are drawn anew from the same seed at every call. Which pairs there are depends on the gains, so this loss
-    does not go through `torch.func`.
+    Every call draws the pairs again from the same seed. The pairs depend on the gains, so this loss does not work with
+    `torch.func`.
 
     Args:
         gamma: the scale of the scores, above 0.
-        pairs: how many of each list.
+        pairs: the number of pairs per list.
         least_difference: by how much the gains of a pair must differ.
-        seed: of the draws.
+        seed: for the draws.
         reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Raises:
-        InputError: no pairs, or no difference.
+        InputError: no pairs are requested, or the least difference is not above 0.
     """
 
     kind = pro.Pro
@@ -314,7 +314,7 @@ class LocalSoftmax(NamedLoss):
     """-ln of the share of each true candidate against all untrue ones and a sink (Tillmann & Zhang 2007, Eq. 7).
 
     Args:
-        sink: the score of a state that cannot be reached; the lower, the less it counts.
+        sink: the score of an unreachable state; the lower, the less it counts.
         reduction: "mean" over lists, "sum", or "none" for one value per list.
 
     Example:

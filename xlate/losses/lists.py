@@ -1,9 +1,9 @@
-"""Candidates in lists, flat or padded, and what losses compute over each list: the same operations on both forms.
+"""Candidates in lists, flat or padded, with the same operations over each list for both forms.
 
-Flat, C candidates of I lists stand one behind the other, and offsets say where each list begins. Padded, each row of
-a tensor (I, N) is a list, and a mask says which of its places hold a candidate; no shape depends on the mask's
-values there, so padded lists go through `torch.vmap` and every transform of `torch.func`. C stands for candidates in
-either form: (C,) or (I, N). Sums and maxima of flat lists are always computed in the same order.
+In flat form, the C candidates of I lists follow one another, and offsets say where each list begins. In padded form,
+each row of a tensor (I, N) is a list, and a mask says which of its places hold a candidate. No shape depends on the
+mask's values there, so padded lists work with `torch.vmap` and every transform of `torch.func`. C stands for candidates
+in either form: (C,) or (I, N). Sums and maxima of flat lists are always computed in the same order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _SegmentSum(torch.autograd.Function):
 
 
 def finite_shift(top_I: Tensor) -> Tensor:
-    """What is subtracted before exp, so that nothing overflows: the maximum, 0 where there is none.
+    """What is subtracted before exp to avoid overflow: the maximum, 0 if there is none.
 
     It cancels, so the gradient may treat it as a constant.
     """
@@ -48,7 +48,7 @@ def finite_shift(top_I: Tensor) -> Tensor:
 
 
 def log_of_sums(sums_I: Tensor) -> Tensor:
-    """ln of sums, -inf of 0, which is a constant: the gradient of ln 0 is 1/0, and 0 times that is not a number."""
+    """ln of sums; -inf for 0, as a constant, because the gradient of ln 0 is 1/0, and 0 times that is nan."""
     nothing_I = sums_I == 0
     return torch.log(sums_I.masked_fill(nothing_I, 1.0)).masked_fill(nothing_I, float("-inf"))
 
@@ -58,7 +58,7 @@ NOTHING = float("-inf")
 
 @dataclass(frozen=True)
 class FlatLists:
-    """Lists one behind the other: list i is candidates [offsets[i]] to [offsets[i + 1]]."""
+    """Lists one after the other: list i is candidates [offsets[i]] to [offsets[i + 1]]."""
 
     offsets_I1: Tensor
 
@@ -72,46 +72,46 @@ class FlatLists:
         return segment_ids(self.offsets_I1)
 
     def spread(self, values_I: Tensor) -> Tensor:
-        """The value of its list for each candidate, C."""
+        """For each candidate, the value of its list, C."""
         return values_I[self.ids_C]
 
     def sum(self, values_C: Tensor) -> Tensor:
-        """The sum of each list, 0 of an empty one, (I,)."""
+        """The sum of each list, 0 for an empty one, (I,)."""
         sums_I: Tensor = _SegmentSum.apply(values_C, self.offsets_I1)  # type: ignore[no-untyped-call]
         return sums_I
 
     def _tops(self, values_C: Tensor) -> Tensor:
-        """The largest value of each list, -inf of an empty one, without gradient, (I,)."""
+        """The largest value of each list, -inf for an empty one, without gradient, (I,)."""
         return torch.segment_reduce(values_C.detach(), "max", offsets=self.offsets_I1, initial=NOTHING)
 
     def logsumexp(self, values_C: Tensor) -> Tensor:
-        """ln Σ exp of each list, -inf of an empty one or one of -inf only, (I,)."""
+        """ln Σ exp of each list, -inf for an empty one or one of -inf only, (I,)."""
         shift_I = finite_shift(self._tops(values_C))
         return log_of_sums(self.sum(torch.exp(values_C - self.spread(shift_I)))) + shift_I
 
     def argmax(self, values_C: Tensor) -> Tensor:
-        """Where the largest value of each list stands, the first of equals, -1 in an empty list, (I,)."""
+        """The place of the largest value of each list, the first of equals, -1 for an empty list, (I,)."""
         places_C = torch.arange(len(values_C), device=values_C.device, dtype=torch.float64)
         beside_C = places_C.masked_fill(values_C.detach() < self.spread(self._tops(values_C)), float("inf"))
         first_I = torch.segment_reduce(beside_C, "min", offsets=self.offsets_I1, initial=float("inf"))
         return first_I.masked_fill(torch.isinf(first_I), -1.0).to(torch.int64)
 
     def picked(self, values_C: Tensor, places_I: Tensor) -> Tensor:
-        """The values at the places that `argmax` gives, 0 where there is none, differentiable, (I,)."""
+        """The values at the places from `argmax`, 0 where there is none, differentiable, (I,)."""
         if not len(values_C):
             return values_C.sum() + torch.zeros(len(places_I), dtype=values_C.dtype, device=values_C.device)
         return values_C[places_I.clamp(min=0)].masked_fill(places_I < 0, 0.0)
 
     def without(self, values_C: Tensor, places_I: Tensor) -> Tensor:
-        """The values with -inf at the places that `argmax` gives, C."""
+        """The values with -inf at the places from `argmax`, C."""
         return values_C.index_fill(0, places_I[places_I >= 0], NOTHING)
 
     def shares(self, values_C: Tensor) -> Tensor:
-        """The share of exp value in the sum of its list, C."""
+        """The share of each exp value in the sum of its list, C."""
         return torch.exp(values_C - self.spread(self.logsumexp(values_C)))
 
     def flat(self, values_C: Tensor) -> tuple[Tensor, Tensor]:
-        """The values of all candidates one behind the other, and the offsets of the lists."""
+        """The values of all candidates in flat form, and the offsets of the lists."""
         return values_C, self.offsets_I1
 
 
@@ -162,7 +162,7 @@ class PaddedLists:
         return torch.exp(below_C.masked_fill(~self.mask_IN, NOTHING))
 
     def flat(self, values_C: Tensor) -> tuple[Tensor, Tensor]:
-        """Only what the mask holds; its values decide about the shape, so this does not go through `vmap`."""
+        """The values under the mask; the mask determines the shape, so this does not work with `vmap`."""
         return values_C[self.mask_IN], nn.functional.pad(self.mask_IN.sum(-1).cumsum(0), (1, 0))
 
     @property

@@ -1,4 +1,4 @@
-"""What a loss is: a module, its compiled slope, its name, and what it needs to know of candidates."""
+"""The parts of a loss: a module, its compiled slope, its name, and what it needs to know of candidates."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from xlate.scoring.linear import Resident
 class Needs(Enum):
     """What a loss needs to know of each candidate.
 
-    TRUTH: whether it is right; then its gain is above 0. GAINS: how good it is, as one number. STATISTICS: the
-        statistics from which the score of a whole text is computed. LATTICE: arcs and paths in place of candidates.
+    TRUTH: whether it is right, shown by a gain above 0. GAINS: how good it is, as one number. STATISTICS: the
+        statistics for the score of a whole text. LATTICE: arcs and paths in place of candidates.
     """
 
     TRUTH = "truth"
@@ -37,7 +37,7 @@ class Needs(Enum):
 
 
 def scale(value: float) -> float:
-    """The same number, which scores are multiplied by.
+    """Checks and returns the factor of scores.
 
     Raises:
         InputError: it is not above 0, or not finite.
@@ -48,7 +48,7 @@ def scale(value: float) -> float:
 
 
 def margin_of(value: float) -> float:
-    """The same number, which says how much score a unit of gain is worth.
+    """Checks and returns the score that a unit of gain is worth.
 
     Raises:
         InputError: it is below 0, or not finite.
@@ -59,19 +59,18 @@ def margin_of(value: float) -> float:
 
 
 class Loss(nn.Module):
-    """A loss over instances or lists of candidates. A class with a name is found by it as soon as its module is
-    imported.
+    """A loss over instances or lists of candidates. Importing the module of a class with a name registers it.
 
     Attributes:
-        name: how configurations call it; empty for a class that is not to be found.
+        name: its name in configurations; empty for a class that is not registered.
         needs: what it needs to know of candidates.
-        slope: the compiled form, None when there is only the module.
-        judges_each: whether it judges each candidate by itself, so that 0 means something in scores: those of single
-            decisions, not those of whole derivations.
-        negatives: of the candidates that are not true, passes over instances look at so many, drawn by lot; 0: at all.
+        slope: the compiled form, None if there is only the module.
+        judges_each: whether it judges each candidate on its own, so that a score of 0 has a meaning; such losses suit
+            single decisions, not whole derivations.
+        negatives: how many untrue candidates passes over instances use, drawn at random; 0: all.
 
-    The arguments of the constructor are the settings of the loss: numbers with default values. A class defines `each`,
-    or `forward` alone; the other then comes by itself.
+    The arguments of the constructor are the settings of the loss: numbers with default values. A class defines only
+    `each` or only `forward`; the other follows from it.
     """
 
     name: ClassVar[str] = ""
@@ -91,9 +90,9 @@ class Loss(nn.Module):
         return self.total(scores_C, gain_C, FlatLists(candidate_offsets_I1))
 
     def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
-        """The loss of every list, 0 of an empty one; (I,).
+        """The loss of every list, 0 for an empty one; (I,).
 
-        Of a loss that defines `forward` alone, that of one list after the other.
+        A loss that defines `forward` alone computes it list by list.
         """
         if type(self).forward is Loss.forward:
             raise NotImplementedError(f"{type(self).__name__} defines neither each nor forward")
@@ -112,12 +111,12 @@ class Loss(nn.Module):
 
     @property
     def numbers_array(self) -> Floats:
-        """`numbers` as an array with one number more, since compiled code does not take empty ones."""
+        """`numbers` as an array with one extra number, because compiled code does not accept empty arrays."""
         return np.array([*self.numbers(), 0.0], dtype=np.float64)
 
     @property
     def pointer(self) -> Any:
-        """The compiled slope, as compiled passes take it.
+        """The compiled slope in the form for compiled passes.
 
         Raises:
             InputError: there is none.
@@ -143,10 +142,10 @@ class MarginLoss(Loss):
 def gains_for(
     loss: Loss, statistics_CK: AnyFloats, candidate_offsets_I1: Ints, gains: Callable[[AnyFloats], AnyFloats]
 ) -> AnyFloats:
-    """What a loss needs of the candidates of lists: their statistics, gains made of these, or the best ones as truth.
+    """What a loss needs to know of candidates: their statistics, gains made of these, or the best ones as truth.
 
     Raises:
-        InputError: it looks at a lattice, not at candidates, or judges each of them by itself.
+        InputError: it needs a lattice, not candidates, or judges each candidate on its own.
     """
     if loss.judges_each:
         raise InputError(
@@ -163,7 +162,7 @@ def gains_for(
 
 
 def best_as_truth(gain_C: AnyFloats, candidate_offsets_I1: Ints) -> AnyFloats:
-    """1 for the candidate of the highest gain of each list, the first of equals, and 0 for the others, (C,)."""
+    """1 for the candidate with the highest gain in each list, the first of equals, and 0 for the others, (C,)."""
     truth_C = np.zeros_like(gain_C)
     starts = candidate_offsets_I1[:-1][np.diff(candidate_offsets_I1) > 0]
     if len(starts):
@@ -174,7 +173,7 @@ def best_as_truth(gain_C: AnyFloats, candidate_offsets_I1: Ints) -> AnyFloats:
 
 
 def losses() -> dict[str, type[Loss]]:
-    """All losses by name: those of this folder, and those of other modules that were imported."""
+    """All losses by name: those of this folder, and those of other imported modules."""
     package = __name__.rpartition(".")[0]
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"{package}.{module.name}")
@@ -189,7 +188,7 @@ def losses() -> dict[str, type[Loss]]:
 
 
 def loss_of(name: str, **settings: Any) -> Loss:
-    """The loss with this name, made with those of the given settings that it has.
+    """The loss with this name; settings that it does not have are ignored.
 
     Raises:
         InputError: there is no loss of this name, or a setting is outside its range.

@@ -4,9 +4,9 @@ With scores s, true candidates X+ and others X-:
 
     L = Σ_{x in X+} -ln σ(s(x)) + Σ_{y in X-} -ln σ(-s(y)),    σ(s) = 1 / (1 + exp(-s))
 
-Candidates are not compared with each other, so their probabilities need not add up to 1. So a few of the others drawn
-by lot can stand for all of them: a gain below -1 says how many a candidate stands for, and its term counts as often.
-The expectation of the gradient is that of the whole sum.
+Candidates are not compared with each other, so their probabilities need not add up to 1. A few of the others, drawn at
+random, can therefore represent all of them: a gain below -1 says how many a candidate represents, and its term counts
+that many times. The expected gradient is that of the whole sum.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xlate.losses.loss import Loss, Needs
 def one_vs_rest_slope(
     score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, _numbers: Floats, _state: Uints
 ) -> float:
-    """The slope of each candidate: 1 for the true ones and 0 for the others, less σ of the score; times its number."""
+    """The slope of each candidate: 1 if true, else 0, minus σ of its score; times the number that it represents."""
     loss = 0.0
     for x in range(size):
         score = score_X[x] if gain_X[x] > 0 else -score_X[x]
@@ -39,7 +39,7 @@ class OneVsRest(Loss):
     """The loss as an autograd module; a gain above 0 marks a true candidate.
 
     Args:
-        negatives: compiled passes over instances draw so many of the others for each; 0 looks at all of them.
+        negatives: how many of the others compiled passes draw per instance; 0 uses all of them.
     """
 
     name = "one_vs_rest"

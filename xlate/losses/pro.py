@@ -1,9 +1,9 @@
-"""Logistic loss over pairs of hypotheses, the better one of which should score higher (Hopkins & May 2011).
+"""Logistic loss over pairs of hypotheses, of which the better should score higher (Hopkins & May 2011).
 
     L = Σ_(a, b) ln( 1 + exp( γ (s(b) - s(a)) ) ),    a the better of the two
 
-From each list 20 times as many pairs are drawn at random as are wanted. Of the pairs whose gains differ enough, those
-that differ most are used.
+From each list, 20 times as many pairs as needed are drawn at random. Of the pairs whose gains differ enough, those that
+differ most are used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DRAWN_FOR_ONE = 20
 
 @loop
 def drawn_pairs(gain_X: Floats32, size: int, pairs: int, least_difference: float, state: Uints) -> Ints:
-    """The better and the worse of each of P pairs of a list that are drawn with `state`, (P, 2)."""
+    """The better and the worse of each of P pairs of a list, drawn with `state`, (P, 2)."""
     tries = DRAWN_FOR_ONE * pairs
     drawn = np.empty((tries, 2), dtype=np.int64)
     difference = np.empty(tries)
@@ -43,7 +43,7 @@ def drawn_pairs(gain_X: Floats32, size: int, pairs: int, least_difference: float
 
 @Slope
 def pairs_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, state: Uints) -> float:
-    """The slope over pairs that are drawn with `state`."""
+    """The slope over pairs drawn with `state`."""
     gamma = numbers[0]
     slope_X[:size] = 0.0
     loss = 0.0
@@ -66,7 +66,7 @@ class PairwiseLogistic(Loss):
         self.gamma = scale(gamma)
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
-        """The summed loss; scalar. Gains and lists are not used any more once the pairs are chosen."""
+        """The summed loss; scalar. The pairs are given, so gains and lists are not used."""
         return pairwise_logistic(scores_C, self.better_P, self.worse_P, self.gamma).sum()
 
 
@@ -79,8 +79,8 @@ class Pro(Loss):
     """The loss that draws its own pairs, with the same `seed` in every call.
 
     Raises:
-        InputError: no pairs are asked for, or the least difference is not above 0, so that no hypothesis would be
-            better.
+        InputError: no pairs are requested, or the least difference is not above 0, so that neither hypothesis of a pair
+            need be better.
     """
 
     name = "pro"
@@ -93,11 +93,11 @@ class Pro(Loss):
         self.gamma, self.pairs, self.least_difference, self.seed = scale(gamma), pairs, least_difference, seed
 
     def numbers(self) -> tuple[float, ...]:
-        """The scale of the scores, the pairs of a list, and the least difference of their gains."""
+        """The scale of the scores, the number of pairs per list, and the least difference of their gains."""
         return self.gamma, float(self.pairs), self.least_difference
 
     def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
-        """The loss of every list; pairs are drawn list after list."""
+        """The loss of every list; pairs are drawn list by list."""
         flat_C, offsets_I1 = lists.flat(scores_C)
         told_C = lists.flat(gain_C)[0].detach().cpu().numpy()
         pairs = self.pairs_of(told_C, offsets_I1.cpu().numpy())
@@ -107,7 +107,7 @@ class Pro(Loss):
         return flat_C.new_zeros(len(lists)).index_add(0, list_P, missing_P)
 
     def pairs_of(self, gain_C: AnyFloats, offsets_I1: AnyInts) -> tuple[Ints, Ints]:
-        """The better and the worse hypothesis of each pair, list after list; the same pairs that the slope draws."""
+        """The better and the worse hypothesis of each pair, list by list; the slope draws the same pairs."""
         gains = np.asarray(gain_C, dtype=np.float32)
         found = [np.zeros((0, 2), dtype=np.int64)]
         state = np.array([self.seed & (1 << 64) - 1], dtype=np.uint64)

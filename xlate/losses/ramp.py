@@ -21,7 +21,7 @@ KINDS = {1: (0.0, -1.0), 2: (1.0, 0.0), 3: (1.0, -1.0)}
 
 @Slope
 def ramp_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints) -> float:
-    """Moves score to the candidate of one maximum, away from that of the other."""
+    """Moves score from the candidate of one maximum to that of the other."""
     towards, away = numbers[0], numbers[1]
     good, bad, best, worst = 0, 0, -np.inf, -np.inf
     for x in range(size):
@@ -39,7 +39,7 @@ class Ramp(Loss):
     """The loss as an autograd module; it is piecewise linear, so its second derivatives are 0 where they exist.
 
     Raises:
-        InputError: a kind other than 1, 2 and 3.
+        InputError: the kind is not 1, 2 or 3.
     """
 
     name = "ramp"

@@ -20,7 +20,7 @@ from xlate.losses.loss import MarginLoss
 def likelihood_slope(
     score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, numbers: Floats, _state: Uints
 ) -> float:
-    """Moves score to the best hypothesis, away from every one in proportion to its probability."""
+    """Moves score to the best hypothesis from every one, in proportion to its probability."""
     gamma, margin = numbers[0], numbers[1]
     best = best_gain(gain_X, size)
     for x in range(size):

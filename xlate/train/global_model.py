@@ -1,9 +1,9 @@
 """Training of the global model: log-linear over whole block sequences (Tillmann & Zhang 2007, section 3.2, Eq. 4).
 
 The paper leaves it to another study because Z(s) sums over all block sequences of a sentence. Here the sequences are
-those of the translation graph, over which forward-backward sums exactly. Training begins with the local model's weights
-and goes in rounds: decode every sentence under the current weights, then take steps along the gradient of -ln p of the
-wanted derivations. What the decoder pruned is not in Z, so weights must stay where its graphs stand for the rest: keep
+those of the translation graph, over which forward-backward sums exactly. Training starts from the local model's weights
+and runs in rounds: decode every sentence under the current weights, then take steps along the gradient of -ln p of the
+wanted derivations. Z lacks what the decoder pruned, so the weights must stay where the graphs represent the rest: keep
 rounds short and steps small, or pull the weights towards where they began.
 """
 
@@ -45,13 +45,13 @@ class GlobalTraining:
 
     Attributes:
         decode: the training sentences as lattices under given weights, each with its wanted paths; a round's lattices
-            are held in memory.
-        heldout: the same for other sentences, or None. A round then ends with the weights of the epoch whose held-out
-            loss is lowest, epoch 0 among them: on the lattices it began with it never becomes worse.
-        settings: step sizes of 0 keep weights; floats whose sign is projected are costs. `globally.pull` is λ of
-            `λ/2 · |w - w0|²` in the objective of each sentence, over the features of its lattice; w0 are the weights at
-            the start.
-        checkpoint: where every epoch is kept, from which a training that ended early goes on to the same bits.
+            are kept in memory.
+        heldout: the same for other sentences, or None. A round then ends with the weights of the epoch with the lowest
+            held-out loss. Epoch 0 counts too, so a round never makes the loss on its own lattices worse.
+        settings: a step size of 0 keeps weights fixed; floats whose sign is projected are costs. `globally.pull` is λ
+            of `λ/2 · |w - w0|²` in the objective of each sentence, over the features of its lattice; w0 are the weights
+            at the start.
+        checkpoint: where every epoch is saved; an interrupted training resumes from it, with bit-identical results.
     """
 
     decode: Decode
@@ -61,15 +61,15 @@ class GlobalTraining:
     checkpoint: Checkpoint | None = None
 
     def run(self, initial: Weights, stop: Stop = lambda: False) -> tuple[Weights, list[dict[str, Any]]] | None:
-        """Trains from the given weights, or goes on behind the last epoch of a training that ended early.
+        """Trains from the given weights, or resumes after the last epoch of an interrupted training.
 
         Returns:
             The weights and the history, one entry per epoch: its round and number, the mean `loss` of its steps (nats
-            per sentence) and `valid_loss` of the held-out lattices behind it (nan without). Epoch 0 is before the first
-            step of a round, when only the latter is there. None when `stop` said so before the end.
+            per sentence) and the `valid_loss` of the held-out lattices after it (nan without any). Epoch 0 is before
+            the first step of a round and has only the latter. None if `stop` ended the training early.
 
         Raises:
-            InputError: weights became infinite, or the checkpoint is damaged or of another training.
+            InputError: weights became infinite, or the checkpoint is damaged or belongs to another training.
         """
         model = _Model(initial, self.settings)
         held = None if self.checkpoint is None else Standing.load(self.checkpoint)
@@ -84,7 +84,7 @@ class GlobalTraining:
         return model.weights(), held.state.history
 
     def _round(self, model: _Model, held: Standing, stop: Stop) -> bool:
-        """A round from where it stands to its end, false when stopped. Its lattices are those of its first weights."""
+        """Finishes a round; false if stopped. Its lattices are those of its first weights."""
         number, begin, settings = held.state.phase, held.weights[BEGIN], self.settings.globally
         examples, heldout = (
             [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
@@ -168,7 +168,7 @@ class _Model:
         return Weights(dense_D, self.scorer.bag.weight.detach().numpy()[: self.sparse, 0].copy(), self.names)
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """The parameters, `0` and so on in the order of the rule's groups, and what the rule remembers, `0.sum`."""
+        """The parameters, named `0`, `1`, … in the order of the rule's groups, and the rule's memory, `0.sum` …"""
         for number, parameter in enumerate((self.scorer.dense, self.scorer.bag.weight)):
             yield str(number), parameter
             for name, value in self.rule.state.get(parameter, {}).items():
@@ -176,14 +176,14 @@ class _Model:
                     yield f"{number}.{name}", value
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Copies of the parameters and of what the rule remembers."""
+        """Copies of the parameters and of the rule's memory."""
         return {name: tensor.detach().numpy().copy() for name, tensor in self._tensors()}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Takes back what `arrays` gave."""
+        """Restores what `arrays` returned."""
         with torch.no_grad():
             for name, tensor in self._tensors():
-                # A file makes a row of a single number.
+                # A file turns a single number into a row.
                 tensor.copy_(torch.as_tensor(arrays[name]).reshape(tensor.shape))
 
     def step(self, example: LatticeExample) -> float:
@@ -197,7 +197,7 @@ class _Model:
             away = (self.scorer.dense - self.start_D).square().sum() + moved_K1.square().sum()
             total = loss + 0.5 * pull * away
         total.backward()  # type: ignore[no-untyped-call]
-        # Adagrad builds sparse tensors, of which PyTorch warns unless told whether to check them.
+        # Adagrad builds sparse tensors, and PyTorch warns about these unless checks are set explicitly.
         with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
             self.rule.step()
         if self.settings.project_sign:
@@ -206,7 +206,7 @@ class _Model:
         return float(loss.detach())
 
     def mean_loss(self, examples: Sequence[LatticeExample]) -> float:
-        """The mean loss of examples, nan of none."""
+        """The mean loss of examples, nan if there are none."""
         with torch.no_grad():
             losses = [float(self._loss(example)) for example in examples]
         return float(np.mean(losses)) if losses else float("nan")

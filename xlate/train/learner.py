@@ -1,4 +1,4 @@
-"""Learners: whatever changes weights to lower a loss on a candidate store, a part of an epoch at a time."""
+"""Learners change weights to lower a loss on a candidate store, one part of an epoch at a time."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class PhaseSettings:
     """One phase: which weights of which set are trained, on what share of the data, with what steps.
 
     Attributes:
-        name: of the phase; part of what the random order depends on.
+        name: of the phase; the random order depends on it too.
         weights: the weight set trained, `linked` or `neutral`.
         trained: which float columns are trained; the others keep their weights.
         train_sparse: whether the sparse weights are trained.
-        use_sparse: whether they count in the scores.
+        use_sparse: whether the sparse weights count in the scores.
         eta, eta_sparse: step sizes of the first epoch; decay: in epoch e they are eta / (1 + decay · e).
         subset: the share of the instances used, evenly spread.
-        patience: stop after so many epochs without a better P (0: never), and go back to the best weights.
-        block: shuffle runs of so many instances together; None shuffles all.
+        patience: stop after this many epochs without a better P (0: never), and go back to the best weights.
+        block: shuffle within and among runs of this many instances; None shuffles all.
         loss, loss_settings: its name and settings, as `loss_of` takes them.
-        rule: how steps are made of slopes; what is measured and kept is what the rule gives.
+        rule: how slopes become steps; the weights that it gives are measured and kept.
         check_bound: measure both sides of Theorem A.1 in every epoch.
     """
 
@@ -64,7 +64,7 @@ class PhaseSettings:
         """The loss.
 
         Raises:
-            InputError: there is no such loss, or none that instances with true candidates can be trained by.
+            InputError: there is no such loss, or it cannot be trained on instances with true candidates.
         """
         loss = loss_of(self.loss, **dict(self.loss_settings))
         wrong, seen = loss.needs not in (Needs.TRUTH, Needs.GAINS), f"{self.loss}, which needs {loss.needs.value}"
@@ -79,10 +79,11 @@ class Learner(ABC):
         settings: of the phase.
         store: its instances.
         weights: the weight set.
-        memory: arrays by name, changed in place: all that must be remembered beyond the weights, for the checkpoint.
+        memory: arrays by name, changed in place: all that the checkpoint needs beyond the weights.
 
     Raises:
-        ValueError: a weight vector too short for the store, or, where ids are crossed with contexts, no power of two.
+        ValueError: a weight vector is too short for the store, or its size is no power of two though ids are crossed
+            with contexts.
     """
 
     def __init__(self, settings: PhaseSettings, store: CandidateStore, weights: Weights, memory: Arrays) -> None:
@@ -101,10 +102,10 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, part: Ints, scale: float) -> tuple[float, float]:
-        """Trains on instances in this order with steps times `scale`; returns summed loss and curvature before each."""
+        """Trains on instances in this order, steps times `scale`; sums loss and curvature, taken before each step."""
 
     def end_epoch(self, scale: float) -> Weights:
-        """Settles what was put off; the weights as they are, or their average since the phase began, if so set."""
+        """Applies delayed updates; returns the current weights, or, if set so, their average since the phase began."""
         dense_D, sparse_F = self.settings.rule.result(self.learned, *self.etas(scale))
         if dense_D is self.weights.dense_D:
             return self.weights
@@ -123,7 +124,7 @@ class InstanceLearner(Learner):
     """The compiled pass over plain candidates, one part each: one step per true candidate (TZ07 Table II).
 
     Raises:
-        InputError: a loss that has no compiled slope.
+        InputError: the loss has no compiled slope.
         ValueError: the store's candidates are not plain, or it does not fit the weights.
     """
 
@@ -135,11 +136,11 @@ class InstanceLearner(Learner):
     def learn(self, part: Ints, scale: float) -> tuple[float, float]:
         """One step for each true candidate of the instances, in order.
 
-        Instances shuffled in runs of neighbours are copied out of the store run by run: a store larger than memory is
-        then read from disk in order, not page by page wherever the next instance happens to lie.
+        Instances shuffled in runs of neighbours are copied out of the store run by run, so a store larger than memory
+        is read from disk in sequence, not in random pages.
         """
         s, negatives = self.settings, self.loss.negatives
-        # Negatives are others in each part of an epoch.
+        # Each part of an epoch draws different negatives.
         first = int(part[0]) if len(part) and negatives else 0
         state = np.array([s.seed + (first << 20)], dtype=np.uint64)
         rule = s.rule.compiled(*self.etas(scale))
@@ -151,7 +152,7 @@ class InstanceLearner(Learner):
         return loss, curvature
 
     def _runs(self, part: Ints) -> Iterator[tuple[CandidateArrays, Ints]]:
-        """Instances in memory or mapped, and which of them in which order."""
+        """Instances, in memory or mapped, and the order in which to take them."""
         candidates, block = self.store.arrays.arrays(), self.settings.block
         if block is None or self.settings.subset < 1 or not len(part):
             yield candidates, part
@@ -160,7 +161,7 @@ class InstanceLearner(Learner):
         spans = [(int(run.min()), int(run.max()) + 1) for run in runs]
         for number, (run, span) in enumerate(zip(runs, spans, strict=True)):
             for following in spans[number + 1 : number + 1 + RUNS_AHEAD]:
-                # Read from disk while others are trained on.
+                # Read ahead from disk while training.
                 for name, rows in _rows(candidates, *following).items():
                     will_need(getattr(candidates, name), *rows)
             yield _copied(candidates, *span), run - span[0]
@@ -173,7 +174,7 @@ class DeviceLearner(Learner):
     device in float64 and come back after every part.
 
     Raises:
-        InputError: the bound of Theorem A.1 is asked for, which is about one step per instance.
+        InputError: the bound of Theorem A.1 is requested, which is about one step per instance.
         ValueError: the store does not fit the weights.
     """
 
@@ -210,7 +211,7 @@ class DeviceLearner(Learner):
 
 
 def _rows(candidates: CandidateArrays, first: int, last: int) -> dict[str, tuple[int, int]]:
-    """Where instances `first` to `last`, the end excluded, of plain candidates stand in each array."""
+    """The rows of plain instances `first` to `last`, the end excluded, in each array."""
     begin, end = int(candidates.candidate_offsets_I1[first]), int(candidates.candidate_offsets_I1[last])
     ids = int(candidates.part_id_offsets_P1[begin]), int(candidates.part_id_offsets_P1[end])
     rows = {"candidate_offsets_I1": (first, last + 1), "part_id_offsets_P1": (begin, end + 1)}
@@ -223,7 +224,7 @@ def _rows(candidates: CandidateArrays, first: int, last: int) -> dict[str, tuple
 
 
 def _copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArrays:
-    """Instances `first` to `last`, the end excluded, of plain candidates, in arrays of their own."""
+    """A copy of plain instances `first` to `last`, the end excluded."""
     made = {}
     for name, (low, high) in _rows(candidates, first, last).items():
         array = getattr(candidates, name)[low:high]

@@ -1,7 +1,7 @@
 """Sparse weights from n-best lists by stochastic steps, list by list (Auli, Galley & Gao 2014, section 5 and Figure 2).
 
-Scores are s = base + φ·u. With expected BLEU the ascent is φ + μ γ p (g - xBLEU) u (Eq. 8); the sign in line 14 of the
-paper's Figure 2 goes downhill.
+Scores are s = base + φ·u. With expected BLEU the ascent is φ + μ γ p (g - xBLEU) u (Eq. 8); with the sign in line 14 of
+the paper's Figure 2 it would go downhill.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from xlate.train.run import STATE, Arrays, Checkpoint
 from xlate.train.settings import ListsConfig
 from xlate.updates.rule import TensorSteps, UpdateRule
 
-# The arrays of the learner as it is, and as it was after its best epoch, in a checkpoint.
+# Prefixes in a checkpoint: the learner's current arrays, and those after its best epoch.
 NOW, KEPT = "now.", "kept."
 
 
 def loss_of_lists(settings: ListsConfig) -> Loss:
-    """The loss by which lists with gains are learned from.
+    """The loss for learning from lists with gains.
 
     Raises:
-        InputError: there is no such loss, or it needs something else.
+        InputError: there is no such loss, or it needs something other than gains.
     """
     names = ("gamma", "margin", "pairs", "seed", "least_difference")
     loss = loss_of(settings.objective, **{name: getattr(settings, name) for name in names})
@@ -55,13 +55,13 @@ def loss_of_lists(settings: ListsConfig) -> Loss:
 
 
 def rule_of_lists(settings: ListsConfig) -> UpdateRule:
-    """How steps are made of slopes; penalties are on the weights of a step."""
+    """How slopes become steps; penalties apply to the weights that a step moves."""
     return UpdateRule(settings.adagrad, settings.l1, settings.l2, every=False)
 
 
 def lists_identity(lists: CandidateArrays, settings: ListsConfig, size: int, device: str = "cpu") -> str:
-    """The SHA-256 of what learning from lists depends on; ids of features count by their number."""
-    # Not how the lists were made.
+    """The SHA-256 of what learning from lists depends on; of the feature ids only their number counts."""
+    # How the lists were made does not count.
     told = {one.name: getattr(settings, one.name) for one in fields(ListsConfig)}
     digest = hashlib.sha256(repr((told, size, device, len(lists.part_ids_N))).encode())
     for array in (lists.candidate_offsets_I1, lists.base_C, lists.gain_C, lists.dense_CD):
@@ -71,7 +71,7 @@ def lists_identity(lists: CandidateArrays, settings: ListsConfig, size: int, dev
 
 @dataclass(frozen=True)
 class EpochFigures:
-    """After an epoch: the mean loss met in training and that of the held-out lists, their BLEU, weights in use."""
+    """After an epoch: mean training loss, mean held-out loss and BLEU, and the number of active weights."""
 
     epoch: int
     train_loss: float
@@ -81,18 +81,18 @@ class EpochFigures:
 
 
 class ListLearner:
-    """Epochs over the lists of a batch but for those held out, by the compiled pass.
+    """Epochs over all lists of a batch that are not held out, by the compiled pass.
 
     Args:
-        lists: candidates in parts, one gain each; dense features are those whose weights are learned too.
+        lists: candidates in parts, one gain each; the weights of their dense features are learned too.
         statistics_CK: BLEU statistics of every candidate, for the BLEU of the held-out lists.
         heldout_I: which lists are held out.
         size: the number of sparse weights F.
         settings: how weights are learned.
-        dense_D: where the dense weights start, when `lists` has features for them.
+        dense_D: where the dense weights start, if `lists` has features for them.
 
     Raises:
-        InputError: a loss without a compiled slope, or too few lists.
+        InputError: the loss has no compiled slope, or there are too few lists.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ListLearner:
     ) -> None:
         self.loss, self.settings, self.statistics_CK = loss_of_lists(settings), settings, statistics_CK
         if self.loss.needs is Needs.TRUTH:
-            # A loss over true candidates takes the best of each list for the true one.
+            # For a loss over true candidates, the best candidate of each list counts as true.
             truth_C = best_as_truth(lists.gain_C, lists.candidate_offsets_I1)
             lists = lists._replace(gain_C=truth_C.astype(np.float32))
         self.lists = lists
@@ -123,12 +123,11 @@ class ListLearner:
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
     ) -> Iterator[EpochFigures]:
-        """Epochs until the held-out loss hardly changes or `stop` says so.
+        """Epochs until the held-out loss hardly changes or `stop` returns true.
 
-        The first figures are those before the first step, with a training loss of not-a-number. The weights after the
-        epoch of the best held-out loss are in `weights` at the end. With a checkpoint, epochs that were gone through
-        before give their figures again and are not gone through: what is learned has the same bits, wherever it was
-        stopped.
+        The first figures are those before the first step, with a training loss of nan. At the end, `weights` are those
+        after the epoch of the best held-out loss. With a checkpoint, finished epochs yield their figures again but are
+        not repeated, so an interrupted training gives bit-identical weights.
         """
         file = None if checkpoint is None else checkpoint.load()
         if file is None:
@@ -154,24 +153,24 @@ class ListLearner:
         self.restore(kept)
 
     def _settled(self, figures: list[EpochFigures]) -> bool:
-        """Whether there was the last epoch, or one that hardly changed the held-out loss."""
+        """Whether the last epoch is done, or one hardly changed the held-out loss."""
         if len(figures) == 1:
             return False
         before, loss = figures[-2].heldout_loss, figures[-1].heldout_loss
         return len(figures) > self.settings.epochs or abs(before - loss) <= self.settings.tolerance * abs(before)
 
     def epoch(self, number: int) -> float:
-        """Steps through all lists once, in an order drawn for the epoch; the mean loss met."""
+        """One pass over all lists in an order drawn for the epoch; returns the mean loss."""
         order_I = np.random.default_rng([self.settings.seed, number]).permutation(self.train)
         self._room.state[0] = self.settings.seed * 1_000_003 + number
         return self._pass(order_I) / len(order_I)
 
     def copy(self) -> dict[str, AnyArray]:
-        """Weights, and what the rule remembers of steps, as they are."""
+        """Copies of the weights and of the rule's memory of steps."""
         return {name: array.copy() for name, array in self.weights._asdict().items() if len(array)}
 
     def restore(self, kept: Arrays) -> None:
-        """Takes back what was copied."""
+        """Restores what `copy` returned."""
         for name, array in self.weights._asdict().items():
             if len(array):
                 array[:] = kept[name]
@@ -182,13 +181,13 @@ class ListLearner:
         return int(np.count_nonzero(self.weights.sparse_F))
 
     def measure(self) -> tuple[float, float]:
-        """The mean loss of the held-out lists, and BLEU of the candidates of the highest scores."""
+        """The mean loss of the held-out lists, and BLEU of their highest-scoring candidates."""
         total, best_I = self.best(self.heldout)
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
         return total / len(self.heldout), float(bleu_scores(sums_K[None])[0])
 
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
-        """The summed loss of some lists, and the candidate of the highest score of each, -1 of an empty one."""
+        """The summed loss of some lists, and the highest-scoring candidate of each, -1 for an empty list."""
         best_I = np.empty(len(rows_I), dtype=np.int64)
         self._room.state[0] = self.settings.seed
         return self._losses(rows_I, best_I), best_I
@@ -206,7 +205,7 @@ def _chosen(arrays: Arrays, side: str) -> dict[str, AnyArray]:
 
 
 class PredictedListLearner(ListLearner):
-    """Epochs over lists whose parts are predicted, on changes of the weights that they are predicted by.
+    """Epochs over lists whose parts are predicted; learns changes of the weights that predict them.
 
     Args:
         lists: candidates in parts without ids, with fixed scores.
@@ -238,17 +237,17 @@ class PredictedListLearner(ListLearner):
 
 
 class DeviceListLearner(ListLearner):
-    """As `ListLearner`, but on a device, in single precision; `settings.batch` lists per step.
+    """Like `ListLearner`, but on a device, in single precision; `settings.batch` lists per step.
 
-    Lists are put into mini-batches once, by lot, and batches are gone through in a new order each epoch; the compiled
-    pass on the CPU draws lists anew.
+    Lists are put into random mini-batches once, and each epoch takes the batches in a new order; the compiled pass on
+    the CPU draws new ones each epoch.
 
     Args:
         lists, statistics_CK, heldout_I, size, settings, dense_D: see `ListLearner`.
         device: where everything is kept.
 
     Raises:
-        InputError: too few lists.
+        InputError: there are too few lists.
     """
 
     def __init__(
@@ -263,7 +262,7 @@ class DeviceListLearner(ListLearner):
     ) -> None:
         super().__init__(lists, statistics_CK, heldout_I, size, settings, dense_D)
         self._tensors = TensorSteps(self.rule, self.weights, device)
-        # As they are rounded there.
+        # With the rounding of the device.
         self._tensors.store(self.weights)
         self._eta_D = torch.full_like(self._tensors.dense_D, settings.dense_rate)
         resident = Resident.load(self.lists, device)

@@ -24,19 +24,19 @@ from xlate.updates.rule import Arrays
 
 CHUNK = 20_000
 BEST = "best."
-# The weights that an epoch began with, where the bound is measured.
+# The weights that an epoch began with, kept if the bound is measured.
 BEGIN_DENSE, BEGIN_SPARSE = "begin_dense", "begin_sparse"
 
 
 @dataclass
 class TrainState:
-    """Where training stands; with weights and arrays, all a checkpoint holds.
+    """How far training has got; a checkpoint holds this, weights and arrays.
 
     Attributes:
-        phase, epoch, position: the next instance to see, `position` counted within the epoch.
-        seen: instances seen in all.
+        phase, epoch, position: the next instance; `position` counts within the epoch.
+        seen: the total number of instances seen.
         epoch_loss, epoch_curvature: summed over this epoch so far.
-        best_error: lowest P of the phase; stale: epochs since.
+        best_error: the lowest P of the phase; stale: epochs since then.
         history: one entry per finished epoch.
     """
 
@@ -53,7 +53,7 @@ class TrainState:
     def end_epoch(self, error: float, entry: dict[str, Any]) -> None:
         """Counts an epoch that ended with this held-out error, and begins the next one.
 
-        Without held-out instances the error is nan: every epoch then counts as better, so that none is undone.
+        Without held-out instances the error is nan, and every epoch counts as better, so none is undone.
         """
         self.epoch, self.position, self.epoch_loss, self.epoch_curvature = self.epoch + 1, 0, 0.0, 0.0
         self.stale += 1
@@ -62,17 +62,17 @@ class TrainState:
         self.history.append(entry)
 
     def next_phase(self) -> TrainState:
-        """The beginning of the phase behind this one."""
+        """The beginning of the next phase."""
         return TrainState(phase=self.phase + 1, seen=self.seen, history=self.history)
 
 
-# Is given the weights of all sets, and the state of training, after an epoch.
+# Called after an epoch with the weights of all sets and the state of training.
 AfterEpoch = Callable[[Mapping[str, Weights], TrainState], None]
 
 
 @dataclass
 class Standing:
-    """Weights by set, the best weights of the phase at hand by set, the state, and the memory of its learner."""
+    """Weights by set, the best weights of the current phase by set, the state, and the memory of its learner."""
 
     weights: dict[str, Weights]
     best: dict[str, Weights] = field(default_factory=dict)
@@ -80,13 +80,13 @@ class Standing:
     memory: Arrays = field(default_factory=dict)
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Writes it."""
+        """Writes all of it to the checkpoint."""
         best = {BEST + name: weights for name, weights in self.best.items()}
         checkpoint.save(asdict(self.state), self.memory, {**self.weights, **best})
 
     @classmethod
     def load(cls, checkpoint: Checkpoint) -> Standing | None:
-        """What `save` wrote, None when there is none; it raises what `Checkpoint.load` raises."""
+        """Reads what `save` wrote, None if nothing; raises what `Checkpoint.load` raises."""
         file = checkpoint.load()
         if file is None:
             return None
@@ -98,11 +98,11 @@ class Standing:
 def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse: bool) -> tuple[float, float]:
     """P (Tillmann & Zhang 2007, Eq. 13) and the mean loss of a true candidate; nan on an empty store.
 
-    P is the share of instances of plain candidates with ±1 gains in which an alternative has the largest score; a tie
-    counts as an error, so weights of zero have P = 1 wherever there is an alternative.
+    P is the share of instances of plain candidates with ±1 gains in which an alternative has the largest score. A tie
+    counts as an error, so weights of zero have P = 1 if every instance has an alternative.
 
     Raises:
-        InputError: a loss without a compiled slope.
+        InputError: the loss has no compiled slope.
     """
     nan = float("nan")
     errors, total, positives = _errors(store, np.arange(len(store)), weights, loss, use_sparse)
@@ -118,13 +118,13 @@ def _errors(
 
 
 def step_scale(settings: PhaseSettings, epoch: int) -> float:
-    """What the steps of an epoch are multiplied with."""
+    """The factor on the steps of an epoch."""
     return 1.0 / (1.0 + settings.decay * epoch)
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Settings with the instances they are for; `heldout` may be empty."""
+    """Settings and the instances they apply to; `heldout` may be empty."""
 
     settings: PhaseSettings
     store: CandidateStore
@@ -133,19 +133,19 @@ class Phase:
 
 @dataclass
 class Training:
-    """One training from first phase to last, which may be interrupted and taken up again.
+    """One training from first phase to last, which may be interrupted and resumed.
 
     Args:
         phases: in the order in which they are trained.
-        checkpoint: where it goes on from.
+        checkpoint: where it resumes from.
         reporter: of figures.
-        chunk: instances between two looks at the clock and the stop flag.
-        learner: what makes a learner of settings, store, weights and the memory of a checkpoint.
+        chunk: instances between two checks of the clock and the stop flag.
+        learner: makes a learner from settings, store, weights and the memory of a checkpoint.
         families: the ids of each family of sparse features, for histograms.
-        after_epoch: looks at the weights of an epoch, and changes nothing.
+        after_epoch: inspects the weights of an epoch, and changes nothing.
 
-    Chunks hold a fixed number of instances and never depend on time, so a training that was interrupted anywhere ends
-    with the same bits as one that was not.
+    Chunks have a fixed number of instances and never depend on time, so an interrupted training ends with the same bits
+    as an uninterrupted one.
     """
 
     phases: Sequence[Phase]
@@ -157,10 +157,10 @@ class Training:
     after_epoch: AfterEpoch | None = None
 
     def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Standing:
-        """Trains until the last phase is done or `stop` is set; what is returned was saved.
+        """Trains until the last phase is done or `stop` is set; the result has been saved.
 
         Raises:
-            InputError: the checkpoint is unusable or of another training, or weights became infinite.
+            InputError: the checkpoint is unusable or belongs to another training, or weights became infinite.
         """
         held = Standing.load(self.checkpoint) or Standing({name: one.copy() for name, one in initial.items()})
         while not (self.finished(held) or stop):
@@ -255,10 +255,10 @@ class Training:
 
             1/m Σ L_i(w_{i-1})  ≤  1/m Σ L_i(w) + |w - w_0|² / (2ηm) + η/(2m) Σ |g_i|²
 
-        g_i is the gradient of step i. The right side is taken at the weights that the epoch ends with; the infimum is
-        lower still or equal, so a left side above it would show an error in the update. Where weights have steps of
-        their own, `|·|²` is a sum over them with the step inside: `|w - w_0|²/η` → Σ_k (w_k - w_0k)²/η_k and
-        `η|g|²` → Σ_k η_k g_k². What is not trained is a constant of the loss. The theorem is about fixed steps without
+        g_i is the gradient of step i. The right side is taken at the weights that the epoch ends with. The infimum is
+        lower or equal, so a left side above it would show an error in the update. Where weights have their own step
+        sizes, `|·|²` is a sum over them with the step inside: `|w - w_0|²/η` → Σ_k (w_k - w_0k)²/η_k and
+        `η|g|²` → Σ_k η_k g_k². Untrained weights are constants of the loss. The theorem is about fixed steps without
         shrinkage.
         """
         settings, state, memory = phase.settings, held.state, held.memory

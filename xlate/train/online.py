@@ -1,10 +1,10 @@
 """Online training with the decoder in the loop (Watanabe et al. 2007, Algorithm 1).
 
-Each sentence is decoded with the weights of the moment, and moves them. With `batch` so many sentences are decoded with
-the same weights, side by side perhaps, and then move them one after the other. With `shards` parts of the sentences are
-learned from apart, and their weights mixed after each iteration (McDonald, Hall & Mann 2010). The order of sentences is
-drawn anew for each iteration; nothing depends on time or on the number of processes, so that a training that was
-stopped ends with the same bits.
+Each sentence is decoded with the current weights, and moves them. With `batch`, that many sentences are decoded with
+the same weights, perhaps in parallel, and then move them one after the other. With `shards`, parts of the sentences are
+learned from separately, and their weights are mixed after each iteration (McDonald, Hall & Mann 2010). Each iteration
+draws a new order of sentences. Nothing depends on time or on the number of processes, so an interrupted training ends
+with the same bits.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from xlate.train.online_learner import OnlineLearner
 from xlate.train.run import STATE, Arrays, Checkpoint
 
 log = logging.getLogger(__name__)
-# The lists of some sentences, at most so many translations each, under some weights.
+# The lists of some sentences under some weights, with at most a given number of translations each.
 DecodeRows = Callable[[Weights, Ints, int], CandidateBatch]
 Figures = dict[str, Any]
-# What a shard ends with: the arrays of the learner, the oracles of its sentences, figures and statistics of first
-# translations, and the features met.
+# The result of a shard: the arrays of the learner, the oracles of its sentences, figures and statistics of first
+# translations, and the features seen.
 ShardResult = tuple[Arrays, dict[int, CandidateBatch], Figures, Floats, Ints32 | None]
 BEST = "best"
 
 
-# What the figures of steps add up to.
+# The figures that are summed over steps.
 SUMS = ("loss", "pairs", "violated", "alpha")
 
 
 @dataclass
 class OnlineState:
-    """After some sentences of an iteration.
+    """The state after some sentences of an iteration.
 
     Attributes:
-        iteration: iterations that are over.
-        position: sentences of the present one that are done.
-        figures: of the iterations that are over; see `Online.run`.
-        partial: of the present one so far; empty between iterations.
-        first: summed statistics of the first translations of the present iteration, (K,).
-        best_bleu, best: the score of the best average so far, and this average, where it is the one to be returned.
+        iteration: the number of finished iterations.
+        position: how many sentences of the current iteration are done.
+        figures: of the finished iterations; see `Online.run`.
+        partial: of the current one so far; empty between iterations.
+        first: summed statistics of the first translations of the current iteration, (K,).
+        best_bleu, best: the score of the best average so far, and this average if it is the one to return.
     """
 
     iteration: int = 0
@@ -69,8 +69,8 @@ class Online:
 
     Args:
         learner: with the weights, the oracles and the settings.
-        decode: the lists of some sentences.
-        checkpoint: where it goes on from.
+        decode: returns the lists of some sentences.
+        checkpoint: where it resumes from.
         reporter: takes the figures of every iteration.
     """
 
@@ -81,11 +81,11 @@ class Online:
     _state: OnlineState = field(default_factory=OnlineState, init=False)
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[Figures]] | None:
-        """The chosen weights and the figures of all iterations; None when `stop` said so before the end.
+        """The chosen weights and the figures of all iterations; None if `stop` ended the training early.
 
-        An iteration met the `bleu` of the first translations and that of the oracles, the mean `loss`, pairs and how
-        many were violated, and Σ α; `active` weights are not 0. `average_bleu` is of the sentences that are measured,
-        under the average of all weights so far, None without such sentences.
+        The figures of an iteration are the `bleu` of the first translations and that of the oracles, the mean `loss`,
+        the pairs and how many were violated, Σ α, and the number of `active` weights, which are not 0. `average_bleu`
+        is that of the held-out sentences under the average of all weights so far, None without such sentences.
 
         Raises:
             InputError: the checkpoint is damaged, or all sentences are held out.
@@ -104,7 +104,7 @@ class Online:
         return self.learner.average if state.best is None else state.best, state.figures
 
     def _divided(self) -> tuple[Ints, Ints]:
-        """The sentences to learn from, and those that are measured."""
+        """The sentences to learn from, and those held out for measuring."""
         rows, every = np.arange(len(self.learner.oracles)), self.learner.settings.heldout_every
         if not every:
             return rows, rows if self.learner.settings.select == "best" else rows[:0]
@@ -114,13 +114,13 @@ class Online:
         return rows[~held_I], rows[held_I]
 
     def _iteration(self, stop: Callable[[], bool]) -> bool:
-        """Goes through the sentences from where the state is; false when it was stopped."""
+        """Learns from the remaining sentences of an iteration; false if stopped."""
         state, settings = self._state, self.learner.settings
         rows, measured = self._divided()
         order = np.random.default_rng([settings.seed, state.iteration]).permutation(rows)
         start, begun = time.perf_counter(), state.position
         if settings.shards > 1 and stop():
-            # Shards are finished or not begun.
+            # Shards are either finished or not begun.
             self._save()
             return False
         if not state.partial:
@@ -137,13 +137,13 @@ class Online:
         return True
 
     def _nothing_met(self, iteration: int = 0) -> tuple[Figures, Floats]:
-        """Figures and statistics of first translations before a step."""
+        """Figures and statistics of first translations before any step."""
         figures: Figures = {"iteration": iteration, "bleu": 0.0, "oracle_bleu": 0.0}
         figures |= {"loss": 0.0, "pairs": 0, "violated": 0, "alpha": 0.0, "active": 0, "average_bleu": None}
         return figures, np.zeros(self.learner.document.sums_K.shape)
 
     def _sentences(self, order: Ints, stop: Callable[[], bool]) -> bool:
-        """Learns from sentences in an order, beginning where the state is."""
+        """Learns from sentences in the given order, starting at the current position."""
         state, batch = self._state, self.learner.settings.batch
         starts = range(state.position, len(order), batch)
         for place in track(starts, f"iteration {state.iteration + 1}"):
@@ -157,7 +157,7 @@ class Online:
         return True
 
     def _learn(self, some: Ints, figures: Figures, first_K: Floats) -> None:
-        """Decodes some sentences with the weights as they are, and learns from one after the other."""
+        """Decodes some sentences with the current weights, and learns from one after the other."""
         lists = self.decode(self.learner.weights, some, self.learner.settings.nbest)
         for at, sentence in enumerate(some.tolist()):
             one = lists if len(some) == 1 else lists.select([at])
@@ -165,7 +165,7 @@ class Online:
             _add(figures, vars(self.learner.learn(sentence, one)))
 
     def _shards(self, order: Ints) -> None:
-        """Learns from every shard apart, beginning with the same weights, and takes the mean of what they end with."""
+        """Learns from every shard separately, starting from the same weights, and takes the mean of the results."""
         shards = [order[shard :: self.learner.settings.shards] for shard in range(self.learner.settings.shards)]
         clock = int(self.learner.learned.clock_1[0]) + max(map(len, shards))
         known = 0 if self.learner.met is None else len(self.learner.met)
@@ -176,7 +176,7 @@ class Online:
         if self.learner.settings.processes == 1:
             results = work(0, shards)
         else:
-            # Learned from here for nothing, so that what is compiled when it is needed is compiled before the fork.
+            # The result is dropped: this only compiles, before the fork, what is compiled on first use.
             self._shard(0, shards[0][:1], clock)
             results = []
             with Workers(work, min(self.learner.settings.processes, len(shards))) as workers:
@@ -193,7 +193,7 @@ class Online:
         self.learner.mix([self.learner.renumbered(arrays, met, known) for arrays, *_, met in results])
 
     def _shard(self, shard: int, rows: Ints, clock: int) -> ShardResult:
-        """Learns from the sentences of a shard; the learner is as before afterwards."""
+        """Learns from the sentences of a shard; leaves the learner unchanged."""
         figures, first_K = self._nothing_met()
 
         def work() -> dict[int, CandidateBatch]:
@@ -224,7 +224,7 @@ class Online:
         state.iteration, state.position, state.partial, state.first = state.iteration + 1, 0, {}, np.zeros(0)
 
     def _save(self) -> None:
-        """Writes where it is."""
+        """Writes the state to the checkpoint."""
         held = {**vars(self._state), "first": self._state.first.tolist()}
         best = held.pop(BEST)
         self.checkpoint.save(held, self.learner.state(), {} if best is None else {BEST: best})

@@ -1,8 +1,8 @@
-"""What online training holds: weights, the oracles of every sentence, and the document that these make.
+"""The state of online training: weights, the oracles of every sentence, and the document that the oracles make.
 
-One list is one step: its translations and the oracles known before are pooled by their words, the best of them are the
-oracles from now on, and the weights move by them and the first translations of the list (Watanabe et al. 2007,
-Algorithm 1, lines 4 and 5).
+One list is one step: its translations and the previous oracles are pooled by their words, the best of them become the
+new oracles, and these and the first translations of the list move the weights (Watanabe et al. 2007, Algorithm 1,
+lines 4 and 5).
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule
 
-# The first of the arrays of oracles in a checkpoint, and which sentences have any.
+# In a checkpoint: the prefix of the arrays of oracles, and the array of sentences that have any.
 ORACLES, KNOWN = "oracles.", "known"
 MEMORY, FEATURES = "memory", "features"
 Result = TypeVar("Result")
 
 
 class OnlineLearner:
-    """Weights that move by one list at a time.
+    """Weights that are updated one list at a time.
 
     Args:
-        start: where they begin; sparse features that are met later begin at 0.
+        start: the first weights; sparse features that come up later start at 0.
         trained_D: the dense weights that move.
         update: how a list moves them.
-        settings: how far a list moves them, and how long training goes on; see `Online`.
+        settings: how far a list moves them, and how long training lasts; see `Online`.
         document: of the oracles, empty.
-        growing: numbers the sparse features when they are met in a step, where lists have units in place of ids.
+        growing: numbers sparse features when a step first meets them, if lists have units in place of ids.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class OnlineLearner:
         self.learned = self.rule.learned(dense_D, sparse_F)
         self.oracles: list[CandidateBatch | None] = [None] * len(document.statistics_IK)
         self._room_F = np.zeros(len(sparse_F))
-        # Of the arrays that grow, by name: larger ones, of which those in use are the beginnings.
+        # By name, larger arrays of which the growing ones in use are views of the beginning.
         self._larger: dict[str, AnyArray] = {}
 
     @property
     def weights(self) -> Weights:
-        """The weights as they are; sparse ones change with the next step."""
+        """The current weights; the sparse ones change with the next step."""
         return Weights(self.learned.dense_D.copy(), np.asarray(self.learned.sparse_F, np.float64), self.names)
 
     @property
@@ -78,9 +78,9 @@ class OnlineLearner:
         return Weights(np.asarray(dense_D, np.float64), np.asarray(sparse_F, np.float64), self.names)
 
     def learn(self, sentence: int, found: CandidateBatch) -> OnlineStep:
-        """Learns from the list of a sentence, best translation first, with statistics as gains and words.
+        """Learns from the list of a sentence, best translation first; it has words, and statistics as gains.
 
-        A list without translations is no step.
+        A list without translations makes no step.
         """
         if not found.candidates:
             return OnlineStep(np.zeros(0), 0.0)
@@ -97,13 +97,13 @@ class OnlineLearner:
         return self._step(chosen(pooled, rows_C), gain_C[rows_C], oracle_M, hypothesis_K)
 
     def _scores(self, lists: CandidateBatch) -> Floats:
-        """The scores of candidates under the weights as they are, (C,)."""
+        """The scores of candidates under the current weights, (C,)."""
         lists, arrays = self._arrays(lists, np.zeros(lists.candidates))
         score_C: Floats = sparse_scores(arrays, self.learned.sparse_F)
         return score_C + lists.dense_CD @ self.learned.dense_D
 
     def _arrays(self, lists: CandidateBatch, gain_C: Floats) -> tuple[CandidateBatch, CandidateArrays]:
-        """Lists whose features have numbers, also as compiled loops take them; there is room for their weights."""
+        """The lists with numbered features, also as compiled loops take them; makes room for their weights."""
         if self.growing is not None:
             lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)
@@ -122,7 +122,7 @@ class OnlineLearner:
         return step
 
     def _hold(self, features: int) -> None:
-        """Makes room for so many sparse features; an index may have grown while a sentence was decoded."""
+        """Makes room for this many sparse features; an index may have grown while a sentence was decoded."""
         if features > len(self.learned.sparse_F):
             grown = {
                 name: self._grown(name, array, features)
@@ -134,7 +134,7 @@ class OnlineLearner:
             self._room_F = np.zeros(2 * features)
 
     def _grown(self, name: str, array: AnyArray, size: int) -> AnyArray:
-        """An array with zeros behind it, made twice as large as it must be: new features come with every step."""
+        """An array padded with zeros, with twice the room needed, because every step brings new features."""
         larger = self._larger.get(name)
         if larger is None or array.base is not larger or len(larger) < size:
             larger = self._larger[name] = _padded(array, 2 * size)
@@ -152,7 +152,7 @@ class OnlineLearner:
         return held | met | {KNOWN: np.flatnonzero(known_I), MEMORY: self.update.memory}
 
     def restore(self, held: Arrays) -> None:
-        """Takes back what `state` gave."""
+        """Restores what `state` returned."""
         self._take({name: array for name, array in held.items() if name in Learned._fields})
         self.update.memory[:] = held[MEMORY]
         if self.growing is not None:
@@ -169,7 +169,7 @@ class OnlineLearner:
             self.document.replace(sentence, one.gain_CG[0].astype(np.float64))
 
     def apart(self, work: Callable[[], Result], shard: int) -> tuple[Result, Arrays]:
-        """What some learning gives, and the weights it ends with; afterwards all is as it was before."""
+        """The result of `work` and the weights it ends with; the learner's own state is restored afterwards."""
         before = {name: array.copy() for name, array in self.learned._asdict().items()}
         oracles, document, memory = list(self.oracles), self.document, self.update.memory.copy()
         self.document = replace(document, statistics_IK=document.statistics_IK.copy())
@@ -183,13 +183,13 @@ class OnlineLearner:
             self.learned = Learned(**before)
 
     def stand_still(self, clock: int) -> None:
-        """Lets the average count the weights as they are up to a step that is still to come."""
+        """Counts the current weights in the average up to a later step."""
         self.learned.dense_sum_D[:] += (clock - self.learned.clock_1[0]) * self.learned.dense_D
         self.learned.clock_1[0] = clock
         settle_all(self.learned, self.compiled)
 
     def mix(self, parts: Sequence[Arrays]) -> None:
-        """Takes the mean of weights that were learned apart, up to the same step (McDonald, Hall & Mann 2010)."""
+        """Takes the mean of weights learned separately up to the same step (McDonald, Hall & Mann 2010)."""
         features = max(len(part["sparse_F"]) for part in parts)
         mixed = {}
         for name, array in parts[0].items():
@@ -204,16 +204,16 @@ class OnlineLearner:
 
     @property
     def met(self) -> Ints32 | None:
-        """What the sparse features are, where they are numbered when they are met."""
+        """The sparse features seen so far, if they are numbered when first met."""
         return None if self.growing is None else self.growing.described
 
     def renumbered(self, arrays: Arrays, met: Ints32 | None, known: int) -> Arrays:
-        """Weights that were learned apart with the numbers that their features have here.
+        """Weights that were learned separately, with their features renumbered as they are here.
 
         Args:
             arrays: the weights.
             met: the features as they were numbered there.
-            known: how many of them had the same numbers, before anything was learned.
+            known: how many features had the same numbers on both sides before any learning.
         """
         if self.growing is None or met is None:
             return arrays

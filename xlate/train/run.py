@@ -1,6 +1,6 @@
-"""A run: whatever is trained, by whatever method, has one identity, folder, stop flag, reporter and summary.
+"""A run: every training, by any method, has one identity, folder, stop flag, reporter and summary.
 
-Its checkpoints hold named weights, named arrays and a dictionary in one file, which is replaced whole.
+Its checkpoints hold named weights, named arrays and a dictionary in one file, which is replaced atomically.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ TRAINING, STATE = "training", "state"
 
 @dataclass
 class Checkpoint:
-    """What a process that was stopped or killed goes on from.
+    """The file from which a stopped or killed process resumes.
 
     Attributes:
         path: of the file.
-        identity: what the file must carry to be taken up.
-        seconds: the least time between two writings, for those who ask whether one is `due`.
-        refuses: a file of another training is an error; else it counts as none.
+        identity: what the file must carry to be used.
+        seconds: the least time between two saves, for callers that check `due`.
+        refuses: whether a file of another training is an error; otherwise it is ignored.
     """
 
     path: Path
@@ -45,10 +45,10 @@ class Checkpoint:
     _saved: float = field(default_factory=time.monotonic, init=False)
 
     def load(self) -> WeightsFile | None:
-        """What `save` wrote: weights in `sets`, arrays in `extra`, the dictionary is `metadata["state"]`; None if none.
+        """What `save` wrote: weights in `sets`, arrays in `extra`, the dictionary in `metadata["state"]`; else None.
 
         Raises:
-            InputError: the file is damaged, or of another training and not to be passed over.
+            InputError: the file is damaged, or belongs to another training and is not to be ignored.
         """
         if not self.path.exists():
             return None
@@ -68,17 +68,17 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether enough time has passed since the last writing."""
+        """Whether enough time has passed since the last save."""
         return time.monotonic() - self._saved >= self.seconds
 
     def save(self, state: Mapping[str, Any], arrays: Arrays, sets: Mapping[str, Weights] | None = None) -> None:
-        """Writes the file; what was there before stays until the new one is whole."""
+        """Writes the file; an older one stays until the new one is complete."""
         extra = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         save_weights(self.path, sets or {}, extra=extra, metadata={TRAINING: self.identity, STATE: dict(state)})
         self._saved = time.monotonic()
 
     def remove(self) -> None:
-        """When what was learned is written elsewhere."""
+        """Removes the file, once the result is written elsewhere."""
         self.path.unlink(missing_ok=True)
 
 
@@ -92,12 +92,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Run:
-    """What a method is given to train with.
+    """The means with which a method trains.
 
     Attributes:
         directory: the folder of the run.
         reporter: takes figures for TensorBoard and `metrics.jsonl`.
-        stop: becomes true when a signal asks the training to stop.
+        stop: becomes true when a signal requests a stop.
         checkpoint_seconds: the least time between two checkpoints.
     """
 
@@ -113,11 +113,11 @@ class Run:
 
     @property
     def weights(self) -> Path:
-        """The file that a method writes its weights into."""
+        """The file for the weights that a method learns."""
         return self.path / WEIGHTS_FILE
 
     def checkpoint(self, identity: str, name: str = "latest.safetensors", *, refuses: bool = True) -> Checkpoint:
-        """What a method keeps its state in, from which a run that was stopped goes on; see `Checkpoint`."""
+        """The file for a method's state, from which an interrupted run resumes; see `Checkpoint`."""
         return Checkpoint(self.directory.checkpoint / name, identity, self.checkpoint_seconds, refuses)
 
 
@@ -131,22 +131,22 @@ def conduct(
     stop: StopFlag | None = None,
     taken: Callable[[RunDirectory], bool] = lambda _: False,
 ) -> Outcome:
-    """Trains a run in its folder, goes on with one that was stopped, or returns a finished one's figures.
+    """Trains a run in its folder, resumes an interrupted one, or returns a finished one's figures.
 
     Args:
-        learn: trains, writes the weights and returns the figures of the summary; None when it was stopped. It goes on
+        learn: trains, writes the weights and returns the figures of the summary; None if it was stopped. It resumes
             from its checkpoints and ends with the same bits, wherever it was stopped. Figures with `"finished": False`
-            are those of a part of a run, which is not closed by them.
+            cover only a part of the run, and leave it open.
         folder: of the run: new, empty, or holding this run.
         text: the configuration, kept as `config.yaml`.
-        identity: what makes it this run and no other.
-        shown: the settings in TensorBoard's table of runs; the whole identity when they are not given.
+        identity: what distinguishes this run from others.
+        shown: the settings in TensorBoard's table of runs; by default the whole identity.
         checkpoint_seconds: the least time between two checkpoints.
         stop: the flag of the training that this one is a part of.
-        taken: finishes a run in another way, with what is there from elsewhere; false if nothing is.
+        taken: finishes a run in another way, with results from elsewhere; false if there are none.
 
     Raises:
-        InputError: the folder holds something else, or whatever learning raises.
+        InputError: the folder holds something else; also whatever learning raises.
     """
     directory = RunDirectory.create(folder, text, identity)
     if directory.finished:
@@ -164,7 +164,7 @@ def conduct(
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
-                # The figures of a summary that runs are compared by.
+                # The figures of a summary that serve to compare runs.
                 numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
                 reporter.hparams(flat(identity) if shown is None else shown, numbers)
         finally:

@@ -1,4 +1,4 @@
-"""The keys of each choice of `loss=…` and of `source=…`, where candidates come from; those of tuners are their own."""
+"""The keys of each choice of `loss=…` and of `source=…`, where candidates come from; tuners have their own module."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ class ListsConfig(_FoldKeys):
     epochs: int = key("the most passes", 30, COUNT)
     tolerance: float = key("stops when the held-out loss changes by a smaller share", 0.0003, NOT_NEGATIVE)
     pairs: int = key("PRO: pairs of a list", 20, LISTED)
-    # Of gains, in the pairs of PRO.
+    # The least difference in gain within a pair of PRO.
     least_difference: float = asked(0.05, POSITIVE)
-    # Of the order of lists and of pairs.
+    # For the order of lists and the draw of pairs.
     seed: int = asked(1, SEED)
 
 
@@ -270,7 +270,7 @@ class ListLossConfig(LossConfig):
     lists: ListsConfig = key("how sparse weights are learned", SparseListsConfig())
 
 
-# Other names are those of losses of single decisions, or of tuners.
+# Other names belong to losses of single decisions, or to tuners.
 LOSSES: dict[str, type[LossConfig]] = {
     "local_softmax": LocalSoftmaxConfig,
     "uniform": UniformLossConfig,

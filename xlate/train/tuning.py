@@ -1,4 +1,4 @@
-"""Tuning: decode, merge, optimise, again and again (Och 2003; Bertoldi, Haddow & Fouet 2009)."""
+"""Tuning: decode, merge, optimise, and repeat (Och 2003; Bertoldi, Haddow & Fouet 2009)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Optimise = Callable[[CandidateBatch, Weights, int], Weights]
 
 @dataclass(frozen=True)
 class RoundFigures:
-    """What one round of decoding gave: BLEU of the first hypotheses, their length over the references', the pool.
+    """The results of one round of decoding: BLEU of the first hypotheses, their length over the references', the pool.
 
-    `bleu` is the value of another objective where one is tuned for.
+    When another objective is tuned for, `bleu` is its value.
     """
 
     round: int
@@ -43,15 +43,15 @@ class RoundFigures:
 
 @dataclass
 class Tuning:
-    """The loop; every finished round is on disk, so a stopped tuning goes on with the round it was in.
+    """The loop; every finished round is on disk, so an interrupted tuning resumes with the round it was in.
 
     Args:
-        decode: the text decoded with some weights: n-best lists, best first, with BLEU statistics as gains.
-        optimise: new weights from the pooled lists, the weights before, and a seed.
-        settings: how long; the text is decoded once more than there are rounds.
+        decode: decodes the text with given weights into n-best lists, best first, with BLEU statistics as gains.
+        optimise: finds new weights from the pooled lists, the previous weights, and a seed.
+        settings: how long it runs; the text is decoded once more than there are rounds.
         folder: where the rounds are kept.
         reporter: takes BLEU, lengths and weights of every round.
-        objective: what the rounds are compared by.
+        objective: the measure by which rounds are compared.
     """
 
     decode: Decode
@@ -64,7 +64,7 @@ class Tuning:
     def run(
         self, start: Weights, stop: Callable[[], bool] = lambda: False
     ) -> tuple[Weights, list[RoundFigures]] | None:
-        """The chosen weights and the figures of all rounds; None when `stop` said so before the end."""
+        """The chosen weights and the figures of all rounds; None if `stop` ended the tuning early."""
         self.folder.mkdir(parents=True, exist_ok=True)
         weights, lists = start, None
         tried: list[tuple[Weights, RoundFigures]] = []
@@ -77,7 +77,7 @@ class Tuning:
             held_I: Bools = np.arange(len(done)) % every == every - 1 if every else np.zeros(len(done), np.bool_)
             fresh = done.select(np.flatnonzero(~held_I)) if every else done
             lists = fresh if lists is None else pool([lists, fresh])
-            # Equal translations of the first lists leave only when those of the next come.
+            # Duplicates in the first lists are dropped only when the next lists are pooled with them.
             figures = self._figures(number, done, held_I, lists.candidates, max(lists.candidates - before, 0))
             tried.append((weights, figures))
             tell(score=figures.bleu)
@@ -95,7 +95,7 @@ class Tuning:
         return chosen[0], [figures for _, figures in tried]
 
     def _decoded(self, number: int, weights: Weights) -> CandidateBatch:
-        """The lists of a round, from disk when they were made with the same weights before; damaged ones are not."""
+        """The lists of a round, read from disk if intact and made with the same weights."""
         path = round_path(self.folder, number)
         made_with = fingerprint(weights)
         if is_whole(path):
@@ -148,5 +148,5 @@ def round_path(folder: Path, number: int) -> Path:
 
 
 def fingerprint(weights: Weights, made_from: str = "") -> str:
-    """The SHA-256 of what something was made from and of weights, by which the lists made with them are known."""
+    """The SHA-256 of weights, and of what else lists are made from; it identifies the lists."""
     return hashlib.sha256(made_from.encode() + weights.dense_D.tobytes() + weights.sparse_F.tobytes()).hexdigest()

@@ -1,15 +1,15 @@
 """Tuning by gradients: any loss over lists, minimised by L-BFGS on standardised float features and sparse ones; PRO.
 
 The sum of squares of the weights, times l2, keeps losses with a free scale (expected BLEU, likelihoods) from growing
-without end. Standardised means divided by the standard deviation within lists; weights are mapped back.
+without bound. Standardised means divided by the standard deviation within lists; weights are mapped back.
 
-Tuned weights are kept with sizes that sum to 1, under which lists look nearly flat to most losses, and from there the
-descent ends where it should not: at weights that are good for these lists and for no other translation. So scores
-are first multiplied by what suits the loss best, and what moves the weights away from the beginning is penalised, too.
-A round of tuning then goes only as far as its lists tell.
+Tuned weights are kept with sizes that sum to 1. At that scale lists look nearly flat to most losses, and a descent from
+there ends at weights that suit these lists but no other translations. So scores are first multiplied by the factor that
+suits the loss best, and moving the weights away from the start is penalised, too. A round of tuning then goes only as
+far as its lists justify.
 
 PRO is tuning as ranking, by a classifier of sampled pairs of hypotheses (Hopkins & May 2011). From each list `samples`
-pairs are drawn; of those that differ by at least `least` in BLEU+1 the `kept` with the largest difference stay. A
+pairs are drawn; of those that differ by at least `least` in BLEU+1, the `kept` with the largest difference stay. A
 logistic regression on the differences of their features gives the new weights.
 """
 
@@ -51,15 +51,15 @@ def descend(
     Args:
         lists: n-best lists with BLEU statistics as gains.
         start: where to begin.
-        loss: any that looks at candidates; it is given statistics, gains or the best candidates as truth.
+        loss: any loss over candidates; it gets statistics, gains or the best candidates as truth.
         settings: how far it goes. Half the penalty, per list, is on the squared weights of standardised features, and
-            half the step penalty on their squared distance from where the descent begins, at the scale that is best
-            there; without one it begins at the scale that is given.
-        objective: what hypotheses gain.
+            half the step penalty on their squared distance from the start of the descent. The descent starts at the
+            best scale, or, without a step penalty, at the given scale.
+        objective: the gain of hypotheses.
         trained_D: which float weights move; None for all.
 
     Raises:
-        InputError: no hypothesis, features that are not finite, weights that do not fit, a loss over lattices.
+        InputError: there is no hypothesis, features are not finite, weights do not fit, or the loss is over lattices.
     """
     arrays = checked_lists(lists, start)
     statistics_CK = lists.gain_CG.astype(np.float64)
@@ -88,7 +88,7 @@ class _Penalised:
     instances: int
 
     def best_scale(self) -> float:
-        """The power of two by which scores are multiplied where loss and penalty are least; the smaller of equals."""
+        """The factor for scores, a power of two, with the least loss and penalty; the smallest of equals."""
         factors = [2.0**power for power in range(MOST_DOUBLINGS + 1)]
         with torch.no_grad():
             scores, size = self.scorer(), self._squares(ZERO)
@@ -96,7 +96,7 @@ class _Penalised:
         return factors[int(np.argmin(values))]
 
     def minimise(self, scale: float) -> None:
-        """Changes the scorer's weights, from so many times what they are."""
+        """Minimises over the scorer's weights, starting from `scale` times their current values."""
         scorer, most = self.scorer, self.settings.epochs
         parameters = [scorer.dense, *([scorer.sparse] if len(scorer.sparse) else [])]
         with torch.no_grad():
@@ -132,12 +132,13 @@ def pro(
     objective: Objective = BLEU,
     trained_D: Bools | None = None,
 ) -> Weights:
-    """New weights from pairs drawn with a seed; those of `start` when no pair differs enough.
+    """New weights from pairs drawn with a seed; those of `start` if no pair differs enough.
 
-    Where all weights are tuned, old and new ones are mixed with sizes that sum to 1; the others have a size to keep.
+    When all weights are tuned, old and new ones are mixed with sizes that sum to 1; otherwise the untuned ones fix the
+    scale.
 
     Raises:
-        InputError: no hypothesis, features that are not finite, weights that do not fit.
+        InputError: there is no hypothesis, features are not finite, or weights do not fit.
     """
     better_P, worse_P = sampled_pairs(
         objective.sentences(lists.gain_CG), lists.candidate_offsets_I1, settings, np.random.default_rng(seed)
@@ -160,7 +161,7 @@ def pro(
 def sampled_pairs(
     gain_C: AnyFloats, offsets_I1: Ints, settings: ProConfig, random: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """The better and the worse hypothesis of each of P pairs; of equally different ones those drawn first stay."""
+    """The better and the worse hypothesis of each of P pairs; of pairs that differ equally, those drawn first stay."""
     better: list[Ints] = []
     worse: list[Ints] = []
     for first, last in zip(offsets_I1[:-1].tolist(), offsets_I1[1:].tolist(), strict=True):

@@ -1,8 +1,8 @@
 """Minimum error rate training: exact line searches for the score of the whole text (Och 2003).
 
-From several points, coordinate after coordinate is set to the best place on its line; when that gains no more, a few
-random directions are tried. The place is chosen by the score averaged over neighbouring
-intervals, so that a lucky narrow peak does not win (Cer, Jurafsky & Manning 2008, section 3).
+From each of several points, one coordinate after another is set to the best place on its line; when that gains no more,
+a few random directions are tried. The best place has the highest score averaged over neighbouring intervals, so that a
+lucky narrow peak does not win (Cer, Jurafsky & Manning 2008, section 3).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def mert(
     Args:
         lists: n-best lists whose gains are statistics that add up over sentences.
         start: the first point; sparse weights stay, and their part of the scores is fixed.
-        settings: how it searches. Places where translations are off the reference length by more than the length band
-            are taken only when all are. Where all weights are tuned, they are returned with sizes that sum to 1.
-        seed: of points and directions.
-        scores: turns B rows of summed statistics into B scores, higher being better; the first two columns are taken
-            for hypothesis and reference length. Corpus BLEU by default.
+        settings: how it searches. Places where translations miss the reference length by more than the length band
+            are used only if all places do. When all weights are tuned, they are returned with sizes that sum to 1.
+        seed: for points and directions.
+        scores: turns B rows of summed statistics into B scores, higher being better; the first two columns must be
+            hypothesis and reference length. Corpus BLEU by default.
         trained_D: which float weights move; None for all.
 
     Raises:
-        InputError: no hypothesis, features that are not finite, weights that do not fit.
+        InputError: there is no hypothesis, features are not finite, or weights do not fit.
     """
     search = _Search(lists, start, settings, scores, trained(trained_D, start))
     random = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ def mert(
 
 
 class _Search:
-    """The lists as the kernels read them, with each list in the order of every float."""
+    """The lists as the kernels read them, each sorted by every float."""
 
     def __init__(
         self, lists: CandidateBatch, start: Weights, settings: MertConfig, scores: Scores, trained_D: Bools
@@ -66,7 +66,7 @@ class _Search:
         arrays = checked_lists(lists, start)
         self.settings, self.scores = settings, scores
         self.offsets_I1 = arrays.candidate_offsets_I1
-        # Counts are whole numbers, and half as wide they are found in the cache.
+        # Counts are whole numbers, so 32 bits are exact, and they fit the cache.
         self.statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float32)
         self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, dtype=np.float64)
         self.trained_D = trained_D
@@ -77,7 +77,7 @@ class _Search:
         self.sparse_C = sparse_scores(arrays, np.ascontiguousarray(start.sparse_F, dtype=np.float64))
 
     def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:
-        """Goes uphill from a point until a round gains too little: the smoothed score, and where it is."""
+        """Climbs from a point until a round gains too little; returns the smoothed score and the place."""
         dense_D = dense_D.copy()
         score_C: Floats = dense_D @ self.columns_DC + self.sparse_C
         best = -np.inf
@@ -98,7 +98,7 @@ class _Search:
         return best, dense_D
 
     def _random_lines(self, dense_D: Floats, score_C: Floats, best: float, random: np.random.Generator) -> float:
-        """Goes along a few random directions, changing the point and the scores there; returns the smoothed score."""
+        """Searches along a few random directions; updates the point and its scores, and returns the smoothed score."""
         for _ in range(self.settings.directions):
             direction_D = np.where(self.trained_D, random.normal(size=len(dense_D)), 0.0)
             slope_C = direction_D @ self.columns_DC
@@ -108,7 +108,7 @@ class _Search:
         return best
 
     def _line(self, score_C: Floats, slope_C: Floats, order_C: Ints32, best: float) -> tuple[float, float]:
-        """The step along a line to its best place, and the smoothed score there; no step when it is no better."""
+        """The step along a line to its best place, and the smoothed score there; a step of 0 if nothing is better."""
         at_E, before_E, after_E, leftmost_I = envelopes(score_C, slope_C, order_C, self.offsets_I1)
         order_E = np.argsort(at_E)
         sums_BK, edge_B = swept_statistics(order_E, at_E, before_E, after_E, leftmost_I, self.statistics_CK)
@@ -121,7 +121,7 @@ class _Search:
         b = int(np.argmax(values_B))
         behind = int(np.searchsorted(edge_B, 0.0))
         here = float(values_B[behind])
-        # On an edge hypotheses are equal, and a score would be chance: either side is better than to stay.
+        # On an edge hypotheses tie, and the score would be chance: moving to either side is better than staying.
         on_edge = any(same_place(edge, 0.0) for edge in edge_B[max(behind - 1, 0) : behind + 1])
         if values_B[b] <= here and not on_edge:
             return 0.0, here
@@ -137,7 +137,7 @@ class _Search:
 
 
 def smoothed(scores_B: Floats, window: int) -> Floats:
-    """Each score averaged with those of so many intervals to either side; there are fewer at the ends."""
+    """Each score averaged with those of `window` intervals on either side, fewer at the ends."""
     sums_B1 = np.concatenate([[0.0], np.cumsum(scores_B)])
     places_B = np.arange(len(scores_B))
     first_B, last_B = np.maximum(places_B - window, 0), np.minimum(places_B + window + 1, len(scores_B))

@@ -1,11 +1,12 @@
 """k-best MIRA: a margin in BLEU between the hope and the fear hypothesis of each list (Cherry & Foster 2012).
 
-Hope has the highest score + gain, fear the highest score - gain; where hope does not lead by as much score as it gains
-more, the weights move by the smallest step that mends it, at most C. Gain is BLEU with a background corpus, which is
-what hopes have summed up to so far, times its reference length (Chiang, Marton & Resnik 2008). After each epoch the
-average of all weights so far is measured; the best one is returned.
+Hope has the highest score + gain, fear the highest score - gain. If hope leads fear by less score than the difference
+in gain, the weights move by the smallest step that corrects this, at most C. Gain is BLEU with a background corpus (the
+sum of all hopes so far), times its reference length (Chiang, Marton & Resnik 2008). After each epoch the average of all
+weights so far is measured; the best one is returned.
 
-What all tuners share stands here, too: the lists they are given, what these score, and the size of weights.
+This module also has what all tuners share: checks of lists, statistics of their best hypotheses, and the size of
+weights.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
 
 
 def trained(trained_D: Bools | None, start: Weights) -> Bools:
-    """Which float weights move, (D,): all where it is not said."""
+    """Which float weights move, (D,); all by default."""
     return np.ones(len(start.dense_D), np.bool_) if trained_D is None else trained_D
 
 
 def scaled(weights: Weights, trained_D: Bools) -> Weights:
     """The same weights with sizes that sum to 1 over the tuned floats, as Moses keeps them.
 
-    Translations do not depend on the scale, but beam thresholds do, and how far a step of a tuner reaches.
+    Translations do not depend on the scale, but beam thresholds and the reach of a tuner's step do.
     """
     size = float(np.abs(weights.dense_D[trained_D]).sum())
     if size == 0.0:
@@ -65,7 +66,7 @@ def scaled(weights: Weights, trained_D: Bools) -> Weights:
 
 
 def best_statistics(lists: CandidateArrays, statistics_CK: AnyFloats, weights: Weights) -> Floats:
-    """The summed statistics of each list's best hypothesis under some weights, (K,); of equals the first."""
+    """The summed statistics of each list's best hypothesis under some weights, (K,); the first of equals counts."""
     dense_D, sparse_F = (np.ascontiguousarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
     best_I = best_candidates(lists, dense_D, sparse_F)
     sums_K: Floats = statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
@@ -80,15 +81,15 @@ def mira(
     objective: Objective = BLEU,
     trained_D: Bools | None = None,
 ) -> Weights:
-    """Weights found from `start`; lists are gone through in an order drawn anew each epoch.
+    """Weights found from `start`; each epoch takes the lists in a newly drawn order.
 
     Args:
         lists: I n-best lists with BLEU statistics as gains.
         start: where to begin.
-        settings: how it runs; an epoch whose translations are off the reference length by more than the length band is
-            returned only when all are.
-        seed: of the orders.
-        objective: what hypotheses gain; measures beside BLEU count by sentence, times the reference length.
+        settings: how it runs; an epoch whose translations miss the reference length by more than the length band is
+            returned only if all epochs do.
+        seed: for the orders.
+        objective: the gain of hypotheses; measures other than BLEU count per sentence, times the reference length.
         trained_D: which float weights move; None for all.
 
     Raises:
@@ -116,7 +117,7 @@ def mira(
             sums_K = mira_pass(arrays, state, judged, random.permutation(len(lists)), steps)
         else:
             sums_K = best_statistics(arrays, statistics_CK, average)
-        # An epoch says what the average before it was worth; the first one knows the start only.
+        # Each epoch scores the average before it; for the first one that is only the start.
         if epoch > 0:
             score = float(objective.corpus(sums_K[None])[0])
             fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
@@ -133,7 +134,7 @@ def _begin(start: Weights, statistics: int) -> MiraWeights:
         np.array(start.sparse_F, dtype=np.float64),
         np.zeros(len(start.dense_D)),
         np.zeros(len(start.sparse_F)),
-        # One of everything, so that the first lists have a gain.
+        # All counts start at 1, so that the first lists have a gain.
         np.ones(statistics),
         np.zeros(1, dtype=np.int64),
     )

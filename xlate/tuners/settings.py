@@ -1,4 +1,4 @@
-"""The keys of each tuner: `loss=mira` and the like, and `loss/tune=…` beside `loss=xbleu`."""
+"""The keys of each tuner: `loss=mira` and the like, and `loss/tune=…` with `loss=xbleu`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xlate.settings import (
     key,
 )
 
-# What online training is called, also where it asks a kind of model for what is tuned.
+# The name of online training, also when it asks a kind of model what is tuned.
 ONLINE = "online"
 SMOOTHING = "smoothing of BLEU of one sentence: add-1, gao, floor, exp or none"
 CHANGE = "on the square of what a round changes; 0 for none, as always in model=rerank"
@@ -57,7 +57,7 @@ class TuneConfig(_TuneKeys):
     processes: int = key("processes that decode", 1, PROCESSES)
     tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5, NOT_NEGATIVE)
     least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4, PROBABILITY)
-    # Of round r it is seed + r.
+    # Round r uses seed + r.
     seed: int = asked(1, SEED)
 
 
@@ -106,7 +106,7 @@ class ProConfig(PenaltyConfig):
     name: str = key("the tuner", "pro")
     # BLEU+1 does not punish short sentences enough, and PRO makes them shorter (Nakov, Guzman & Vogel 2012).
     gain: str = key(SMOOTHING, "gao")
-    # The classifier of pairs has one minimum, wherever it begins.
+    # The classifier of pairs has a single minimum, wherever it starts.
     step_penalty: float = key(CHANGE, 0.0, NOT_NEGATIVE)
     samples: int = key("pairs drawn from a list", 5000, LISTED)
     kept: int = key("how many of them stay", 50, LISTED)
