@@ -1,4 +1,4 @@
-"""Candidates in memory: instances, their candidates, the parts of those, and the sparse ids of the parts.
+"""Candidates in memory: instances, their candidates, the candidates' parts, and the parts' sparse ids.
 
 `FeatureNames` names the features of lists that come from Python.
 """
@@ -36,14 +36,14 @@ class FeatureNames:
         sparse: the sparse ones, in the order of their ids.
 
     Raises:
-        InputError: a name twice among the float ones, or in both.
+        InputError: a name occurs twice among the float ones, or in both.
     """
 
     dense: tuple[str, ...]
     sparse: NamedFeatures
 
     def __post_init__(self) -> None:
-        """Looks for names that stand twice."""
+        """Rejects duplicate names."""
         twice = len(set(self.dense)) < len(self.dense)
         refuse_if(twice, "a float feature named twice", ", ".join(self.dense), "each name once")
         if both := [name for name in self.dense if self.sparse.id(name) >= 0]:
@@ -55,10 +55,10 @@ class FeatureNames:
 
         Args:
             features: for each list a dictionary of features for each hypothesis.
-            dense: the float ones; without it those that every hypothesis has. All others are sparse.
+            dense: the float ones; by default those that every hypothesis has. All others are sparse.
 
         Raises:
-            InputError: a list that is one hypothesis, or a float feature named twice.
+            InputError: a list is a single hypothesis, or a float feature is named twice.
 
         Example:
             >>> names = FeatureNames.of([[{"lm": -2.0, "bigram=a b": 1}, {"lm": -1.0}]])
@@ -75,7 +75,7 @@ class FeatureNames:
         """The arrays of a batch with these features; see `CandidateBatch.from_lists`."""
         flat, gain_CG, id_of = _flat(features), _checked_gains(features, gains), self.sparse.id
         dense = [[one.get(name, 0.0) for name in self.dense] for one in flat]
-        # Features that the index does not know are left out.
+        # Features missing from the index are left out.
         rows = [sorted((id_of(name), value) for name, value in one.items() if id_of(name) >= 0) for one in flat]
         values_N = np.array([value for row in rows for _, value in row], np.float32)
         return {
@@ -88,10 +88,10 @@ class FeatureNames:
         }
 
     def weights(self, dense_D: Iterable[float], sparse_F: Iterable[float]) -> dict[str, float]:
-        """Weights by the names of their features, those that are 0 left out.
+        """Weights by the names of their features, without those that are 0.
 
         Raises:
-            ValueError: another number of weights than features.
+            ValueError: there are not as many weights as features.
         """
         named = zip((*self.dense, *self.sparse.names_F), (*map(float, dense_D), *map(float, sparse_F)), strict=True)
         return {name: weight for name, weight in named if weight}
@@ -105,10 +105,10 @@ def _flat(features: FeatureDicts) -> list[Mapping[str, float]]:
 
 
 def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
-    """The gains of candidates, (C, G), each of which has a gain, names of features, and finite values.
+    """The gains of candidates, (C, G), after a check that each has a gain, names of features, and finite values.
 
     Raises:
-        InputError: naming the list and the hypothesis.
+        InputError: one does not; the message names the list and the hypothesis.
     """
     wrong, seen = len(features) != len(gains), f"{len(features)} lists of features, {len(gains)} of gains"
     refuse_if(wrong, "features and gains of other numbers of lists", seen, "as many of both")
@@ -132,14 +132,14 @@ def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
 
 
 def _number(value: object) -> float:
-    """A number as a float; NaN for what is none."""
+    """A number as a float; NaN for anything else."""
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return math.nan
 
 
-# Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets, and what they lead to.
+# Arrays with a row for each instance, candidate or part, and the ragged ones of each: offsets and values.
 ROWS = {"I": ("sentence_I",), "C": ("dense_CD", "gain_CG", "base_C", "draws_C"), "P": ("unit_PU",)}
 RAGGED = {
     "candidate_part_offsets_C1": ("C", ("candidate_parts_K",)),
@@ -169,17 +169,17 @@ class CandidateBatch:
         part_ids_N                 7 9 | 4 |       (the third part has none)
         dense_CD, gain_CG          one row per candidate
 
-    A plain batch has one part a candidate, and the three arrays in between are None. The gain of a block instance is
+    A plain batch has one part per candidate, and the three arrays in between are None. The gain of a block instance is
     one column, 1 for a true successor and -1 for an alternative. `base_C` is a fixed score, `part_values_N` the
-    values of the ids when they are not all 1.
+    values of the ids if they are not all 1.
 
-    Parts may carry, in place of ids, the *unit* they are: U numbers `unit_PU`, and more `between_T` at
+    In place of ids, parts may carry their *unit*: U numbers `unit_PU`, and more numbers `between_T` at
     `between_offsets_P1`, from which the ids of any templates are made (`candidates/lists.py`). `sentence_I` is the
-    number of each instance's sentence, `draws_C` how often a candidate was drawn by lot, 0 in lists of the best.
-    `words_T` at `word_offsets_C1` are the target words of each candidate, where lists are kept by their words.
+    number of each instance's sentence, `draws_C` how often a candidate was drawn at random, 0 in n-best lists.
+    `words_T` at `word_offsets_C1` are the target words of each candidate, if lists are pooled by their words.
 
-    A plain batch may say of each instance what its candidates stand in: `contexts_X` at `context_offsets_I1`. The
-    features of a candidate are then all pairs of one of these and one of its own ids; see `crossed`.
+    A plain batch may give a context for each instance: ids `contexts_X` at `context_offsets_I1`. The features of a
+    candidate are then all pairs of one of these and one of its own ids; see `crossed`.
     """
 
     candidate_offsets_I1: Ints
@@ -204,10 +204,10 @@ class CandidateBatch:
 
     @classmethod
     def joined(cls, batches: Sequence[CandidateBatch]) -> CandidateBatch:
-        """Batches one after the other; values of 1 are written out where another batch has values.
+        """Batches one after the other; values of 1 are written out if another batch has values.
 
         Raises:
-            ValueError: no batch, or an array that some have and some have not.
+            ValueError: there is no batch, or only some have an array.
         """
         if not batches:
             raise ValueError("nothing to join")
@@ -230,12 +230,13 @@ class CandidateBatch:
 
         Args:
             features: for each list a dictionary of features for each hypothesis.
-            gains: how good each hypothesis is, in the same places; or as many numbers, such as BLEU statistics.
+            gains: how good each hypothesis is, in the same order; or several numbers each, such as BLEU statistics.
             names: which features are float and which are sparse. A float feature that a hypothesis lacks is 0; features
                 that are neither are left out.
 
         Raises:
-            InputError: another number of gains than hypotheses, a value that is no finite number, a name that is none.
+            InputError: there are not as many gains as hypotheses, a value is no finite number, or a name is empty or no
+                string.
 
         Example:
             >>> from xlate import CandidateBatch, FeatureNames
@@ -250,7 +251,7 @@ class CandidateBatch:
         return cls(**names.arrays(features, gains)).validate()
 
     def to_lists(self, names: FeatureNames) -> tuple[list[list[dict[str, float]]], list[list[Any]]]:
-        """The features and gains again, as `from_lists` takes them; float features that are 0 too.
+        """The features and gains in the form of `from_lists`, including float features that are 0.
 
         Several gain columns come as a tuple for each candidate.
         """
@@ -281,7 +282,7 @@ class CandidateBatch:
         """The target words of the candidates.
 
         Raises:
-            ValueError: they were not kept.
+            ValueError: the batch has none.
         """
         if self.words_T is None or self.word_offsets_C1 is None:
             raise ValueError("candidates without words cannot be told apart by them")
@@ -289,7 +290,7 @@ class CandidateBatch:
 
     @property
     def units(self) -> tuple[Ints32, Ints, Ints32]:
-        """The unit of each part, (P, U), and more of it, as offsets and numbers.
+        """The unit of each part, (P, U), and its further numbers, as offsets and numbers.
 
         Raises:
             ValueError: parts have ids.
@@ -300,10 +301,10 @@ class CandidateBatch:
 
     @property
     def contexts(self) -> tuple[Ints, Ints32]:
-        """What each instance stands in, as offsets and ids.
+        """The context of each instance, as offsets and ids.
 
         Raises:
-            ValueError: instances without contexts.
+            ValueError: the instances have no contexts.
         """
         if self.context_offsets_I1 is None or self.contexts_X is None:
             raise ValueError("instances without contexts")
@@ -314,10 +315,10 @@ class CandidateBatch:
         return len(self.candidate_offsets_I1) - 1
 
     def validate(self) -> CandidateBatch:
-        """Returns itself when every array fits the others.
+        """Returns itself if every array fits the others.
 
         Raises:
-            ValueError: naming the array, the place and what was expected there.
+            ValueError: one does not; the message names the array, the place and what was expected there.
         """
         held = {field.name: getattr(self, field.name) for field in fields(self)}
         stored = StoredArrays(Path(), {name: array for name, array in held.items() if array is not None}, {})
@@ -341,9 +342,9 @@ class CandidateBatch:
         return replace(taken, candidate_offsets_I1=offsets_I1, part_offsets_I1=part_offsets_I1)
 
     def taken(self, rows: Mapping[str, Ints]) -> CandidateBatch:
-        """Copies of some rows: instances `I`, candidates `C`, parts `P`; offsets by instance are left as they are.
+        """Copies of some rows: instances `I`, candidates `C`, parts `P`; offsets by instance do not change.
 
-        Parts stay numbered within their instance as they were.
+        Parts keep their numbers within the instance.
         """
         made: dict[str, Any] = {}
 
@@ -359,7 +360,7 @@ class CandidateBatch:
         return replace(self, **made)
 
     def part_of_K(self) -> Ints:
-        """The number among all parts of each part that a candidate holds, (K,); of a plain batch 0 to C - 1."""
+        """For each part of each candidate, its number among all parts, (K,); 0 to C - 1 in a plain batch."""
         ends_C1 = self.candidate_part_offsets_C1
         if ends_C1 is None or self.candidate_parts_K is None or self.part_offsets_I1 is None:
             return np.arange(self.candidates)
@@ -367,7 +368,7 @@ class CandidateBatch:
         return np.repeat(self.part_offsets_I1[:-1], sizes_I) + self.candidate_parts_K
 
     def flat_ids(self) -> tuple[Ints32, Ints, Floats32 | None]:
-        """The ids of every candidate written out: ids, offsets by candidate (C+1), and values when there are any."""
+        """The ids of every candidate written out: ids, offsets by candidate (C+1), and values if there are any."""
         if self.candidate_part_offsets_C1 is None:
             return self.part_ids_N, self.part_id_offsets_P1, self.part_values_N
         ids, offsets_K1 = gathered(self.part_id_offsets_P1, self.part_of_K())
@@ -375,7 +376,7 @@ class CandidateBatch:
         return self.part_ids_N[ids], offsets_K1[self.candidate_part_offsets_C1], values
 
     def crossed(self, size: int) -> CandidateBatch:
-        """The same candidates with the ids of pairs with their contexts written out; itself when it has no contexts.
+        """The same candidates with ids crossed with their contexts and written out; itself if it has no contexts.
 
         Args:
             size: the number of sparse weights, a power of two; see `kernels/learning/candidates.py`.
@@ -397,15 +398,16 @@ class CandidateBatch:
         )
 
     def arrays(self, gain_C: AnyFloats | None = None, *, parts: bool = False, dense: bool = True) -> CandidateArrays:
-        """As compiled loops take them, in single precision.
+        """The arrays in the form for compiled loops, in single precision.
 
         Args:
-            gain_C: one gain a candidate; the only gain column without it.
-            parts: write the parts of a plain batch out, each candidate its own.
-            dense: with the dense features; else without columns.
+            gain_C: one gain per candidate; by default the only gain column.
+            parts: write out the parts of a plain batch, one per candidate.
+            dense: with the dense features; otherwise without columns.
 
         Raises:
-            ValueError: several gain columns, and no gains given; contexts, which loops over lists do not know.
+            ValueError: no gains are given for several gain columns, or there are contexts, which loops over lists do
+                not support.
         """
         if parts and self.contexts_X is not None:
             raise ValueError("contexts_X: expected none where parts are written out")
@@ -446,7 +448,7 @@ def check_arrays(stored: StoredArrays) -> None:
     """Checks that the arrays of a batch fit each other, and that candidates hold parts of their own instance.
 
     Raises:
-        InputError: naming the array.
+        InputError: they do not; the message names the array.
     """
     for names in (UNITS, WORDS, CONTEXTS, BETWEEN):
         there = [name for name in names if name in stored.arrays]
@@ -473,7 +475,7 @@ def check_arrays(stored: StoredArrays) -> None:
 
 
 def _check_parts(stored: StoredArrays) -> None:
-    """Looks whether candidates have parts of their own instance."""
+    """Checks that candidates have parts of their own instance."""
     candidate_offsets, part_offsets = stored["candidate_offsets_I1"], stored["part_offsets_I1"]
     ends_C1 = stored["candidate_part_offsets_C1"]
     for piece in pieces(len(candidate_offsets) - 1):

@@ -1,6 +1,6 @@
 """Candidate stores of the block bigram model: from matches and orientation bigrams (A2), or from n-best lists.
 
-Of n-best lists the oracle's block bigrams are taken, against the other blocks of the list (TZ07 section 5.2).
+N-best lists give the block bigrams of the oracle, against the other blocks of the list (TZ07 section 5.2).
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ STORES = ("linked", f"linked{HELDOUT}", "neutral", f"neutral{HELDOUT}")
 
 @dataclass(frozen=True)
 class BlockInstances:
-    """All that instances are made from.
+    """The data from which instances are made.
 
-    A *linked* instance belongs to one match as predecessor. Its candidates are the true successors, and for each of
-    these its alternatives: other blocks in the same orientation. A *neutral* instance belongs to one match without
+    A *linked* instance belongs to one match as predecessor. Its candidates are the true successors, and the
+    alternatives of each: other blocks in the same orientation. A *neutral* instance belongs to one match without
     predecessor; its candidates are this block and its alternatives, without orientation cost. A candidate that is both
-    is true.
+    counts as true.
 
     Attributes:
-        blocks: what dense and sparse features are computed from; dense_names: the names of the dense ones.
+        blocks: the source of dense and sparse features; dense_names: the names of the dense ones.
         features: the number of sparse features.
         lm: the language model.
         matches: of the text; events: which match follows which.
-        target: the target side of the text in the word numbers of the language model, which need not be those of the
-            blocks; it is the history before each candidate.
-        heldout_S: sentences whose instances go into the stores held out, to measure P on.
+        target: the target side of the text in the word numbers of the language model, which may differ from those of
+            the blocks; it is the history before each candidate.
+        heldout_S: sentences whose instances go into the held-out stores, for measuring P.
         alternatives: how many of the most frequent blocks with its source phrase are alternatives of a block.
         listed_only: whether only blocks that are among these alternatives themselves count as true; other true
-            successors are no candidates at all.
+            successors are then no candidates at all.
         by_span: whether the true successors of a match are split into an instance for each of their source spans.
         by_target: whether blocks that match the same target words elsewhere in the sentence are alternatives as well
             (*source+target*).
@@ -81,7 +81,7 @@ class BlockInstances:
     dense_names: tuple[str, ...] = FLOATS
 
     def rows(self, name: str) -> Ints:
-        """The groups or the neutral matches that a store gets: `linked`, `neutral`, or those of them held out."""
+        """The groups or neutral matches of a store: `linked`, `neutral`, or the held-out ones of these."""
         if name.startswith("linked"):
             rows = np.unique(row_numbers(self._grouped.group_offsets_G1)[self._shown_E])
             match_X = self._grouped.group_G[rows]
@@ -116,7 +116,7 @@ class BlockInstances:
 
     @cached_property
     def text(self) -> MatchedText:
-        """The matches and the target words as kernels take them."""
+        """The matches and the target words in the form for kernels."""
         m, target = self.matches, self.target
         return MatchedText(m.rows_M5, m.sentence_M, m.offsets_S1, target.ids_T, target.offsets_S1)
 
@@ -131,7 +131,7 @@ class BlockInstances:
         if not self.listed_only:
             return np.ones(len(self.matches), dtype=bool)
         options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
-        # The place of each block among those of its source phrase; one that is no option of it ranks behind all.
+        # The rank of each block among the options of its source phrase; a block that is no option ranks last.
         rank_B = np.full(len(self.blocks.source_B), len(option_O), dtype=np.int64)
         rank_B[option_O] = places_in_rows(options_P1)
         return np.asarray(rank_B[self.matches.block_M] < self.alternatives)
@@ -147,8 +147,8 @@ def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequen
 
     Args:
         directory: where each store gets a folder.
-        parts: instances of different sentences of one text, one part behind the other; they share the features.
-        names: `linked…` and `neutral…`, held out where they end so.
+        parts: instances of different sentences of one text, one part after the other; they share the features.
+        names: `linked…` and `neutral…`, with the suffix for held-out ones.
     """
     sizes = dict.fromkeys(names, 0)
     with ExitStack() as stack:
@@ -165,10 +165,10 @@ def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequen
 
 
 class OracleStep(NamedTuple):
-    """One block of an oracle block sequence: what follows what, and which blocks of the list cover the same words.
+    """One block of an oracle block sequence, its predecessor, and the blocks of the list that cover the same words.
 
     Attributes:
-        before: the block before it, negative when there is none or it is an unknown word, and where that ends.
+        before: the block before it, negative if there is none or it is an unknown word, and where that ends.
         placed: the block itself.
         others: other blocks that some translation of the list uses for the same source words.
     """
@@ -194,7 +194,7 @@ def write_events(
     Args:
         directory: where each store gets a folder.
         steps: of all sentences.
-        blocks: what features are computed from; lm: the language model; names: of the floats.
+        blocks: the source of features; lm: the language model; names: of the floats.
         features: the number of sparse features.
     """
     rows = [(step, step.placed.orientation == NEUTRAL and blocks.oriented) for step in steps]

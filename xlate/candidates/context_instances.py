@@ -1,6 +1,6 @@
 """Instances of a classifier in context: a source phrase in its sentence, and its candidates, one of them right.
 
-Its candidates are translations of the phrase, or distances of its translation.
+The candidates are translations of the phrase, or distances of its translation.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from xlate.text.vocabulary import EncodedText
 class Chosen(NamedTuple):
     """The C candidates of I source phrases.
 
-    `number_C` says which they are, `log_share_C` is ln p of each without a context, and `ids` are their features:
-    offsets, (C + 1,), and ids.
+    `number_C` identifies them, `log_share_C` is ln p of each without a context, and `ids` are their features: offsets,
+    (C + 1,), and ids.
     """
 
     offsets_I1: Ints
@@ -40,7 +40,7 @@ class Translations:
     targets: TargetFeatures
 
     def of(self, phrase_I: AnyInts) -> Chosen:
-        """The pairs that are listed of each."""
+        """The listed pairs of each phrase."""
         places, offsets_I1 = gathered(self.listed.offsets_P1, phrase_I)
         pair_C = self.listed.pair_N[places]
         return Chosen(offsets_I1, pair_C, self.listed.log_share_N[places], self.targets.of(pair_C))
@@ -54,7 +54,7 @@ class Places:
     log_share_PR: Floats
 
     def of(self, phrase_I: AnyInts) -> Chosen:
-        """Every class for each."""
+        """Every class for each phrase."""
         classes = len(self.distances)
         offsets_I1 = np.arange(len(phrase_I) + 1) * classes
         number_C = np.arange(len(phrase_I) * classes) % classes
@@ -63,22 +63,22 @@ class Places:
 
 
 DENSE = ("forward",)
-# Of a source phrase whose translation is not looked at.
+# The pair of a source phrase whose translation is not considered.
 NO_PAIR = -1
 
 
-# What is chosen among for each source phrase.
+# The candidates for each source phrase.
 Choices = Translations | Places
 
 
 @dataclass(frozen=True)
 class Examples:
-    """X facts that a classifier learns from, sorted by sentence and span: what was right for a source phrase there.
+    """X facts that a classifier learns from, sorted by sentence and span: the right candidate for a source phrase.
 
     Attributes:
-        spans: the phrases; one may be there several times.
-        number_X: what was right, as candidates are numbered.
-        pair_X: the pair that the phrase is looked at with, `NO_PAIR` for none. Facts of one span and pair are one
+        spans: the phrases; one may occur several times.
+        number_X: the number of the right candidate.
+        pair_X: the pair considered along with the phrase, `NO_PAIR` for none. Facts of one span and pair are one
             instance.
     """
 
@@ -95,7 +95,7 @@ class Examples:
         return Examples(self.spans.select(kept_X), self.number_X[kept_X], self.pair_X[kept_X])
 
     def once(self) -> Examples:
-        """Without repetitions: of each span and pair the first fact."""
+        """Only the first fact of each span and pair."""
         spans, pair_I, of_X = self.instances()
         return Examples(spans, self.number_X[np.flatnonzero(np.diff(of_X, prepend=-1))], pair_I)
 
@@ -109,15 +109,15 @@ class Examples:
 
 @dataclass(frozen=True)
 class ContextInstances:
-    """Makes instances of spans of a text.
+    """Makes instances from spans of a text.
 
     Attributes:
         contexts: the features of contexts.
-        choices: what is chosen among for each source phrase.
+        choices: the candidates for each source phrase.
         text: the sentences, by word number.
         factors: of each of its tokens; see `ContextFeatures.of`.
-        beside: the features of a translation that is looked at beside the context, numbered behind those of contexts;
-            None where it is not.
+        beside: the features of a translation that counts as context too, numbered after those of contexts; None
+            without it.
     """
 
     contexts: ContextFeatures
@@ -131,7 +131,7 @@ class ContextInstances:
 
         Args:
             spans: the source phrases.
-            pair_I: the pair that each is looked at with; None for none at all.
+            pair_I: the pair considered along with each; None for none at all.
         """
         chosen = self.choices.of(spans.phrase_I)
         id_offsets_C1, ids_N = chosen.ids
@@ -158,7 +158,7 @@ class ContextInstances:
     def events(self, seen: Examples) -> CandidateBatch:
         """Instances of facts: 1 for the candidates that were right, -1 for the others.
 
-        Left out are instances where nothing that was right is listed, and those where nothing else is.
+        Instances without a right candidate in the list, or with no other, are left out.
         """
         spans, pair_I, of_X = seen.instances()
         chosen = self.choices.of(spans.phrase_I)

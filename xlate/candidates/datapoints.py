@@ -1,4 +1,4 @@
-"""The datapoint text of Tillmann & Zhang (2007), Figure 3: each line is a candidate, a line `0` ends a datapoint.
+"""The datapoint text of Tillmann & Zhang (2007), Figure 3: one candidate per line; a line `0` ends a datapoint.
 
     label n_float v_1 … n_bin k_1 …
 
@@ -27,7 +27,7 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
     """Reads a datapoint file into one batch without shared parts; gains are the labels.
 
     Raises:
-        InputError: a malformed line, a changing number of floats, or an end within a datapoint.
+        InputError: a line is malformed, the number of floats changes, or the file ends within a datapoint.
     """
     sizes: list[int] = []
     labels: list[float] = []
@@ -40,7 +40,7 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
         if not fields:
             continue
         if fields == ["0"]:
-            # Figure 3 ends with two such lines, so an empty datapoint is no datapoint.
+            # Figure 3 ends with two such lines, so empty datapoints are skipped.
             if opened:
                 sizes.append(opened)
             opened = 0
@@ -64,11 +64,11 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
 
 
 def write_datapoints(path: str | Path, batches: Iterable[CandidateBatch]) -> None:
-    """Writes batches, one behind the other, as datapoint text; dense features with all their digits.
+    """Writes batches, one after the other, as datapoint text; dense features with all their digits.
 
     Raises:
-        InputError: the form has no place for what a batch holds: a sparse feature with a value other than 1, a fixed
-            score, or a gain other than 1 and -1. Nothing is written then.
+        InputError: the format cannot hold a batch, because a sparse feature has a value other than 1, there is a fixed
+            score, or a gain is neither 1 nor -1. Nothing is written then.
     """
     write_lines(path, (line for batch in batches for line in _lines(path, batch)))
 

@@ -1,12 +1,12 @@
-"""Lists of hypotheses that systems give: made into batches, pooled, measured, and given features.
+"""Lists of hypotheses from systems: made into batches, pooled, measured, and given features.
 
-Lists of the same sentences from several decodings become one list each, every candidate once: rounds of tuning are
-pooled this way, and several decodings of the training text.
+Lists of the same sentence from several decodings become one list with every candidate once. Rounds of tuning are pooled
+this way, and so are several decodings of the training text.
 
-Lists say nothing of features, so text is decoded once for every set of them. The unit of a phrase model is a phrase in
-its place, with the columns of `phrase_sparse.STEP`; the source words between a phrase and the group before it are
-`between_T`. That of a model over blocks is the block before and the block; that of a hierarchical model a fact of the
-structure of derivations.
+Lists hold units instead of features, so one decoding serves every set of features. The unit of a phrase model is a
+phrase in its place, with the columns of `phrase_sparse.STEP`; the source words between a phrase and the group before it
+are `between_T`. The unit of a model over blocks is the block before and the block; that of a hierarchical model is a
+fact about the structure of derivations.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from xlate.text.vocabulary import EncodedText
 
 @dataclass(frozen=True)
 class Draw:
-    """How candidates are drawn: so many with shares of exp(scale · score); the seed and the words decide which."""
+    """How candidates are drawn: how many, in proportion to exp(scale · score); the seed and the words decide which."""
 
     draws: int
     scale: float
@@ -45,9 +45,9 @@ class Draw:
 
 
 def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:
-    """C translations of one sentence with D floats, best first or as they were drawn: one instance without gains.
+    """C translations of one sentence with D floats, best first or in the order drawn: one instance without gains.
 
-    Words are numbered as `text.Numbering` numbers them.
+    Words are numbered by `text.Numbering`.
     """
     none_C1 = np.zeros(len(words) + 1, np.int64)
     return CandidateBatch(
@@ -62,7 +62,7 @@ def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:
 
 
 def of_no_words(columns: int) -> CandidateBatch:
-    """The one translation of a sentence without words, all its floats 0."""
+    """The only translation of an empty sentence, with all floats 0."""
     return decoded(np.zeros((1, columns)), EncodedText.from_ids([np.zeros(0, np.int32)]))
 
 
@@ -80,9 +80,9 @@ def with_steps(
     Args:
         found: the C translations.
         offsets_C1, steps_K: the steps of each.
-        ids: the sparse features of each of P parts, as offsets and ids; none without.
-        units: the unit that each part is, (P, U), where there are no ids yet.
-        between: more of each unit, as offsets and numbers; none without.
+        ids: the sparse features of each of P parts, as offsets and ids; none by default.
+        units: the unit of each part, (P, U), if there are no ids yet.
+        between: further numbers of each unit, as offsets and numbers; none by default.
     """
     rows_P = units if ids is None else ids[0][1:]
     assert rows_P is not None
@@ -111,13 +111,13 @@ def ngram_statistics(
 ) -> Ints:
     """BLEU statistics of C hypotheses in sacrebleu's layout, (C, 2 + 2·order); see `bleu_scores`.
 
-    Words are compared by number. So hypotheses and references must be numbered alike, and no word of a reference may be
-    unknown: unknown words, which all have the number 0, would match each other.
+    Words are compared by number, so hypotheses and references must use the same numbering, and no word of a reference
+    may be unknown: unknown words all have the number 0 and would match each other.
 
     Args:
         words: of the hypotheses.
         candidate_offsets_I1: which of them belong to each of I lists.
-        references: numbered as the hypotheses are.
+        references: with the numbering of the hypotheses.
         reference_offsets_I1: which of them belong to each list, at least one.
     """
     sides = words.ids_T, words.offsets_S1, candidate_offsets_I1, references.ids_T, references.offsets_S1
@@ -137,13 +137,13 @@ def listed(
 
     Args:
         found: the translations of each of I sentences; see `decoded`.
-        references: numbered sentence by sentence as the translations are.
+        references: with the numbering of the translations, sentence by sentence.
         reference_offsets_I1: which of them belong to each sentence.
-        sentence_I: numbers of the sentences, when they are to be kept.
-        words: the target words are kept too.
+        sentence_I: numbers of the sentences, if they are to be kept.
+        words: whether to keep the target words too.
 
     Raises:
-        InputError: no sentence.
+        InputError: there is no sentence.
     """
     if not found:
         raise InputError("no sentences", expected="one or more")
@@ -153,24 +153,24 @@ def listed(
     return replace(joined, gain_CG=statistics_CK.astype(np.float32), sentence_I=sentence_I, **left_out)
 
 
-# An odd number of 64 bits: the hash of a sequence is a polynomial in it.
+# An odd 64-bit number: the hash of a sequence is a polynomial in it.
 BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> CandidateBatch:
     """Joins lists of the same I instances; of equal candidates of an instance the first stays.
 
-    Two candidates are equal when dense features, gains and the bags of what their parts hold are: ids with values, or
-    the units that the parts are, in any order; `by_words`, when their target words are, however they were derived.
-    Earlier batches come first, and the order within a batch stays, so joining with what is in the pool already changes
-    nothing. Parts that no candidate holds any more are left out.
+    Two candidates are equal if they have the same dense features, gains, and contents of their parts: ids with values,
+    or units, in any order. With `by_words` they are equal if they have the same target words, whatever their
+    derivation. Earlier batches come first, and the order within a batch stays, so joining candidates that the pool
+    already has changes nothing. Parts that no candidate holds any more are left out.
 
     Args:
         batches: all of the same instances and columns, without base scores.
-        by_words: what makes candidates equal.
+        by_words: whether candidates are compared by their words.
 
     Raises:
-        ValueError: no batch, other numbers of instances or columns, base scores, arrays that only some have; no words.
+        ValueError: there is no batch, batches differ in instances, columns or arrays, have base scores, or lack words.
     """
     if not batches:
         raise ValueError("nothing to pool")
@@ -187,25 +187,25 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     order_C = np.argsort(instance_C, kind="stable")
     _, number_C = np.unique((_word_hashes(whole) if by_words else _keys(whole))[order_C], return_inverse=True)
     pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
-    # The first of equals, in the order of the instances and in each as they came.
+    # The first of equals, ordered by instance, and within each in the given order.
     first_C = np.zeros(len(pairs_C), dtype=np.bool_)
     first_C[np.unique(pairs_C, return_index=True)[1]] = True
     return _of_candidates(whole, instances, order_C[first_C])
 
 
 def chosen(batch: CandidateBatch, rows_C: AnyInts) -> CandidateBatch:
-    """Some candidates of a batch, those of an instance behind those of instances before it; with their parts alone."""
+    """Some candidates of a batch, given in the order of their instances; only their own parts stay."""
     return _of_candidates(batch, len(batch), np.asarray(rows_C, dtype=np.int64))
 
 
 def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> CandidateBatch:
-    """Candidates of a batch in which the same I instances follow each other several times."""
+    """Candidates of a batch in which the same sequence of I instances occurs several times."""
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
     rows = {"I": np.arange(instances), "C": kept_C, "P": kept_C}
     offsets_I1 = offsets_of(np.bincount(instance_C[kept_C], minlength=instances))
     if whole.part_offsets_I1 is None:
         return replace(whole.taken(rows), candidate_offsets_I1=offsets_I1)
-    # Parts are put in the order of the instances, and candidates told their new numbers.
+    # Parts are put in the order of the instances and renumbered in the candidates.
     used_P = np.zeros(len(whole.part_id_offsets_P1) - 1, np.bool_)
     assert whole.candidate_part_offsets_C1 is not None
     part_K = whole.part_of_K()[places_of(whole.candidate_part_offsets_C1, kept_C)]
@@ -225,11 +225,11 @@ def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> Candi
 
 
 def _keys(batch: CandidateBatch) -> NDArray[np.void]:
-    """Everything a candidate is compared by, as one string of bytes a candidate."""
+    """All that candidates are compared by, as one string of bytes per candidate."""
     hash_C = hash_P = _part_hashes(batch)
     if batch.candidate_part_offsets_C1 is not None:
         hash_C = _sums(hash_P[batch.part_of_K()], batch.candidate_part_offsets_C1)
-    # Adding 0 turns -0 into 0, which is equal but has other bytes.
+    # Adding 0 turns -0 into 0, which is equal but has different bytes.
     columns = (batch.dense_CD + 0.0, batch.gain_CG + 0.0, hash_C[:, None])
     fields = [(f"f{k}", column.dtype, column.shape[1:]) for k, column in enumerate(columns)]
     rows_C = np.empty(batch.candidates, dtype=fields)
@@ -246,7 +246,7 @@ def _word_hashes(batch: CandidateBatch) -> Uints:
 
 
 def _part_hashes(batch: CandidateBatch) -> Uints:
-    """What each part holds as a sum of 64-bit hashes, so that sums over parts are those of all that they hold."""
+    """The contents of each part as a sum of 64-bit hashes, so that sums over parts are those of all their contents."""
     values_N = batch.part_values_N
     bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
     mixed_N = (batch.part_ids_N.astype(np.uint64) << np.uint64(32)) | bits_N.view(np.uint32).astype(np.uint64)
@@ -260,7 +260,7 @@ def _part_hashes(batch: CandidateBatch) -> Uints:
 
 
 def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, first: int = 0) -> Uints:
-    """A polynomial of each ragged row, whose coefficients are its values; their places are counted from `first`."""
+    """A polynomial for each ragged row, with its values as coefficients; their places count from `first`."""
     place_N = first + places_in_rows(offsets_R1)
     powers = _powers(1 + int(place_N.max(initial=0)))
     return _sums((values_N.astype(np.uint64) + np.uint64(2)) * powers[place_N], offsets_R1)
@@ -285,7 +285,7 @@ def _sums(values_N: Uints, offsets_R1: Ints) -> Uints:
 
 
 def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
-    """Floats less their mean in the list, (C, D): what ranks hypotheses, with all its digits."""
+    """Floats minus their mean in the list, (C, D): the part that ranks hypotheses, with all its digits."""
     sizes_I = np.diff(candidate_offsets_I1)
     rows_I = np.flatnonzero(sizes_I)
     values_CD = np.asarray(dense_CD, dtype=np.float64)
@@ -294,14 +294,14 @@ def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
 
 
 def spread_within_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
-    """The standard deviation of each float within lists, 1 where it never varies, (D,)."""
+    """The standard deviation of each float within lists, 1 if it never varies, (D,)."""
     centred_CD = centred_in_lists(dense_CD, candidate_offsets_I1)
     spread_D: Floats = np.sqrt((centred_CD**2).mean(axis=0))
     return np.where(spread_D > 1e-9, spread_D, 1.0)
 
 
 def spread_of_scores(score_C: AnyArray, candidate_offsets_I1: Ints) -> float:
-    """The standard deviation of scores (C,) within a list, the mean over lists of more than one; 0 without such lists.
+    """The standard deviation of scores (C,) within lists, averaged over lists of more than one; 0 without such lists.
 
     List i has the candidates from `candidate_offsets_I1[i]` to the next; the unit is that of the scores.
     """
@@ -329,7 +329,7 @@ def under_templates(
 
     Dense features are weighted into `base_C`; without weights they are kept as features. Candidates that were drawn
     have ln(draws) / γ there: exp(γ · score) is then their weight as a sample of all derivations, and sparse weights
-    that have grown since weigh them anew.
+    learned since then reweight them.
     """
     base_C = None if weights_D is None else lists.dense_CD @ weights_D
     if lists.draws_C is not None and lists.draws_C.any():
@@ -354,7 +354,7 @@ def _of_ids(lists: CandidateBatch, found: tuple[Ints, Ints32], **changes: Any) -
 
 
 def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, Ints32]:
-    """The features of every unit, made piece by piece: on the way they take several times their room."""
+    """The features of every unit, made in pieces, because the computation takes several times their memory."""
     unit_PU, offsets_P1, between_T = lists.units
     lengths: list[Ints] = [np.zeros(0, np.int64)]
     found: list[Ints32] = [np.zeros(0, np.int32)]

@@ -1,4 +1,4 @@
-"""N-best lists as flat arrays, numbered while the lines come in, and as a candidate store.
+"""N-best lists as flat arrays, numbered while the lines are read, and as a candidate store.
 
 The store has float and sparse features, and sentence statistics as gains.
 """
@@ -32,7 +32,7 @@ from xlate.text.vocabulary import EncodedText
 
 
 class Scored(Protocol):
-    """What is needed of a hypothesis; `layout` has the feature names with how many values each has."""
+    """The attributes needed of a hypothesis; `layout` has each feature name with its number of values."""
 
     @property
     def line(self) -> int: ...
@@ -49,7 +49,7 @@ class Scored(Protocol):
 
 
 class WordNumbers:
-    """Numbers words as they come, from 0; unlike a vocabulary it knows every word it is asked for."""
+    """Numbers words from 0 in the order they come; unlike a vocabulary it never meets an unknown word."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[str, int] = defaultdict()
@@ -63,13 +63,13 @@ class WordNumbers:
         return iter(self._numbers)
 
     def append_to(self, ids: array[int], text: str) -> int:
-        """Appends the numbers of the words between blanks; returns how many there are."""
+        """Appends the numbers of the words, split at blanks; returns how many there are."""
         before = len(ids)
         ids.extend(map(self._numbers.__getitem__, filter(None, text.split(" "))))
         return len(ids) - before
 
     def encode(self, texts: Iterable[str]) -> EncodedText:
-        """Texts of tokens between blanks as numbers."""
+        """Texts, split at blanks, as numbers."""
         ids = array("i")
         lengths = [self.append_to(ids, text) for text in texts]
         return EncodedText(np.array(ids, dtype=np.int32), offsets_of(lengths))
@@ -82,10 +82,10 @@ class NbestArrays:
     Attributes:
         sentence_I: the number of each list's sentence; candidate_offsets_I1: its hypotheses.
         text: the hypotheses' words, numbered by `numbers`.
-        names: of the M columns; a feature of several values has a column for each, `LM_0`, `LM_1`.
-        several: the columns of features with several values, which are dense whatever else holds.
+        names: of the M columns; a feature with several values has a column for each, `LM_0`, `LM_1`.
+        several: the columns of features with several values, which are always dense.
         columns_V, values_V, value_offsets_C1: the values of each hypothesis and their columns.
-        total_C: the scores as given, not a number where there is none.
+        total_C: the scores as given, nan where there is none.
     """
 
     sentence_I: Ints
@@ -103,7 +103,7 @@ class NbestArrays:
         """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0.
 
         Raises:
-            InputError: a sum that is not finite.
+            InputError: a sum is not finite.
         """
         weight_M = np.array([weights.get(name, 0.0) for name in self.names], dtype=np.float64)
         nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -114,12 +114,12 @@ class NbestArrays:
         return self.finite(sparse_scores(lists, weight_M))
 
     def texts(self, hypotheses: Ints) -> list[str]:
-        """The words of some hypotheses, by their places, with blanks between them."""
+        """The words of some hypotheses, given by their places, joined by blanks."""
         words = list(self.numbers)
         return [" ".join(words[number] for number in self.text[c].tolist()) for c in hypotheses.tolist()]
 
     def select(self, lists: Ints) -> NbestArrays:
-        """Some of the lists, by their places."""
+        """Some of the lists, given by their places."""
         candidates, candidate_offsets = gathered(self.candidate_offsets_I1, lists)
         words, word_offsets = gathered(self.text.offsets_S1, candidates)
         values, value_offsets = gathered(self.value_offsets_C1, candidates)
@@ -135,7 +135,7 @@ class NbestArrays:
         )
 
     def finite(self, score_C: Floats) -> Floats:
-        """The same scores of every hypothesis.
+        """Checks and returns the scores of all hypotheses.
 
         Raises:
             InputError: one of them is not finite.
@@ -158,8 +158,8 @@ def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = No
     """Collects lists, one sentence each; `file` is where they come from, for the messages.
 
     Raises:
-        InputError: there is no list; with the line, when a feature changes its number of values, or the columns of two
-            features have one name, such as `LM_0` beside `LM` with two values.
+        InputError: there is no list; with the line, if a feature changes its number of values, or the columns of two
+            features have the same name, such as `LM_0` next to `LM` with two values.
     """
     columns, numbers = _Columns(), WordNumbers()
     words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
@@ -203,7 +203,7 @@ def _unfit(error: ValueError, file: str | Path | None, line: int) -> InputError:
 
 
 class _Columns(dict[tuple[str, int], tuple[int, ...]]):
-    """The columns of a feature with its number of values, numbered when it is first met."""
+    """The columns of a feature with its number of values, numbered when it first occurs."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -237,7 +237,7 @@ def statistic_names() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class NbestCandidates:
-    """N-best lists ready for every loss: a plain batch with one instance a sentence.
+    """N-best lists ready for every loss: a plain batch with one instance per sentence.
 
     Attributes:
         batch: dense features, sparse ids with values, statistics as gains, (C, 2 + 2·order), numbers of sentences.
@@ -254,12 +254,12 @@ def nbest_candidates(
 ) -> NbestCandidates:
     """Turns lists into candidates.
 
-    A feature is dense when it has several values or stands on every line, else sparse; a dense one that is not on a
-    line is 0 there, and sparse values of 0, which Moses writes when they have cancelled, are left out.
+    A feature is dense if it has several values or is on every line, otherwise sparse. A dense one that a line lacks is
+    0 there. Sparse values of 0, which Moses writes when they have cancelled out, are left out.
 
     Args:
         arrays: the lists.
-        references: streams of tokenised references, one sentence a line; None or a blank line for a missing one.
+        references: streams of tokenised references, one sentence per line; None or a blank line for a missing one.
         first_sentence: see `reference_rows`.
 
     Raises:
@@ -268,7 +268,7 @@ def nbest_candidates(
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
     is_dense_M = count_M == len(arrays.total_C)
     is_dense_M[sorted(arrays.several)] = True
-    # The place of each column among the dense and among the sparse ones.
+    # The place of each column among the dense or the sparse ones.
     dense_M, sparse_M = (np.cumsum(kind_M) - 1 for kind_M in (is_dense_M, ~is_dense_M))
     dense_V, candidate_V = is_dense_M[arrays.columns_V], row_numbers(arrays.value_offsets_C1)
     dense_CD = np.zeros((len(arrays.total_C), int(is_dense_M.sum())), dtype=np.float32)
@@ -301,9 +301,9 @@ def nbest_statistics(
 
 
 def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints:
-    """The same against the references of each list, one or more; (C, 2 + 2·order).
+    """BLEU statistics against the references of each list, one or more; (C, 2 + 2·order).
 
-    Words are compared as they stand: a warning says so where the references look tokenised otherwise than the lists.
+    Words are compared as they are; there is a warning if the references look tokenised differently from the lists.
     """
     listed = untokenized_share(arrays.numbers)
     wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
@@ -322,7 +322,7 @@ def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints
 def reference_lines(
     sentence_I: Ints, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
 ) -> list[list[str]]:
-    """The references of each list; a missing one is left out, and where there is none at all stands the empty one.
+    """The references of each list without missing ones; a list without any gets an empty one.
 
     Raises:
         InputError: lists and references do not fit.
@@ -342,12 +342,12 @@ def reference_rows(
 ) -> list[int]:
     """Which line of the references each list belongs to.
 
-    With `first_sentence`, sentence f + k belongs to line k, from 0. Without it numbers are lines from 0 when they all
-    are below the number of lines, and the last line has a list; else, when there are as many lists as lines, the k-th
-    list belongs to the k-th line. `what` the lines are and their `file` are for the messages.
+    With `first_sentence`, sentence f + k belongs to line k, from 0. Without it, sentence numbers are line numbers from
+    0 if all are below the number of lines and the last line has a list; otherwise, if there are as many lists as lines,
+    the k-th list belongs to the k-th line. `what`, the kind of lines, and their `file` are for the messages.
 
     Raises:
-        InputError: streams of different length, sentences without a reference, or lines behind the last list.
+        InputError: streams differ in length, sentences have no reference, or lines follow that of the last list.
     """
     if not lengths or len(set(lengths)) != 1:
         raise InputError(
@@ -381,7 +381,7 @@ def reference_rows(
 def write_nbest_store(
     directory: str | Path, candidates: NbestCandidates, metadata: dict[str, Any] | None = None
 ) -> None:
-    """Writes lists as a candidate store, with the names of the sparse features in a file beside."""
+    """Writes lists as a candidate store, with a file of the names of the sparse features."""
     described = {**(metadata or {}), "sparse_names_sha256": _fingerprint(candidates.sparse_names)}
     with StoreWriter(
         directory, candidates.dense_names, len(candidates.sparse_names), statistic_names(), described
@@ -391,10 +391,10 @@ def write_nbest_store(
 
 
 def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
-    """The names of a store's sparse features, one an id.
+    """The names of a store's sparse features, one per id.
 
     Raises:
-        InputError: they are missing or not those of this store.
+        InputError: they are missing or belong to another store.
     """
     path = store.directory / NAMES_FILE
     names = tuple(read_lines(path))

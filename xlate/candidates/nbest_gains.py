@@ -1,8 +1,7 @@
-"""What the hypotheses of n-best lists gain: BLEU, chrF, TER, a column of the list, or a mixture of them.
+"""The gains of the hypotheses of n-best lists: BLEU, chrF, TER, a column of the list, or a mixture of them.
 
-Without references the hypotheses of a list judge each other by minimum Bayes risk: how much each gains, in the mean,
-if another one were the reference. They are taken as equally probable, or as probable as their totals say (Kumar &
-Byrne 2004).
+Without references the hypotheses of a list judge each other by minimum Bayes risk: the mean gain of each with the
+others as its reference. They count as equally probable, or as probable as their totals say (Kumar & Byrne 2004).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ CHARACTER_ORDER = 6
 
 
 def characters(text: EncodedText, numbers: WordNumbers) -> EncodedText:
-    """Numbered words as the characters they are written with, without blanks, as chrF counts them (Popović 2015)."""
+    """Numbered words as their characters, without blanks, as chrF counts them (Popović 2015)."""
     spelled = EncodedText.from_ids(np.array([ord(c) for c in "".join(word.split())], np.int32) for word in numbers)
     places, word_offsets = gathered(spelled.offsets_S1, text.ids_T)
     return EncodedText(spelled.ids_T[places], word_offsets[text.offsets_S1])
@@ -60,15 +59,15 @@ def _against(hypotheses: EncodedText, arrays: NbestArrays, stream: Sequence[str]
 
 
 def ngram_totals(length_C: Ints) -> Ints:
-    """How many character n-grams of each order a text of some length has, (C, 6)."""
+    """How many character n-grams of each order texts of given lengths have, (C, 6)."""
     totals_CN: Ints = np.maximum(0, length_C[:, None] - np.arange(CHARACTER_ORDER))
     return totals_CN
 
 
 def statistics_rows(total_CN: Ints, given_CN: Ints, match_CN: Ints) -> Floats:
-    """Counts of hypothesis, reference and matches as sacrebleu lays them out, (C, 18).
+    """Counts of hypothesis, reference and matches in sacrebleu's layout, (C, 18).
 
-    A hypothesis's n-grams of an order that the reference has none of do not count.
+    N-grams of a hypothesis do not count for an order of which the reference has none.
     """
     rows_CN3 = np.stack([np.where(given_CN > 0, total_CN, 0), given_CN, match_CN], axis=2)
     return rows_CN3.reshape(len(rows_CN3), -1).astype(np.float64)
@@ -77,10 +76,10 @@ def statistics_rows(total_CN: Ints, given_CN: Ints, match_CN: Ints) -> Floats:
 def gain_objective(
     metric: str, column: str | None, keys: tuple[str, str] = ("metric", "gain_column"), smooth: str = "add-1"
 ) -> Objective:
-    """What lists gain, where a feature may be it; `keys` are those of the metric and of the column, for messages.
+    """The objective of lists, which may be a feature; `keys` are those of the metric and of the column, for messages.
 
     Raises:
-        InputError: no such measure or smoothing, or the column of gains is not named.
+        InputError: there is no such measure or smoothing, or the column of gains is not named.
     """
     objective = Objective.of(metric, smooth, column=True)
     unknown, expected = COLUMN in objective.weights and column is None, f"{keys[1]}=NAME, a feature of the list"
@@ -95,12 +94,12 @@ def gain_statistics(
     column: str | None = None,
     first_sentence: int | None = None,
 ) -> Floats:
-    """The statistics of an objective for every hypothesis, (C, K), as `Objective` wants them; words are as they are.
+    """The statistics of an objective for every hypothesis, (C, K), as `Objective` needs them; words stay as they are.
 
     Args:
         arrays: the lists.
-        references: streams of references, one sentence a line; none where only a column is gained.
-        objective: what is gained. column: the feature that its measure `column` means.
+        references: streams of references, one sentence per line; none if the gain is only a column.
+        objective: the gain. column: the feature that its measure `column` means.
         first_sentence: see `candidates.nbest_store.reference_rows`.
 
     Raises:
@@ -126,7 +125,7 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
     """A feature of every hypothesis, (C,).
 
     Raises:
-        InputError: there is none of this name, or not on every line.
+        InputError: there is none of this name, or some lines lack it.
     """
     if name not in arrays.names:
         expected = f"one of {', '.join(arrays.names[:10])}" if arrays.names else "a feature of the list"
@@ -140,9 +139,9 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
 
 
 def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None) -> Floats:
-    """Edits and reference length of every hypothesis, (C, 2), or of some, and 0 of the others.
+    """Edits and reference length of every hypothesis, (C, 2); with `some`, 0 for all others.
 
-    `references` are those of each list, `some` numbers of hypotheses.
+    `references` are those of each list, `some` the numbers of hypotheses.
     """
     row_C = row_numbers(arrays.candidate_offsets_I1)
     chosen_C = np.arange(len(row_C)) if some is None else some
@@ -158,18 +157,17 @@ def text_statistics(
     references: Sequence[Sequence[str]],
     known: dict[tuple[int, str], list[float]],
 ) -> Floats:
-    """The statistics of a measure that is made from text, one row for each hypothesis.
+    """The statistics of a measure that works on text, one row per hypothesis.
 
     Args:
         measure: its name.
-        hypotheses: the number of a list and a text of it.
+        hypotheses: the number of a list and one of its texts, each.
         references: those of each list, one or more.
-        known: the rows of hypotheses that were measured before; those of new ones are added, so that each is measured
-            once.
+        known: the rows of hypotheses already measured; new ones are added, so that each is measured only once.
     """
     new = [one for one in dict.fromkeys(hypotheses) if one not in known]
     if new:
-        # A sentence with fewer references than another one has None in their place.
+        # A sentence with fewer references than others gets None for the missing ones.
         streams = list(zip_longest(*(references[number] for number, _ in new)))
         values_SK = measure_sentences(measure, [text for _, text in new], streams).stats.values_SK
         known.update(zip(new, values_SK.tolist(), strict=True))
@@ -177,12 +175,12 @@ def text_statistics(
 
 
 UTILITIES = ("bleu", "chrf")
-# Pairs of hypotheses whose gains are computed at once.
+# The most pairs of hypotheses whose gains are computed at once.
 MOST_PAIRS = 1 << 17
 
 
 def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
-    """The expected BLEU+1 or chrF of every hypothesis against those of its list, itself among them, 0 to 1; (C,).
+    """The expected BLEU+1 or chrF of every hypothesis against its list, including itself, 0 to 1; (C,).
 
     Args:
         arrays: the lists.
@@ -190,7 +188,7 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
         scale: hypotheses have probabilities proportional to exp(scale · total); 0 for equal ones.
 
     Raises:
-        InputError: another measure, or a scale and no totals.
+        InputError: the measure is another one, or there is a scale but no totals.
     """
     check_choice("no such utility", measure, UTILITIES)
     p_C = probabilities(arrays, scale)
@@ -202,7 +200,7 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
         ends_H1 = text.offsets_S1[first : last + 1]
         length_H = np.diff(ends_H1)
         match_HHN = list_overlap(text.ids_T[ends_H1[0] : ends_H1[-1]], offsets_of(length_H), order)
-        # Long lists are gone through in parts, so that memory stays small.
+        # Long lists are processed in parts to save memory.
         step = max(1, MOST_PAIRS // max(1, last - first))
         for begin in range(0, last - first, step):
             part = slice(begin, min(begin + step, last - first))
@@ -212,10 +210,10 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
 
 
 def probabilities(arrays: NbestArrays, scale: float) -> Floats:
-    """How probable each hypothesis is in its list, (C,): exp(scale · total), normalised.
+    """The probability of each hypothesis in its list, (C,): exp(scale · total), normalised.
 
     Raises:
-        InputError: a scale and no totals.
+        InputError: there is a scale but no totals.
     """
     unknown = scale and not np.isfinite(arrays.total_C).all()
     refuse_if(unknown, "hypotheses without totals", f"scale {scale:g}", "a scale of 0")

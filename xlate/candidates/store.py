@@ -1,8 +1,8 @@
 """The candidate store: batches appended to plain .npy files, read back memory-mapped.
 
 Events of the training text, imported n-best lists, lists of the training text and rounds of tuning are all kept this
-way. A store is one shard, or a folder of shards `shard-0000`, `shard-0001` …, each a folder with a header and checksums
-of its own.
+way. A store is one shard, or a folder of shards `shard-0000`, `shard-0001` …, each a folder with its own header and
+checksums.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ FIELDS: Fields = {"dense_names": list, "gain_names": list, "sparse_size": int, "
 
 
 class StoreWriter:
-    """Writes a store batch by batch into a folder aside, which takes its final name when closed.
+    """Writes a store batch by batch into a temporary folder, which gets its final name when closed.
 
-    Only the batch at hand is in memory. Used as a context manager it closes when all went well and leaves nothing
-    behind otherwise. Files of the caller's own that belong to the store go into the folder `aside`.
+    Only the current batch is in memory. As a context manager it closes on success and leaves nothing behind otherwise.
+    Further files of the caller that belong to the store go into the folder `aside`.
 
     Raises:
-        InputError: a folder stands under that name that is neither empty nor a candidate store.
+        InputError: the name belongs to a folder that is neither empty nor a candidate store.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class StoreWriter:
         self._ends: dict[str, int] = {}
 
     def append(self, batch: CandidateBatch) -> None:
-        """Adds a batch's instances behind those already written.
+        """Adds a batch's instances after those already written.
 
         Raises:
-            ValueError: the batch does not fit itself, the names given, or the batches before it.
+            ValueError: the batch is inconsistent, or does not fit the given names or the batches before it.
         """
         batch.validate()
         for name, names in (("dense_CD", "dense_names"), ("gain_CG", "gain_names")):
@@ -101,7 +101,7 @@ class StoreWriter:
             self._append(name, array)
 
     def close(self) -> None:
-        """Completes the files and gives the folder its final name; an older store of that name is replaced."""
+        """Completes the files and gives the folder its final name, replacing an older store of that name."""
         if not self._files:
             start = np.zeros(1, dtype=np.int64)
             dense, gains = (len(self._described[kind]) for kind in ("dense_names", "gain_names"))
@@ -152,7 +152,7 @@ class StoreWriter:
 
 
 class CandidateStore:
-    """A store opened for reading: its arrays are mapped, so it may be larger than memory."""
+    """A store opened for reading; its arrays are memory-mapped, so it may be larger than memory."""
 
     def __init__(self, directory: Path, described: Mapping[str, Any], arrays: CandidateBatch) -> None:
         self.directory = directory
@@ -164,15 +164,15 @@ class CandidateStore:
 
     @classmethod
     def open(cls, directory: str | Path, *, memory_map: bool = True) -> CandidateStore:
-        """Opens and checks what `StoreWriter` wrote; values are read the first time on a machine.
+        """Opens and checks what `StoreWriter` wrote; the first time on a machine, values are checked too.
 
         Args:
-            directory: a shard, or a folder of shards, which are then taken in the order of their names.
+            directory: a shard, or a folder of shards, which are then used in the order of their names.
             memory_map: false to read the arrays into memory.
 
         Raises:
-            InputError: no store, another version, a file missing or damaged, offsets that do not lead through the
-                arrays, parts and ids that are not there.
+            InputError: there is no store, it has another version, a file is missing or damaged, offsets do not fit the
+                arrays, or parts or ids do not exist.
         """
         folder = Path(directory)
         shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
@@ -182,10 +182,10 @@ class CandidateStore:
     def of_shards(
         cls, shards: Sequence[Path], directory: Path | None = None, *, memory_map: bool = True
     ) -> CandidateStore:
-        """Opens shards as one store, whose arrays are copied into memory when there are several.
+        """Opens shards as one store; the arrays of several shards are copied into memory.
 
         Raises:
-            InputError: as `open` does, naming the shard; or shards with other features or gains than the first.
+            InputError: as in `open`, naming the shard; or shards differ from the first in features or gains.
         """
         opened = [
             open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), memory_map=memory_map)
@@ -222,10 +222,10 @@ def shard_path(folder: Path, number: int) -> Path:
 
 
 def is_whole(shard: Path) -> bool:
-    """Whether a store or a shard of one is there as it was written; a damaged one is named in a warning, and removed.
+    """Whether a store or a shard of one exists and is intact; a damaged one is removed with a warning.
 
     Raises:
-        InputError: something else stands there.
+        InputError: the path holds something else.
     """
     if not shard.exists():
         return False
@@ -241,7 +241,7 @@ def is_whole(shard: Path) -> bool:
 
 
 def _check(stored: StoredArrays) -> None:
-    """Checks that the arrays fit each other and the header, and that parts and ids are there."""
+    """Checks that the arrays fit each other and the header, and that parts and ids exist."""
     check_fields(stored.metadata, FIELDS, stored.folder / HEADER, remedy_for(stored.folder))
     candidates = len(stored["dense_CD"])
     check_lengths(
@@ -267,13 +267,13 @@ def epoch_order(size: int, seed: int, epoch: int, *, name: str = "", block: int 
 
 
 def spread(size: int, fraction: float) -> Ints:
-    """Every so many-th of `size` instances, `fraction` of them in all and at least one when there is any."""
+    """A `fraction` of `size` instances, evenly spread; at least one if there are any."""
     count = min(size, max(1, round(size * fraction))) if size else 0
     return (np.arange(count) * (size / max(1, count))).astype(np.int64)
 
 
 def will_need(array: AnyArray, first: int, last: int) -> None:
-    """Asks for rows `first` to `last` (end excluded) of a contiguous array; nothing happens if it is not mapped."""
+    """Prefetches rows `first` to `last` (end excluded) of a contiguous array; does nothing if it is not mapped."""
     mapped: Any = array
     while mapped is not None and not isinstance(mapped, np.memmap):
         mapped = mapped.base

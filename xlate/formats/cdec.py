@@ -1,9 +1,9 @@
 """Systems of cdec and Joshua: grammars, configuration and weights.
 
-Both write rules as `[X] ||| ne [X,1] pas ||| not [X,1] ||| features ||| 0-0 2-0`: the left side stands in front, and
-the non-terminals of the source side are numbered. Features are `Name=value` or bare numbers. cdec calls the bare
-numbers `PhraseModel_0`, … and lets the target side write `[1]`. Joshua calls those of a grammar with the owner pt
-`tm_pt_0`, …, and takes them with the opposite sign; values with a written name keep theirs.
+Both write rules as `[X] ||| ne [X,1] pas ||| not [X,1] ||| features ||| 0-0 2-0`: the left side comes first, and the
+non-terminals of the source side are numbered. Features are `Name=value` or bare numbers. cdec calls the bare numbers
+`PhraseModel_0`, … and allows `[1]` on the target side. Joshua calls those of a grammar with the owner pt `tm_pt_0`, …,
+and negates them; values with a written name keep their sign.
 
 Lines of cdec's configuration are `formalism=scfg`, `grammar=grammar.gz`, `scfg_max_span_limit=15`,
 `feature_function=KLanguageModel lm.gz`, `weights=weights.txt` and the like; weights are `name value`; `#` begins a
@@ -46,10 +46,10 @@ from xlate.text.tokens import between_blanks
 
 FORM = "[X] ||| source with [X,1] ||| target with [X,1] ||| numbers or Name=value ||| links"
 LN10 = log(10.0)
-# What a word counts in the word penalties of cdec and Joshua: log10(1/e).
+# The value of a word in the word penalties of cdec and Joshua: log10(1/e).
 WORD_VALUE = -1 / LN10
 MODEL, WORD_PENALTY, SOURCE_PENALTY, PASS_THROUGH = "KLanguageModel", "WordPenalty", "SourceWordPenalty", "PassThrough"
-# cdec's own limit of spans, and the label of its copied words and glue rules.
+# cdec's defaults: the span limit, and the labels of copied words and of the goal.
 SPAN, COPIED_LABEL, GOAL = 10, "X", "S"
 REMEDY = "check that this is a configuration of cdec; a moses.ini is imported with xlate import moses=FILE out=RUN"
 _LEFT = re.compile(r"\[([^\s\[\],]+)\]")
@@ -61,12 +61,12 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
 
     Args:
         path: the file.
-        prefix: what bare features are called, with their number from 0 behind it.
-        sign: what bare features are multiplied by.
+        prefix: the names of bare features begin with it and end with their number from 0.
+        sign: the factor of bare features.
 
     Raises:
         InputError: fields are missing, sides are empty, non-terminals do not match, a feature is no finite number, or
-            lines have different numbers of bare features; the line is named.
+            lines have different numbers of bare features; the message names the line.
     """
     lines = RuleLines(path, FORM, prefix, _symbol)
     for line in lines:
@@ -82,7 +82,7 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
 
 
 def _symbol(word: str) -> Symbol:
-    """A word, or the non-terminal in `[X,1]` or `[1]`; the label of the latter is left open."""
+    """A word, or the non-terminal in `[X,1]` or `[1]`; the latter has no label yet."""
     if len(word) < 3 or word[0] != "[" or word[-1] != "]":
         return word
     label, comma, number = word[1:-1].rpartition(",")
@@ -107,7 +107,7 @@ class Configuration:
     Args:
         path: of the file.
         remedy: for messages.
-        loose: whether names of settings are the same with and without `-`, `_` and capitals, as in Joshua.
+        loose: whether names of settings ignore `-`, `_` and capitals, as in Joshua.
 
     Attributes:
         settings: line number and value of all lines `name=value`, by name.
@@ -128,14 +128,14 @@ class Configuration:
                 self.others.append((number, line))
 
     def value(self, name: str, default: str) -> str:
-        """What a setting says, the last time if it stands there several times."""
+        """The value of a setting, the last one if there are several."""
         return self.settings[name][-1][1] if self.settings[name] else default
 
     def number(self, line: int, text: str, expected: str) -> int:
         """A whole number.
 
         Raises:
-            InputError: it is none.
+            InputError: the text is not one.
         """
         try:
             return parse_int(text)
@@ -143,15 +143,15 @@ class Configuration:
             raise self.error(str(error), line, text, expected) from None
 
     def file(self, line: int, named: str) -> Path:
-        """A file by its name: relative to the folder of the configuration, or only its last part there.
+        """A file by its name: relative to the folder of the configuration, or only the last part of the name there.
 
-        Other decoders look from where they are started, so a configuration that was moved may name other folders.
+        Other decoders search from where they are started, so a configuration that was moved may name other folders.
 
         Raises:
             InputError: there is no name, or no such file.
         """
         folder = self.path.parent
-        # Says no of a name that no file can have, too.
+        # `isfile` is also false for a name that no file can have.
         path = next(
             (path for path in (folder / named, folder / Path(named).name) if named and os.path.isfile(path)), None
         )
@@ -166,10 +166,10 @@ class Configuration:
 
 
 def parse_weight(line: str) -> tuple[str, float]:
-    """The name of a feature and its weight, a number of 32 bits, from a line `name value`.
+    """The name of a feature and its weight, a 32-bit number, from a line `name value`.
 
     Raises:
-        ValueError: something else stands there.
+        ValueError: the line is something else.
     """
     words = line.split()
     if len(words) != 2:
@@ -181,7 +181,7 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
     """Reads weights by the names of features.
 
     Raises:
-        InputError: a line is no name and number of 32 bits, or a name stands twice.
+        InputError: a line is no name and 32-bit number, or a name occurs twice.
     """
     weights: dict[str, float] = {}
     for number, line in lines_of(path):
@@ -198,17 +198,17 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
 
 
 def read_cdec_system(path: str | Path) -> ForeignSystem:
-    """The system of a cdec.ini, with cdec's scores; of the language models only the first is taken.
+    """The system of a cdec.ini, with cdec's scores; only the first language model is used.
 
-    Differences: glue rules and copied words are there whatever `add_pass_through_rules` says, and cdec copies every
-    word, here only those that no rule translates alone.
+    Differences: glue rules and copied words exist whatever `add_pass_through_rules` says. cdec copies every word; here
+    only words that no rule translates alone are copied.
 
     Args:
-        path: of the configuration; the files it names may lie beside it.
+        path: of the configuration; the files it names may be next to it.
 
     Raises:
-        InputError: a file is missing or cannot be used, or the system is of another kind, or has feature functions that
-            are not known here.
+        InputError: a file is missing or cannot be used, or the system is of another kind or has unknown feature
+            functions.
     """
     config = Configuration(path, REMEDY)
     for number, line in config.others + config.settings[""]:
@@ -243,7 +243,7 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     weights: dict[str, float] = {}
     for number, named in config.settings["weights"]:
         weights |= read_cdec_weights(config.file(number, named))
-    # cdec's log probabilities are of base 10.
+    # cdec's log probabilities have base 10.
     weights[LANGUAGE] = weights.get(LANGUAGE, 0.0) / LN10
     weights[WORDS] = -weights.get(WORD_PENALTY, 0.0) / LN10
     weights[COPIES] = weights.get(PASS_THROUGH, 0.0)
@@ -252,27 +252,27 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     return ForeignSystem(joined(parts), goal, label, weights, model)
 
 
-# The second is the first with states as small as can be, which alters no score.
+# The second is the first with minimal states, which change no score.
 MODELS, OOV_PENALTY = ("LanguageModel", "StateMinimizingLanguageModel"), "OOVPenalty"
 GRAMMARS = ("thrax", "hiero", "samt")
-# The options of the two kinds of lines that Joshua 5 writes without names, in their order.
+# The options, in order, of the two kinds of lines whose options Joshua 5 writes without names.
 GRAMMAR_OPTIONS = ("owner", "maxspan", "path")
 MODEL_OPTIONS = ("lm_order", "minimizing", "left", "ceiling", "lm_file")
-# What Joshua counts a copied word as.
+# Joshua's value for a copied word.
 OOV_VALUE = -100.0
 
 
 def read_joshua_system(path: str | Path) -> ForeignSystem:
-    """The system of a joshua.config, with Joshua's scores; of the language models only the first is taken.
+    """The system of a joshua.config, with Joshua's scores; only the first language model is used.
 
-    Differences: Joshua copies every word where it may, here only those that no rule translates alone.
+    Differences: Joshua copies every word where it may; here only words that no rule translates alone are copied.
 
     Args:
-        path: of the configuration; the files it names may lie beside it.
+        path: of the configuration; the files it names may be next to it.
 
     Raises:
-        InputError: a line has none of the forms, a file is missing or cannot be used, or the system has grammars,
-            feature functions or options of models that are not known here.
+        InputError: a line has none of the forms, a file is missing or cannot be used, or the system has unknown
+            grammars, feature functions or options of models.
     """
     config = Configuration(path, "check that this is a configuration of Joshua 5 or 6", loose=True)
     functions = _options(config, "featurefunction", ())
@@ -302,7 +302,7 @@ def read_joshua_system(path: str | Path) -> ForeignSystem:
 
 def _options(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list[tuple[int, str, Mapping[str, str]]]:
     """The lines of a setting with options: their numbers, their kinds, and their options by name, without the dash;
-    `unnamed` are those that may stand there without names, all of them.
+    `unnamed` are all options of lines that give them without names.
     """
     found: list[tuple[int, str, Mapping[str, str]]] = []
     for number, text in config.settings[name]:
@@ -318,7 +318,7 @@ def _options(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list
 
 
 def _weights(config: Configuration, kinds: set[str]) -> dict[str, float]:
-    """The weights of the configuration and of the file that it names; `kinds` of feature functions are there."""
+    """The weights of the configuration and of the file it names; `kinds` are the feature functions in use."""
     weights: dict[str, float] = {}
     for number, named in config.settings["weightsfile"][-1:]:
         weights = read_cdec_weights(config.file(number, named.strip('"')))
@@ -329,13 +329,13 @@ def _weights(config: Configuration, kinds: set[str]) -> dict[str, float]:
             expected = f"a setting `name = value`, or {WEIGHT}"
             raise config.error("neither a setting nor a weight", number, f"{line} ({error})", expected) from None
         weights[name] = weight
-    # Joshua 5 writes the names of penalties in small letters, too.
+    # Joshua 5 also writes the names of penalties in lower case.
     word, copied = (
         weights.get(kind, weights.get(kind.lower(), 0.0)) if kind in kinds else 0.0
         for kind in (WORD_PENALTY, OOV_PENALTY)
     )
     weights[LANGUAGE] = weights.get("lm_0", 0.0) / LN10
     weights[WORDS] = WORD_VALUE * word
-    # A copied word counts 1 in Joshua 5, whose weight is fixed at -100, and -100 in Joshua 6, whose weight is about 1.
+    # A copied word counts 1 in Joshua 5, with a fixed weight of -100, and -100 in Joshua 6, with a weight of about 1.
     weights[COPIES] = copied if copied <= OOV_VALUE / 10 else OOV_VALUE * copied
     return weights

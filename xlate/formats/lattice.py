@@ -1,14 +1,14 @@
-"""Word lattices as other programs read them: OpenFst's acceptors with a symbol table, and HTK standard lattices.
+"""Word lattices for other programs: OpenFst's acceptors with a symbol table, and HTK standard lattices.
 
 `write_fst`: each line is one arc, `source target word weight`; the last line is the final state. A weight is minus the
-natural logarithm of a score, as in the tropical and the log semiring. `<eps>` stands for no word. To compile::
+natural logarithm of a score, as in the tropical and the log semiring. `<eps>` means no word. To compile::
 
     fstcompile --acceptor --isymbols=symbols.txt lattice.txt lattice.fst
 
 `write_slf` (HTK Book, chapter 20; SRILM's lattice-tool reads it too): a header, then a line `I=n` for each node and a
 line `J=n S=source E=target W=word a=score` for each link. Scores are natural logarithms. They are written as the
-acoustic score `a`, so that a total does not depend on the language model weight. `!NULL` stands for no word. Quotes and
-backslashes in words have a backslash before them.
+acoustic score `a`, so that a total does not depend on the language model weight. `!NULL` means no word. Quotes and
+backslashes in words are escaped by a backslash.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from xlate.text.lines import write_lines
 EPSILON = ""
 
 
-# An arc of a lattice: the nodes that it leads from and to, its word, and its score as a natural logarithm. Arcs are
-# sorted by the former; the last node is the end.
+# An arc of a lattice: its source and target node, its word, and its score as a natural logarithm. Arcs are sorted by
+# source node; the last node is the end.
 WordArc = tuple[int, int, str, float]
 
 
 def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[str]]) -> list[WordArc]:
-    """Paths of phrases as paths of words: one word an arc, the score of a phrase on its first word.
+    """Paths of phrases as paths of words: one word per arc, the score of a phrase on its first word.
 
-    An arc without words, the end of the sentence, stays as one without. Nodes inside phrases stand behind the node
-    where the phrase begins, so the order stays topological.
+    An arc without words, the end of the sentence, stays without. Nodes inside phrases follow the node where the phrase
+    begins, so the order stays topological.
     """
     length_A = np.array([len(words) for words in arc_words], dtype=np.int64)
     inner_A = np.maximum(length_A - 1, 0)
-    # A node comes behind the nodes before it and the inner nodes of all phrases from those.
+    # A node follows the nodes before it and the inner nodes of all phrases from those.
     inner_N = np.bincount(graph.source_A, inner_A, minlength=graph.nodes).astype(np.int64)
     number_N = np.arange(graph.nodes) + np.cumsum(inner_N) - inner_N
-    # The next inner node behind each node.
+    # The next inner node after each node.
     next_N = (number_N + 1).tolist()
     arcs: list[WordArc] = []
     for source, target, score, phrase in zip(
@@ -68,7 +68,7 @@ def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None
         reserved: how the format writes an arc without a word.
 
     Raises:
-        InputError: a word holds ASCII white space, or is the reserved one.
+        InputError: a word contains ASCII whitespace, or is the reserved one.
     """
     for word in words:
         if word == reserved or any(blank in word for blank in " \t\n\r\v\f"):
@@ -85,10 +85,10 @@ EPS = "<eps>"
 
 
 def write_fst(path: str | Path, arcs: Sequence[WordArc]) -> None:
-    """Writes a lattice, its weights with all digits; compressed with gzip when the name ends in .gz.
+    """Writes a lattice, its weights with all digits; compressed with gzip if the name ends in .gz.
 
     Raises:
-        InputError: a word holds a blank or is `<eps>`.
+        InputError: a word contains a blank or is `<eps>`.
     """
     checked_words(path, (word for _, _, word, _ in arcs), EPS)
     lines = (f"{source} {target} {word or EPS} {0.0 - score!r}" for source, target, word, score in arcs)
@@ -99,7 +99,7 @@ def write_symbols(path: str | Path, words: Iterable[str]) -> None:
     """Writes a symbol table: `<eps>` is number 0, then the distinct words follow in sorted order.
 
     Raises:
-        InputError: a word holds a blank or is `<eps>`.
+        InputError: a word contains a blank or is `<eps>`.
     """
     distinct = sorted(set(words) - {EPSILON})
     checked_words(path, distinct, EPS)
@@ -110,7 +110,7 @@ NULL = "!NULL"
 
 
 def write_slf(path: str | Path, arcs: Sequence[WordArc], utterance: str) -> None:
-    """Writes a lattice, its scores with all digits; compressed with gzip when the name ends in .gz.
+    """Writes a lattice, its scores with all digits; compressed with gzip if the name ends in .gz.
 
     Args:
         path: the file.
@@ -118,7 +118,7 @@ def write_slf(path: str | Path, arcs: Sequence[WordArc], utterance: str) -> None
         utterance: the name of the lattice in the header.
 
     Raises:
-        InputError: a word or the name holds a blank, or a word is `!NULL`.
+        InputError: a word or the name contains a blank, or a word is `!NULL`.
     """
     checked_words(path, [*(word for _, _, word, _ in arcs), utterance], NULL)
     end = max(target for _, target, _, _ in arcs)

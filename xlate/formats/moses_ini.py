@@ -2,7 +2,7 @@
 
 A file is a list of sections `[name]`, each with the lines below it; `#` begins a comment line. Each line of `[feature]`
 is a feature function, `Kind key=value …`. Each line of `[weight]` is `Name= w_1 w_2 …`, where Name is the `name=` of a
-feature function, or its kind with a number that counts the functions of this kind from 0. Every other section is kept
+feature function, or its kind and a number that counts the functions of this kind from 0. Every other section is kept
 as it is.
 """
 
@@ -34,9 +34,7 @@ class FeatureLine:
 
 @dataclass(frozen=True)
 class MosesIni:
-    """The content of a moses.ini: feature functions, weights by the names of features, and the lines of all other
-    sections.
-    """
+    """The content of a moses.ini: feature functions, weights by feature name, and the lines of all other sections."""
 
     path: Path
     features: tuple[FeatureLine, ...]
@@ -44,7 +42,7 @@ class MosesIni:
     settings: Mapping[str, tuple[str, ...]]
 
     def find(self, *kinds: str) -> FeatureLine | None:
-        """The only feature function of any of some kinds; None when there is none.
+        """The only feature function of the given kinds; None if there is none.
 
         Raises:
             InputError: there are several.
@@ -56,7 +54,7 @@ class MosesIni:
         return found[0] if found else None
 
     def check_kinds(self, known: Sequence[str]) -> None:
-        """Looks whether all feature functions are of some kinds.
+        """Checks that all feature functions are of known kinds.
 
         Raises:
             InputError: one is of another kind.
@@ -68,7 +66,7 @@ class MosesIni:
 
     def file(self, feature: FeatureLine) -> Path:
         """The file that a feature function names, relative to the folder of the configuration; as in Moses, `.gz` may
-        be left out.
+        be omitted.
 
         Raises:
             InputError: the line names no file, or has a name that no file can have.
@@ -111,7 +109,7 @@ class MosesIni:
         return numbers[0]
 
     def whole(self, section: str, default: int) -> int:
-        """The one whole number of a section such as `distortion-limit`, where -1 stands for no limit.
+        """The one whole number of a section such as `distortion-limit`, where -1 means no limit.
 
         Raises:
             InputError: the section holds anything else.
@@ -144,7 +142,7 @@ def read_moses_ini(path: str | Path) -> MosesIni:
 
     Raises:
         InputError: there is text outside any section, a feature argument that is not `key=value`, a weight line that is
-            not `Name= numbers`, or a name that stands twice; the line is named.
+            not `Name= numbers`, or a name that occurs twice; the message names the line.
     """
     path = Path(path)
     features: list[FeatureLine] = []
@@ -169,7 +167,7 @@ def read_moses_ini(path: str | Path) -> MosesIni:
 
 
 def is_moses_ini(path: str | Path) -> bool:
-    """Whether a file begins as a moses.ini does, with a section.
+    """Whether a file begins like a moses.ini, with a section.
 
     Raises:
         InputError: it cannot be read.
@@ -203,7 +201,7 @@ def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[fl
 
 
 def phrase_feature(path: str, scores: int, limit: int) -> str:
-    """The feature line of a phrase table in text form; `limit` is the most options of a source phrase, 0 for all."""
+    """The feature line of a phrase table in text form; `limit` is the most options per source phrase, 0 for all."""
     return (
         f"PhraseDictionaryMemory name=TranslationModel0 num-features={scores} path={path} input-factor=0 "
         f"output-factor=0 table-limit={limit}"

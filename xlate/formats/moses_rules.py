@@ -2,8 +2,7 @@
 
 Each line of a table is a rule, `das [X][X] [X] ||| the [X][X] [X] ||| scores ||| links ||| counts ||| sparse |||
 properties`. A non-terminal is written with its label on the source side and on the target side; the last one of a side
-is the left side of the rule. The links of non-terminals say which belong together. Scores are probabilities, not
-logarithms.
+is the left side of the rule. The links of non-terminals pair them. Scores are probabilities, not logarithms.
 
 Rules keep the label of the target side; that of the source side must be the same, or X, as in Moses's string-to-string
 and string-to-tree models.
@@ -41,13 +40,13 @@ FORM = "source [X][X] [X] ||| target [X][X] [X] ||| scores ||| links ||| counts 
 SOURCE_LABEL = "X"
 SAME_LABEL = f"the label {SOURCE_LABEL} on the source side, or the same on both sides"
 _PAIR = re.compile(r"\[([^\s\[\],]+)\]\[([^\s\[\],]+)\]")
-# What stands for the logarithm of 0, and for a copied word.
+# The value for the logarithm of 0, and for a copied word.
 FLOOR = -100.0
-# Moses's number of the search of hierarchical systems.
+# Moses's number for the search of hierarchical systems.
 CHART = 3
 TABLE = "PhraseDictionaryMemory"
 WORD_PENALTY, RULE_PENALTY, UNKNOWN = "WordPenalty", "PhrasePenalty", "UnknownWordPenalty"
-# Moses's own limits: of spans, of rules of one source side; and its label.
+# Moses's defaults: the limits for spans and for rules per source side, and the label of copied words.
 SPAN, RULES, COPIED_LABEL = 10, 20, "X"
 REFUSED = ("weight-file", "unknown-lhs", "drop-unknown")
 
@@ -63,7 +62,7 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
 
     Raises:
         InputError: fields are missing, sides are empty, non-terminals do not match or are not linked, a score is no
-            finite number, or lines have different numbers of scores; the line is named.
+            finite number, or lines have different numbers of scores; the message names the line.
     """
     lines = RuleLines(path, FORM, f"{name}_", _symbol)
     for line in lines:
@@ -87,7 +86,7 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
 def _symbol(word: str) -> Symbol:
     """A word, or a non-terminal with the label of the target side.
 
-    The number is -1 for a left side, else 0 until the links of the line are known.
+    The number is -1 for a left side, otherwise 0 until the links of the line are known.
     """
     if len(word) < 3 or word[0] != "[" or word[-1] != "]":
         return word
@@ -112,7 +111,7 @@ def _left_side(lines: RuleLines, source: Side, target: Side, sides: str) -> str:
 
 
 def _paired(lines: RuleLines, source: Side, target: Side, links: Links) -> tuple[Side, Side]:
-    """The sides with numbered gaps; which belong together, links say."""
+    """The sides with numbered gaps, paired by the links."""
     gaps, others = (
         {place: symbol for place, symbol in enumerate(side) if isinstance(symbol, Gap)} for side in (source, target)
     )
@@ -139,13 +138,13 @@ def is_hierarchical(ini: MosesIni) -> bool:
 def read_moses_system(path: str | Path) -> ForeignSystem:
     """The system of a hierarchical moses.ini, with Moses's scores.
 
-    Rules are logarithms of what the tables say, each with the phrase penalty; a copied word counts -100 and the phrase
-    penalty (Moses's `ChartParser`). Of the rules of one source side those are kept that Moses would keep, by
-    `table-limit`. Moses's own pop limit, of all labels of a span, is not taken.
+    Rules have the logarithms of the table's scores and the phrase penalty; a copied word counts -100 and the phrase
+    penalty (Moses's `ChartParser`). `table-limit` keeps the same rules of a source side as in Moses. Moses's own pop
+    limit, over all labels of a span, is not used.
 
     Raises:
-        InputError: a file is missing or cannot be used, the system is no hierarchical one, or has features or settings
-            that are not known here.
+        InputError: a file is missing or cannot be used, the system is not hierarchical, or has unknown features or
+            settings.
     """
     ini = read_moses_ini(path)
     tables = _tables(ini)
@@ -175,7 +174,7 @@ def read_moses_system(path: str | Path) -> ForeignSystem:
 
 
 def _tables(ini: MosesIni) -> list[FeatureLine]:
-    """The rule tables, when the system is one that can be used."""
+    """The rule tables, if the system can be used."""
     if not is_hierarchical(ini):
         raise InputError(
             "a phrase system",
@@ -195,7 +194,7 @@ def _tables(ini: MosesIni) -> list[FeatureLine]:
 
 
 def _spans(ini: MosesIni, tables: int) -> list[int]:
-    """The most source words that the rules of each table cover, `<s>` and `</s>` counted."""
+    """The most source words that the rules of each table cover, including `<s>` and `</s>`."""
     lines = ini.settings.get("max-chart-span", ())
     try:
         spans = [parse_int(line) for line in lines]
@@ -206,7 +205,7 @@ def _spans(ini: MosesIni, tables: int) -> list[int]:
 
 
 def _logarithms(table: Scfg) -> Scfg:
-    """A table whose columns are natural logarithms of what they were.
+    """The table with natural logarithms of its columns.
 
     Raises:
         InputError: a score is below 0.
@@ -219,7 +218,7 @@ def _logarithms(table: Scfg) -> Scfg:
 
 
 def _goal(ini: MosesIni, tables: Scfg) -> str:
-    """The label of a whole sentence: that of the rules that end in `</s>`."""
+    """The label of a complete sentence: that of the rules that end in `</s>`."""
     found = {rule.lhs for rule in tables.rules if rule.source[-1] == END}
     if len(found) != 1:
         raise InputError(

@@ -2,7 +2,7 @@
 
 Each line is a phrase pair, `source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) |||
 |||`, with probabilities (no logarithms) and links `i-j`, counted from 0 with the source first, in the order of the
-target. Lines are sorted by their bytes. The bar `|` inside a word is written `&#124;`; see `write_phrase_table`.
+target. Lines are sorted by byte. The bar `|` inside a word is written `&#124;`; see `write_phrase_table`.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def unescape_bars(word: str) -> str:
 
 
 def needs_escape(words: Iterable[str]) -> bool:
-    """Whether any of the words holds a bar."""
+    """Whether any of the words contains a bar."""
     return any("|" in word for word in words)
 
 
 def parse_links(text: str) -> list[tuple[int, int]]:
-    """The links `0-1 2-0`, source first, in their order.
+    """The links `0-1 2-0`, source first, in the given order.
 
     Raises:
-        ValueError: something else stands there.
+        ValueError: the text is something else.
     """
     pairs = (link.partition("-") for link in text.split())
     return [(parse_int(source), parse_int(target)) for source, _, target in pairs]
@@ -68,12 +68,12 @@ OLD_PENALTY = 2.718
 LAST = np.iinfo(np.int16).max
 FORM = "source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f) ||| links ||| N(e) N(f) N(f,e) ||| |||"
 
-# The left side of a rule, which Joshua and cdec write in front of it.
+# The left side of a rule, which Joshua and cdec write first.
 _LABEL = re.compile(r"\[[^\[\] ]+\]")
 
 
 class Phrases:
-    """The distinct phrases of one side, and their words, numbered in the order in which they came."""
+    """The distinct phrases of one side, and their words, numbered in the order of reading."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class Phrases:
         self.ids, self.lengths = array("q"), array("q")
 
     def row(self, phrase: str, line: int) -> int:
-        """The row of a phrase; -1 when it is empty, or holds an empty word or `|||`.
+        """The row of a phrase; -1 if it is empty, or contains an empty word or `|||`.
 
         Raises:
             InputError: a word is reserved.
@@ -101,8 +101,8 @@ class Phrases:
         return row
 
     def numbered(self, unescape: bool) -> tuple[Vocabulary, EncodedText, Ints32]:
-        """The words, those in most phrases first; the distinct phrases sorted and numbered as a phrase table has them;
-        and the new row of each old row.
+        """The words, those in most phrases first; the distinct phrases, sorted and numbered as in a phrase table; and
+        the new row of each old row.
         """
         ids = np.asarray(self.ids)
         counts = np.bincount(ids, minlength=len(self.words)).tolist()
@@ -122,11 +122,11 @@ class MosesTable(NamedTuple):
 
 
 class Columns:
-    """What the lines of one phrase table hold, column by column; row b was read from line `lines[b]`. Messages
-    name line `number`, that of the line being read.
+    """The content of the lines of one phrase table, column by column; row b was read from line `lines[b]`. Messages
+    name line `number`, the one being read.
 
-    `more` says how many scores may stand behind the four; they are not kept (see `split_scores`), and all lines must
-    have as many as the first. `order_B` are the rows in the order of the table, once that is made.
+    `more` says how many scores may follow the four; they are not kept (see `split_scores`), and all lines must have as
+    many as the first. `order_B` are the rows in the order of the table, once it is made.
     """
 
     order_B: Ints
@@ -136,12 +136,12 @@ class Columns:
         self.sources, self.targets = Phrases(path), Phrases(path)
         self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
         self.scores, self.counts = array("d"), array("d")
-        # Of the links of some lines their number, and the last places that they lead to.
+        # For some link fields, the number of links and the last places that they reach.
         self.shapes: dict[str, tuple[int, int, int]] = {}
         self.links: list[list[tuple[int, int]]] = []
 
     def add(self, line: str) -> None:
-        """Takes one line apart.
+        """Parses and adds one line.
 
         Raises:
             InputError: the line does not have the form of a phrase pair.
@@ -180,10 +180,10 @@ class Columns:
         return values
 
     def split_scores(self, text: str) -> tuple[list[float], list[float]]:
-        """The four scores of a line, and those behind them; a fifth of 2.718, which old tables have, is dropped.
+        """The four scores of a line, and those after them; a fifth of 2.718, which old tables have, is dropped.
 
         Raises:
-            InputError: something else than numbers, or another number of them.
+            InputError: the scores are not numbers, or there are too many or too few.
         """
         values = self.numbers(text)
         if self.more == (0,) and len(values) == 5 and values[4] == OLD_PENALTY:
@@ -252,7 +252,7 @@ class Columns:
 
 
 def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: Ints32) -> Floats:
-    """Fills in missing counts: N(f,e) = N(f) p(e|f); where a line has no counts at all, its pair counts 1."""
+    """Fills in missing counts: N(f,e) = N(f) p(e|f); the pair of a line without any counts gets 1."""
     none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
     alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)
     filled_B3 = np.where(np.isnan(counts_B3[:, :1]), alone_B3, counts_B3)
@@ -274,16 +274,16 @@ def write_phrase_table(
     escape: bool | None = None,
     exact: bool = False,
 ) -> None:
-    """Writes a phrase table as Moses does, sorted by bytes; compressed with gzip when the name ends in .gz.
+    """Writes a phrase table as Moses does, sorted by byte; compressed with gzip if the name ends in .gz.
 
     Args:
-        exact: whether numbers are written with all their digits, so that they are read back the same; Moses writes six.
+        exact: whether to write numbers with all digits, so that they are read back the same; Moses writes six.
         escape: whether to write `|` inside words as `&#124;` (and a literal `&#124;` as `&amp;#124;`). With None they
-            are escaped when any word holds a bar, so that text that Moses's tokenizer has escaped is written as it is.
+            are escaped if any word contains a bar, so text that Moses's tokenizer has escaped is written as it is.
 
     Raises:
-        InputError: a word is empty, holds a blank or a line end, or holds `|||` while `escape` is False (which is meant
-            for factored words such as `house|NN`).
+        InputError: a word is empty, contains a blank or a line end, or contains `|||` with `escape=False` (which is
+            meant for factored words such as `house|NN`).
     """
     sources, targets, order_B = spelled_table(path, table, source_vocabulary, target_vocabulary, escape)
     pieces = (order_B[first : first + CHUNK] for first in range(0, len(order_B), CHUNK))
@@ -302,21 +302,21 @@ def write_phrase_table(
 
 
 def read_phrase_table(path: str | Path, only: Container[str] | None = None) -> MosesTable:
-    """Reads a Moses phrase table, plain or gzip, with lines in any order; a table of Moses is written again byte by
+    """Reads a Moses phrase table, plain or gzip, with lines in any order; a table from Moses is written back byte for
     byte.
 
-    Words are taken as they stand: `&#124;` stays what Moses's tokenizer has made of a bar. Links and counts may be
-    missing; then a pair has no links and the count 1. Where lines give different counts for a phrase, the largest is
-    taken. Scores must be four numbers of 0 or more; a fifth one is dropped if it is the constant 2.718 of old tables.
-    Fields behind the counts are dropped.
+    Words are read as they are: `&#124;`, with which Moses's tokenizer replaces a bar, stays. Links and counts may be
+    missing; then a pair has no links and the count 1. If lines give different counts for a phrase, the largest is used.
+    Scores must be four numbers of 0 or more; a fifth one is dropped if it is the constant 2.718 of old tables. Fields
+    after the counts are dropped.
 
     Args:
         path: the file.
         only: the source phrases to read, as they are written in the file; None reads all. See `phrases_in`.
 
     Raises:
-        InputError: a line is ill-formed, has something else where a number must be, a link outside its phrases, a
-            phrase pair that came before, or a reserved word; the line is named.
+        InputError: a line is ill-formed, lacks a number where one must be, has a link outside its phrases, repeats a
+            phrase pair, or contains a reserved word; the message names the line.
     """
     columns = Columns(Path(path))
     for columns.number, line in enumerate(track(iterate_lines(path), "reading phrase table"), 1):
@@ -326,7 +326,7 @@ def read_phrase_table(path: str | Path, only: Container[str] | None = None) -> M
 
 
 def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
-    """All phrases of up to `longest` words in some sentences, their words joined by blanks."""
+    """All phrases of up to `longest` words in some sentences, with words joined by blanks."""
     return {
         " ".join(words[start:end])
         for words in sentences
@@ -338,7 +338,7 @@ def phrases_in(sentences: Iterable[Sequence[str]], longest: int) -> set[str]:
 def spelled_table(
     path: str | Path, table: PhraseTable, source: Vocabulary, target: Vocabulary, escape: bool | None
 ) -> tuple[list[str], list[str], Ints]:
-    """The text of every source and target phrase, see `spell_phrases`, and the pairs in the order of Moses's tables,
+    """The text of every source and target phrase (see `spell_phrases`), and the pairs in the order of Moses's tables,
     which is that of `LC_ALL=C sort`, shape (B,).
     """
     sources = spell_phrases(path, table.source_phrases, source, escape)
@@ -347,10 +347,10 @@ def spelled_table(
 
 
 def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary, escape: bool | None) -> list[str]:
-    """The text of every phrase; with None for `escape`, bars are escaped only when some word holds one.
+    """The text of every phrase; with None for `escape`, bars are escaped only if some word contains one.
 
     Raises:
-        InputError: a word that a Moses table cannot hold.
+        InputError: a Moses table cannot hold a word.
     """
     used = np.unique(phrases.ids_T)
     words = {number: vocabulary.word(number) for number in used.tolist()}
@@ -371,7 +371,7 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
 
 
 def _byte_ranks(phrases: list[str]) -> Ints:
-    """The places of the phrases in the order of `LC_ALL=C sort`, in which the bar behind a phrase counts too."""
+    """The places of the phrases in the order of `LC_ALL=C sort`, where the bar after a phrase counts too."""
     keys = [(phrase + BAR).encode() for phrase in phrases]
     ranks = np.empty(len(keys), np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
@@ -385,8 +385,8 @@ def pair_lines(
 
     Args:
         table, rows_R: the pairs; links and counts are those of the table.
-        spelled: the two phrases of each as they are to be written.
-        scores_RS: the scores that are written.
+        spelled: the text of the two phrases of each.
+        scores_RS: the scores to write.
         exact: as in `write_phrase_table`.
     """
     source, target = table.source_B[rows_R], table.target_B[rows_R]
@@ -401,7 +401,7 @@ def pair_lines(
 
 
 def numbers_text(numbers: Iterable[float], exact: bool) -> str:
-    """Numbers with blanks between them: with six digits each as Moses writes them, or with all when `exact`.
+    """Numbers joined by blanks: with six digits each as in Moses, or with all digits if `exact`.
 
     Example:
         >>> numbers_text([1.0, 1 / 3], exact=False), numbers_text([1.0, 1 / 3], exact=True)

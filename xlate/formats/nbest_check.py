@@ -1,4 +1,4 @@
-"""Finds what is wrong or odd in an n-best list before anything is learned from it."""
+"""Finds errors and oddities in an n-best list before anything is learned from it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MOST_COLUMNS = 100
 def printed_error(values: Floats) -> Floats:
     """Half a unit in the last printed digit of each value of a column.
 
-    A column has either a fixed number of decimals or of significant digits; the one that loses more is assumed. A
-    column of whole numbers loses nothing.
+    A column has a fixed number of either decimals or significant digits; whichever loses more is assumed. A column of
+    whole numbers loses nothing.
 
     Example: -103.644 among numbers of six digits: 0.0005
     """
@@ -48,7 +48,7 @@ def _close(one: Floats, other: Floats) -> bool:
 
 
 def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) -> Floats:
-    """Twice what printing may have changed, since the sums were rounded too; more where weights were fitted."""
+    """Twice the possible printing error, because the sums were rounded too; more if weights were fitted."""
     error_V = np.zeros(len(arrays.values_V))
     if len(arrays.names) <= MOST_COLUMNS:
         for column, name in enumerate(arrays.names):
@@ -84,7 +84,7 @@ def _fitted(arrays: NbestArrays) -> dict[str, float]:
 
 
 def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
-    """The median of each list; of two middle values the lower."""
+    """The median of each list, the lower of two middle values."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((values_C, lists))
     return np.asarray(values_C[order[(offsets_I1[:-1] + offsets_I1[1:] - 1) // 2]])
@@ -92,10 +92,10 @@ def _medians(values_C: Floats, offsets_I1: Ints) -> Floats:
 
 @dataclass
 class NbestReport(NbestFaults):
-    """What the check of an n-best list found; its errors tell why the list cannot be used, in the order of the file.
+    """The findings about an n-best list; its errors say why the list cannot be used, in the order of the file.
 
     Attributes:
-        arrays: the lists without the lines that cannot be used, None when they do not fit together.
+        arrays: the lists without unusable lines, None if they do not fit together.
         oddities: how often each was found. examples: the first of each in words, with its line.
     """
 
@@ -134,16 +134,15 @@ def check_nbest(
     first_sentence: int | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> NbestReport:
-    """Reads a list to its end and collects all that is wrong with it.
+    """Reads a list to its end and collects all faults.
 
-    Errors are lines that cannot be read (`|||` inside the text, text in the place of numbers), hypotheses of one
-    sentence in several places, features with a changing number of values, and references that do not fit. Oddities,
-    with which a list can still be used, are empty hypotheses, duplicates, gaps in the sentence numbers, features that
-    are not on every line, totals that are missing or not weights times features, segmentations that do not cover all
-    words once, links to words that are not there, and lists without sentence numbers.
+    Errors are unreadable lines (`|||` inside the text, text in the place of numbers), hypotheses of one sentence in
+    several places, features with a changing number of values, and references that do not fit. Oddities, with which a
+    list can still be used, are empty hypotheses, duplicates, gaps in the sentence numbers, features missing on some
+    lines, totals that are missing or not weights times features, segmentations that do not cover every word exactly
+    once, links to words that do not exist, and lists without sentence numbers.
 
-    Duplicates that are to be dropped are no hypotheses of `arrays`. Lists of other systems, with which it would be
-    merged, are not looked at.
+    `arrays` leaves out duplicates that are to be dropped. The other systems' lists to merge with it are not checked.
 
     Args:
         file: the list. references: the number of lines of each reference file, by its name.
@@ -160,8 +159,8 @@ def check_nbest(
             lengths, first = list(references.values()), next(iter(references))
             reference_rows(report.arrays.sentence_I, lengths, first_sentence, file=first)
     except InputError as error:
-        # A list is not called empty too when none of its lines can be read; where some cannot, numbers beside it are
-        # not those of its hypotheses.
+        # If no line can be read, the list is not also reported as empty; if some lines cannot, numbers from added files
+        # no longer match its hypotheses.
         counted = bool(file.added) and bool(report.errors)
         if (usable and not counted) or not report.errors:
             report.errors.append(error)
@@ -172,7 +171,7 @@ def check_nbest(
 
 
 def _lists(file: NbestFile, report: NbestReport, usable: list[int]) -> Iterator[list[Hypothesis]]:
-    """Yields the usable hypotheses of each sentence in turn and notes what is odd; adds the numbers of their lines."""
+    """Yields the usable hypotheses of each sentence and notes oddities; adds their line numbers to `usable`."""
     for sentence, group in groupby(_in_order(file, report), attrgetter("sentence")):
         kept: list[Hypothesis] = []
         lines: dict[str, int] = {}
@@ -216,8 +215,8 @@ def _in_order(file: NbestFile, report: NbestReport) -> Iterator[Hypothesis]:
 
 
 def _note_phrases(report: NbestReport, hypothesis: Hypothesis) -> None:
-    """Notes a segmentation, by marks or in a field `0-1=0-1 2=2`, that does not cover all words once, and links to
-    words that are not there.
+    """Notes a segmentation, by marks or in a field `0-1=0-1 2=2`, that does not cover every word exactly once, and
+    links to words that do not exist.
     """
     text = "".join(hypothesis.fields[1:2])
     if "|" not in text and len(hypothesis.fields) < hypothesis.features + 3:
@@ -236,7 +235,7 @@ def _note_phrases(report: NbestReport, hypothesis: Hypothesis) -> None:
 
 
 def _behind(hypothesis: Hypothesis, form: re.Pattern[str]) -> list[re.Match[str]]:
-    """The pieces of the first field behind the total that holds nothing else than some of this form."""
+    """The pieces of the first field after the total that consists only of pieces of this form."""
     for text in hypothesis.fields[hypothesis.features + 2 :]:
         tokens = text.split()
         found = [match for match in map(form.fullmatch, tokens) if match is not None]
@@ -259,13 +258,13 @@ def _check_columns(report: NbestReport, arrays: NbestArrays, lines: list[int]) -
 def _check_totals(
     report: NbestReport, arrays: NbestArrays, lines: list[int], weights: Mapping[str, float] | None
 ) -> None:
-    """Notes totals that are not w · f within their sentence, whose ranking depends on differences only.
+    """Notes totals that are not w · f, up to a constant per sentence, since ranking depends on differences only.
 
     Some parts of a score are the same for all hypotheses of a sentence and are not printed with the features, such as
-    Moses's penalty for unknown words; the median difference of a sentence is taken for them. When no weights are given,
-    they are fitted by least squares to the half of the hypotheses that fits best, until that half no longer changes
-    (least trimmed squares, Rousseeuw 1984), so that a few wrong totals do not move them. Nothing can be compared where
-    a total is missing, or where there are no weights and too many features to fit them.
+    Moses's penalty for unknown words; the median difference of a sentence estimates them. If no weights are given, they
+    are fitted by least squares to the best-fitting half of the hypotheses, until that half no longer changes (least
+    trimmed squares, Rousseeuw 1984), so a few wrong totals do not affect them. Nothing is compared if a total is
+    missing, or if there are no weights and too many features to fit them.
     """
     candidates, columns = len(arrays.total_C), len(arrays.names)
     if not np.isfinite(arrays.total_C).all():
@@ -280,7 +279,7 @@ def _check_totals(
     difference_C = difference_C - np.repeat(common_I, np.diff(arrays.candidate_offsets_I1))
     off = np.flatnonzero(np.abs(difference_C) > _tolerance(arrays, weights, fitted))
     if fitted and 2 * len(off) > candidates:
-        # Where no weights fit most of them, totals are of another kind, such as means by length.
+        # If no weights fit most of them, totals are of another kind, such as means by length.
         return
     if len(off):
         seen = f"{arrays.total_C[off[0]]:.6g}, off by {difference_C[off[0]]:.3g}"

@@ -1,8 +1,8 @@
-"""A given n-best list with all that says how it is read: its form, duplicates, columns made elsewhere, and the lists of
-other systems that are merged with it.
+"""An n-best list and how to read it: its form, duplicates, columns made elsewhere, and the lists of other systems to
+merge with it.
 
-Lists in forms other than fields with bars (fairseq's, plain text, JSON lines) become the same `Hypothesis`, whose
-fields are those that it will be written with.
+Lists in forms other than fields with bars (fairseq's, plain text, JSON lines) become the same `Hypothesis`, with the
+fields in which it will be written.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ SAY_FORM = (
 _RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
 _NAME = re.compile(r"[^\s=:|]+")
 log = logging.getLogger(__name__)
-# A job may read a list several times.
+# A job may read a list several times, so each message is logged once.
 _say_once = cache(log.info)
 
 
 class FairseqStyle(Style):
-    """What fairseq-generate prints: lines `S-0`, `H-0`, `D-0`, `P-0`, each with a tab and what it is.
+    """The output of fairseq-generate: lines `S-0`, `H-0`, `D-0`, `P-0`, each followed by a tab and its content.
 
-    `H` begins a hypothesis, with its score and words; `D`, where there is one, has the words that are taken in their
-    place. Of the scores `P` of its pieces the features are their sum, the least of them and how many there are. Sources
-    are kept, what else is printed between is passed over.
+    `H` begins a hypothesis, with its score and words; `D`, if there is one, has the words to use instead. The scores
+    `P` of its pieces give three features: their sum, their minimum and their number. Sources are kept, other lines are
+    skipped.
     """
 
     expected = "H-0 TAB score TAB words, D-0 and P-0 behind it"
 
     def __init__(self) -> None:
         super().__init__()
-        # What `_made` is given of the hypothesis that is read; empty before the first one.
+        # The arguments of `_made` for the current hypothesis; empty before the first one.
         self._open: dict[str, Any] = {}
 
     def line(self, text: str, number: int) -> Hypothesis | None:
@@ -97,7 +97,7 @@ class FairseqStyle(Style):
 
 
 class PlainStyle(Style):
-    """One hypothesis per line, a fixed number of them for each sentence."""
+    """One hypothesis per line, a fixed number per sentence."""
 
     def __init__(self, size: int) -> None:
         self.size, self.lines = size, 0
@@ -113,10 +113,10 @@ class PlainStyle(Style):
 
 
 class JsonStyle(Style):
-    """A JSON object a line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
+    """One JSON object per line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
 
-    `id` and `hyp` must be there. `scores` are features, and so are other fields that are numbers; `score` is the total.
-    What else an object has is passed over, which is said once.
+    `id` and `hyp` are required. `scores` are features, and so are other fields that are numbers; `score` is the total.
+    Other content of an object is ignored, with one message.
     """
 
     expected = '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}, hypotheses of a sentence together'
@@ -165,7 +165,7 @@ def _made(
     strange = next((name for name in named if not _NAME.fullmatch(name)), None)
     if strange is not None:
         raise ValueError(f"a feature's name with a blank, =, : or |: {shown(strange)}")
-    # A lone surrogate, which JSON can say, is no text: it raises a ValueError.
+    # A lone surrogate, which JSON can express, is no text: it raises a ValueError.
     "".join((text, source or "", *named)).encode("utf-8")
     if any(abs(value) > LARGEST for value in named.values()):
         raise ValueError("a score out of range")
@@ -174,7 +174,7 @@ def _made(
     return made.with_values({(name, 1): [value] for name, value in named.items()}, total, source)
 
 
-# How many systems have the hypothesis, and how early: the sum of 1/rank.
+# How many systems have the hypothesis, and how high they rank it: the sum of 1/rank.
 AGREEMENT, RANKS = "systems", "reciprocal_ranks"
 TOTAL = "total"
 # The columns of a system: feature and number of values, and the values of each hypothesis by its words.
@@ -186,17 +186,17 @@ def merged(
     others: Mapping[str, Iterable[Sequence[Hypothesis]]],
     files: Mapping[str, str | Path],
 ) -> Iterator[list[Hypothesis]]:
-    """Yields one list per sentence: the hypotheses of the first list, then what only others have; words once each.
+    """Yields one list per sentence: the hypotheses of the first list, then those only in others, each text once.
 
-    The features of another system have its name and a dot before theirs; its totals become a feature too, and those of
-    the first `total`. What a system does not have gets the lowest value of each of its features in the sentence, and
-    `NAME.has` is 0. `systems` counts the systems that have a hypothesis, `reciprocal_ranks` adds up 1/rank over
-    them (Cormack et al. 2009). Totals are left out: those of different systems cannot be compared. Lines
-    are of the first list: what only others have stands where its sentence begins there. `files` are those of the lists,
-    by their names; the first one has the name "".
+    The features of another system get its name and a dot as a prefix; its totals become a feature too, and those of the
+    first become `total`. For a hypothesis that a system lacks, each of its features gets the lowest value in the
+    sentence, and `NAME.has` is 0. `systems` counts the systems that have a hypothesis, `reciprocal_ranks` adds up
+    1/rank over them (Cormack et al. 2009). The result has no totals, because those of different systems cannot be
+    compared. Line numbers are those of the first list; hypotheses only in others get the line where their sentence
+    begins there. `files` are those of the lists, by their names; the first one has the name "".
 
     Raises:
-        InputError: a sentence that another list or the first one lacks, or that has two sources.
+        InputError: another list or the first one lacks a sentence, or a sentence has two sources.
     """
 
     def lacks(which: str, name: str | Path, hypothesis: Hypothesis, file: str | Path, where: str) -> InputError:
@@ -240,7 +240,7 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
             if hypothesis.text not in values:
                 values[hypothesis.text] = _columns(hypothesis)
                 ranks[hypothesis.text].append(1.0 / rank)
-        # The lowest value of each feature that all rows have; a sparse one is 0 where it is not.
+        # The lowest value of each feature that all rows have; sparse ones are 0 where absent.
         each = list(values.values())
         shared = [key for key in each[0] if all(key in row for row in each)]
         lowest = {key: [min(column) for column in zip(*(row[key] for row in each), strict=True)] for key in shared}
@@ -267,17 +267,17 @@ KEEP, DROP = "keep", "drop"
 
 @dataclass(frozen=True)
 class NbestFile:
-    """A list and how it is read.
+    """A list and how to read it.
 
     Attributes:
-        path: the file. form: one of `STYLES`; `auto` goes by the first line.
-        size: the lines of a sentence in plain text.
-        duplicates: `keep` or `drop` hypotheses of words that an earlier one of the sentence has.
+        path: the file. form: one of `STYLES`; `auto` decides by the first line.
+        size: the lines per sentence in plain text.
+        duplicates: `keep` or `drop` hypotheses with the same words as an earlier one of the sentence.
         added: `NAME=FILE` each: a feature with one number per hypothesis, in the order of the list.
-        others: `NAME=FILE` each: lists of other systems of the same sentences, which are merged with it.
+        others: `NAME=FILE` each: lists of the same sentences by other systems, to merge with it.
 
     Raises:
-        InputError: plain text without a size, or something that is not NAME=FILE.
+        InputError: plain text has no size, or something is not NAME=FILE.
     """
 
     path: str | Path
@@ -299,7 +299,7 @@ class NbestFile:
         _ = self.files
 
     def style(self, first: str) -> Style:
-        """What goes through the lines of the file, of which this is the first."""
+        """The parser for the lines of the file, given the first one."""
         form = self.form
         if form == AUTO:
             looks = JSONL if first.startswith("{") else FAIRSEQ if _RECORD.fullmatch(first) else BARS
@@ -313,27 +313,27 @@ class NbestFile:
 
     @property
     def files(self) -> list[str]:
-        """The list and the files that are read with it."""
+        """The list and the files read along with it."""
         named = {**_named(self.added, "add_scores"), **_named(self.others, "merge")}
         return [str(self.path), *named.values()]
 
     def check_read_again(self) -> NbestFile:
-        """Returns itself; raises InputError when one of the files can be read only once."""
+        """Returns itself; raises InputError if one of the files can be read only once."""
         for file in self.files:
             plain_file(file)
         return self
 
     def hypotheses(self, faults: NbestFaults | None = None) -> Iterator[Hypothesis]:
-        """The hypotheses with the added features, duplicates among them; other lists are left out.
+        """The hypotheses with the added features, including duplicates, without other lists.
 
         With `faults`, ill-formed lines are left out and collected there.
 
         Raises:
-            InputError: as `iterate_hypotheses`; a column with too few or too many numbers, or something else there.
+            InputError: as in `iterate_hypotheses`; or a column has too few or too many numbers, or something else.
         """
         columns = _named(self.added, "add_scores")
         with ExitStack() as opened:
-            # Generators are closed, so that their files are.
+            # Closing the generators closes their files.
             streams = {name: iterate_lines(file) for name, file in columns.items()}
             for stream in streams.values():
                 opened.enter_context(closing(cast(Any, stream)))
@@ -356,15 +356,15 @@ class NbestFile:
                     yield hypothesis
 
     def lists(self) -> Iterator[list[Hypothesis]]:
-        """The hypotheses of each sentence in turn, merged with those of other lists, without what is dropped.
+        """The hypotheses of each sentence in turn, merged with those of other lists, without dropped ones.
 
         Raises:
-            InputError: as `hypotheses` and `by_sentence`; lists that do not fit together.
+            InputError: as in `hypotheses` and `by_sentence`; or lists do not fit together.
         """
         lists: Iterable[list[Hypothesis]] = by_sentence(self.hypotheses(), self.path)
         others = _named(self.others, "merge")
         if others:
-            # Numbers of hypotheses belong to the list they were computed for.
+            # Added numbers belong only to the list they were computed for.
             read = {name: replace(self, path=file, added=(), others=()).lists() for name, file in others.items()}
             lists = merged(lists, read, {"": self.path, **others})
         dropped = 0

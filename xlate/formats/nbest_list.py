@@ -1,8 +1,8 @@
 """N-best lists of any system, line by line: Moses old and new, Joshua, cdec, Phrasal, Marian.
 
-A line is `id ||| text ||| features ||| total`. The total and the fields behind it (segmentation, word links) may be
-missing. Marian's alignments and word scores may stand before the features, and marks such as `|0-1|` between the words.
-Lists in other forms are read into the same hypotheses by `nbest_file.py`.
+A line is `id ||| text ||| features ||| total`. The total and the fields after it (segmentation, word links) may be
+missing. Marian's alignments and word scores may precede the features, and marks such as `|0-1|` may be among the words.
+`nbest_file.py` reads lists in other forms into the same hypotheses.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int
 from xlate.text.tokens import same_letters
 
-# A mark of segmentation behind a phrase, as in `the house |0-1|`.
+# A segmentation mark after a phrase, as in `the house |0-1|`.
 MARK = re.compile(r"(?:^| )\|([0-9]{1,9})-([0-9]{1,9})(?:,[^| ]*)?\|(?= |$)")
 Layout = tuple[tuple[str, int], ...]
 UNLABELLED = "F"
-# Marian's score of each word: there are as many as words, so they are no feature.
+# Marian's scores of words: their number varies with the words, so they are no feature.
 WORD_SCORES = "WordScores="
-# Values are kept and learned from in 32 bits.
+# Values are stored and used in 32 bits.
 LARGEST = LARGEST_FLOAT32
 _COUNT = itemgetter(1)
 # Only numbers and their separators, as in Marian's alignments before the features.
@@ -37,7 +37,7 @@ _SOFT = re.compile(r"[0-9eE.,+ -]+")
 
 
 class FeatureParser:
-    """Reads feature fields; the pattern of a line is tried first on the next one, which makes it fast.
+    """Reads feature fields; for speed, the pattern of a line is tried first on the next one.
 
     It reads `Name= v v` (Moses, Marian), `name: v v` (old Moses, Phrasal), `name=v` (Joshua, cdec), and numbers without
     names, which become values of the feature `F`.
@@ -59,10 +59,10 @@ class FeatureParser:
         self._singles = _Singles()
 
     def parse(self, field: str) -> tuple[Layout, list[float]]:
-        """The names with the number of values of each, and all values in a row.
+        """The names with the number of values of each, and all values in order.
 
         Raises:
-            ValueError: a value is not a finite number of 32 bits, or a name has no values or stands twice.
+            ValueError: a value is not a finite 32-bit number, or a name has no values or occurs twice.
         """
         tokens = field.split(" ")
         if "" in tokens:
@@ -162,12 +162,12 @@ class Hypothesis(NamedTuple):
     Attributes:
         line: its line number, from 1.
         sentence: the sentence number as written; `UNNUMBERED` in the style that has none.
-        text: the tokens with blanks between them, without segmentation marks.
-        layout: feature names with the number of values of each. values: all values in a row.
-        total: the score as written, None when there is none.
-        fields: the fields as written, without the blanks around them, or as they will be. features: the number of the
-            field with the features.
-        source: the sentence it translates, where the list says it.
+        text: the tokens joined by blanks, without segmentation marks.
+        layout: feature names with the number of values of each. values: all values in order.
+        total: the score as written, None if there is none.
+        fields: the fields as written or as they will be, without surrounding blanks. features: the number of the field
+            with the features.
+        source: the sentence it translates, if the list says so.
     """
 
     line: int
@@ -183,8 +183,8 @@ class Hypothesis(NamedTuple):
     def with_values(
         self, named: Mapping[tuple[str, int], Sequence[float]], total: float | None, source: str | None
     ) -> Hypothesis:
-        """The same words with other features, given as the values of each and their number, total and source; nothing
-        stands behind the total.
+        """The same words with other features (the values by name and number), total and source; nothing follows the
+        total.
         """
         written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in values)}" for (name, _), values in named.items())
         fields = (str(self.sentence), self.fields[1], written, "" if total is None else f"{total:.9g}")
@@ -206,7 +206,7 @@ class Hypothesis(NamedTuple):
 
 
 class Style:
-    """How a list is written: fields with bars between them, or as derived classes say. An object goes through one file.
+    """How a list is written: fields separated by bars, or as derived classes define. One object reads one file.
 
     `expected` is what a line should look like, `remedy` what to do about one that does not.
     """
@@ -218,7 +218,7 @@ class Style:
         self._source: dict[int, str] = {}
 
     def line(self, text: str, number: int) -> Hypothesis | None:
-        """The hypothesis that is complete with this line, if any.
+        """The hypothesis that this line completes, if any.
 
         Raises:
             ValueError: the line is ill-formed; the message says how.
@@ -245,7 +245,7 @@ class Style:
         return Hypothesis(number, sentence, words, layout, values, total, fields, place)
 
     def end(self) -> Hypothesis | None:
-        """The hypothesis that is complete at the end of the file, if any.
+        """The hypothesis that the end of the file completes, if any.
 
         Raises:
             ValueError: the file may not end here.
@@ -253,7 +253,7 @@ class Style:
         return None
 
     def say_source(self, sentence: int, source: str) -> None:
-        """Takes the source of a sentence, which some styles write.
+        """Stores the source of a sentence, which some styles write.
 
         Raises:
             ValueError: another source of this sentence came before.
@@ -264,8 +264,8 @@ class Style:
         self._source = {sentence: source}
 
     def _features(self, fields: tuple[str, ...]) -> tuple[int, Layout, list[float]]:
-        """The field of the features, its layout and values: the third field, or the first behind it where Marian's
-        alignments and word scores stand before the features.
+        """The field of the features, its layout and values: the third field, or the first later one if Marian's
+        alignments and word scores precede the features.
         """
         place = _behind_word_scores(fields, 2)
         try:
@@ -278,7 +278,7 @@ class Style:
 
 
 def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
-    """The next field that holds neither word scores nor, of a hypothesis without links, an empty alignment."""
+    """The next field that is neither word scores nor the empty alignment of a hypothesis without links."""
     while len(fields) > place + 1 and (
         fields[place].startswith(WORD_SCORES) or (not fields[place] and "=" in fields[place + 1])
     ):
@@ -287,7 +287,7 @@ def _behind_word_scores(fields: tuple[str, ...], place: int) -> int:
 
 
 def _bars_or(error: ValueError, behind: Sequence[str]) -> ValueError:
-    """Why a field cannot be read: where features stand in a later field, bars in the text have moved them."""
+    """Why a field cannot be read: if features are in a later field, bars in the text have moved them."""
     for text in behind:
         with suppress(ValueError):
             FeatureParser().parse(text)
@@ -298,7 +298,7 @@ def _bars_or(error: ValueError, behind: Sequence[str]) -> ValueError:
 
 @dataclass
 class NbestFaults:
-    """What was found while a list was read: how many lines it has, and what is wrong with each ill-formed one."""
+    """The findings while a list was read: its number of lines, and what is wrong with each ill-formed one."""
 
     lines: int = 0
     errors: list[InputError] = field(default_factory=list)
@@ -307,13 +307,13 @@ class NbestFaults:
 def iterate_hypotheses(
     path: str | Path, style: Callable[[str], Style] = lambda _: Style(), faults: NbestFaults | None = None
 ) -> Iterator[Hypothesis]:
-    """Reads an n-best list, plain or gzip, one line at a time; `style` says by the first line how it is written.
+    """Reads an n-best list, plain or gzip, one line at a time; `style` chooses the style by the first line.
 
-    With `faults`, ill-formed lines are left out and what is wrong with each is added there.
+    With `faults`, ill-formed lines are left out, and the error of each is added there.
 
     Raises:
-        InputError: a line is ill-formed and is named: a field is missing, something else stands in the place of a
-            number, `|||` stands inside the text, or a feature stands twice; also whatever `iterate_lines` raises.
+        InputError: a line, which the message names, is ill-formed: a field is missing, a number is something else, the
+            text contains `|||`, or a feature occurs twice; also whatever `iterate_lines` raises.
     """
     form: Style | None = None
     number = 0
@@ -343,8 +343,8 @@ def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[
     """Yields the hypotheses of each sentence in turn, in the order of the file.
 
     Raises:
-        InputError: a hypothesis has no sentence number, or its sentence comes back after another one; the line is
-            named.
+        InputError: a hypothesis has no sentence number, or its sentence comes back after another one; the message names
+            the line.
     """
     done: set[int] = set()
     group: list[Hypothesis] = []
@@ -360,7 +360,7 @@ def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[
 
 
 def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before: Hypothesis | None) -> None:
-    """Raises InputError when a hypothesis has no sentence number, or its sentence is among those that are `done`."""
+    """Raises InputError if a hypothesis has no sentence number, or its sentence is among those `done`."""
     if hypothesis.sentence == UNNUMBERED:
         raise InputError(
             "no sentence number",
@@ -383,10 +383,10 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
 
 
 def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path, where: str) -> str | None:
-    """The source of a list's sentence: the one that is known from elsewhere, or else what the list says, if anything.
+    """The source of a list's sentence: the one known from elsewhere, otherwise that of the list, if any.
 
     Raises:
-        InputError: they have other letters; `file` is that of the list, `where` says where the other one stands.
+        InputError: they differ in their letters; `file` is that of the list, `where` says where the other one is.
     """
     line, said = next(((one.line, one.source) for one in group if one.source is not None), (0, known))
     if said is None or known is None or same_letters(said, known):
@@ -402,7 +402,7 @@ def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path,
 
 
 def write_nbest(path: str | Path, hypotheses: Iterable[Hypothesis]) -> None:
-    """Writes hypotheses with ` ||| ` between their fields; compressed with gzip when the name ends in .gz.
+    """Writes hypotheses with ` ||| ` between their fields; compressed with gzip if the name ends in .gz.
 
     Example: `0 ||| this is it ||| d: 0 lm: -4.5 ||| -14.6`
     """

@@ -30,16 +30,16 @@ def read_reordering_table(
     """The six scores of each of B phrase pairs, shape (B, 6), NaN where the file has none.
 
     Scores are probabilities, unless other features were folded into them; Moses takes their logarithms. Lines of pairs
-    that the phrase table lacks are skipped, so a whole reordering table goes with a filtered phrase table.
+    that the phrase table lacks are skipped, so a full reordering table works with a filtered phrase table.
 
     Args:
-        table: the phrase pairs; in the file they may stand in any order.
+        table: the phrase pairs; in the file they may be in any order.
         source_vocabulary: the words of its source phrases.
         target_vocabulary: the same for the target.
 
     Raises:
-        InputError: a line is ill-formed, has numbers that are negative or not finite, or a phrase pair that came
-            before; the line is named.
+        InputError: a line is ill-formed, has numbers that are negative or not finite, or repeats a phrase pair; the
+            message names the line.
     """
     path = Path(path)
     source_rows = _rows(table.source_phrases, source_vocabulary)
@@ -92,7 +92,7 @@ def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines:
 
 
 def _rows(phrases: EncodedText, vocabulary: Vocabulary) -> dict[str, int]:
-    """The row of each phrase, by its words with blanks between them."""
+    """The row of each phrase, by its words joined by blanks."""
     words = [vocabulary.word(number) for number in phrases.ids_T.tolist()]
     return {" ".join(words[a:b]): row for row, (a, b) in enumerate(pairwise(phrases.offsets_S1.tolist()))}
 
@@ -107,8 +107,8 @@ def write_reordering_table(
     escape: bool | None = None,
     exact: bool = False,
 ) -> None:
-    """Writes a table in the order of `write_phrase_table`, without pairs that have no scores; gzip when the name ends
-    in .gz.
+    """Writes a table in the order of `write_phrase_table`, without pairs that have no scores; compressed with gzip if
+    the name ends in .gz.
 
     Args:
         path: the file.
@@ -118,7 +118,7 @@ def write_reordering_table(
         escape, exact: as in `write_phrase_table`.
 
     Raises:
-        InputError: a word that a Moses table cannot hold.
+        InputError: a Moses table cannot hold a word.
     """
     sources, targets, order_B = spelled_table(path, table, source_vocabulary, target_vocabulary, escape)
     order_B = order_B[~np.isnan(probability_B6[order_B, 0])]

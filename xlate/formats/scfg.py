@@ -1,4 +1,4 @@
-"""Synchronous context-free grammars as other systems write them: labelled rules, each with named features.
+"""Synchronous context-free grammars of other systems: labelled rules, each with named features.
 
 `RuleLines` collects the rules of a file line by line and checks what all formats have in common.
 """
@@ -26,16 +26,16 @@ from xlate.text.lines import iterate_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_row
 from xlate.text.vocabulary import BEGIN
 
-# The weights that are not those of features of rules: log probabilities, target words, copied words.
+# Weights that do not belong to features of rules: log probabilities, target words, copied words.
 LANGUAGE, WORDS, COPIES = "LanguageModel", "TargetWords", "CopiedWords"
-# The limit of rules that may cover any number of source words.
+# The limit for rules that may cover any number of source words.
 NO_LIMIT = 1 << 30
 LABEL = re.compile(r"[^\s\[\],]+")
 _AT_MOST = f"at most {LARGEST_FLOAT32:.3g}"
 
 
 class Gap(NamedTuple):
-    """A non-terminal of a rule: its label, and its number, which counts those of the source side from 1."""
+    """A non-terminal of a rule: its label, and its number on the source side, from 1."""
 
     label: str
     number: int
@@ -84,15 +84,15 @@ def gaps_of(side: Sequence[Symbol]) -> list[Gap]:
 
 @dataclass(frozen=True)
 class Scfg:
-    """B rules with D features that stand in columns, and any number of others that few rules have.
+    """B rules with D features in columns, and any number of others that few rules have.
 
     Attributes:
         rules: in the order of their file.
         names: of the D features in columns.
         dense_BD: their values, which are multiplied by weights and summed over the rules of a derivation.
-        sparse: the other features of a rule by its number, name to value.
-        files: the files that the rules were read from, one rule per line, and how many each has, in order; None for
-            rules of no file.
+        sparse: the other features of each rule by its number, name to value.
+        files: the files the rules were read from, one rule per line, with the number of rules in each, in order; None
+            for rules from no file.
     """
 
     rules: list[ScfgRule]
@@ -137,7 +137,7 @@ class Scfg:
 
 
 def joined(parts: Sequence[tuple[Scfg, int]]) -> Scfg:
-    """Several grammars as one, each with the most source words that its rules cover.
+    """Several grammars as one; each comes with the most source words that its rules cover.
 
     A feature that a grammar does not have is 0 there.
     """
@@ -155,7 +155,7 @@ def joined(parts: Sequence[tuple[Scfg, int]]) -> Scfg:
 
 
 def glue_grammar(label: str = "X", goal: str = "S") -> Scfg:
-    """Rules that put pieces of a sentence one behind the other, as cdec adds them by itself.
+    """Rules that concatenate pieces of a sentence, as cdec adds them automatically.
 
     Goal → label, and goal → goal label with the feature `Glue`.
     """
@@ -170,12 +170,12 @@ class ForeignSystem:
 
     Attributes:
         scfg: all its grammars, joined.
-        goal: the label of a whole sentence.
+        goal: the label of a complete sentence.
         label: the label of copied words.
         weights: by the names of features, and of `LANGUAGE` (natural logarithms), `WORDS` and `COPIES`.
         lm: the language model, in ARPA format; None for a system without one.
-        tables: of each grammar the number of rules, and how many rules of one source side count, 0 for all; empty
-            where all rules of all grammars count.
+        tables: for each grammar the number of rules, and how many rules per source side count, 0 for all; empty if all
+            rules of all grammars count.
     """
 
     scfg: Scfg
@@ -189,12 +189,12 @@ class ForeignSystem:
 class RuleLines:
     """The rules of one grammar, collected line by line, checked for what all formats have in common.
 
-    Iterating gives the lines of the file; messages name the one that was given last.
+    Iterating gives the lines of the file; messages name the last one.
 
     Args:
         path: of the file, plain or gzip.
         form: how a line looks, for messages.
-        prefix: begins the names of features that are written without one; their number from 0 ends it.
+        prefix: the names of features written without one begin with it and end with their number from 0.
         symbol: reads one symbol of a side; raises ValueError with what it expected.
     """
 
@@ -217,12 +217,12 @@ class RuleLines:
             yield line
 
     def fields(self, line: str, most: int) -> list[str]:
-        """The fields of a line, at least three, without blanks around them.
+        """The fields of a line, at least three, without surrounding blanks.
 
         Raises:
             InputError: there are too few or too many.
         """
-        # Of an empty field, as in Moses's glue grammars, only one blank may be left.
+        # An empty field, as in Moses's glue grammars, may be a single blank.
         while "||| |||" in line:
             line = line.replace("||| |||", "|||  |||")
         parts = [part.strip(" \t") for part in f"{line} ".split(" ||| ")]
@@ -246,10 +246,10 @@ class RuleLines:
             raise self.error("malformed link", text, LINKS) from None
 
     def add(self, lhs: str, source: Side, target: Side, links: Links) -> None:
-        """Takes a rule whose gaps carry the numbers of its line; they are numbered again by the source side.
+        """Adds a rule whose gaps have the numbers of its line; they are renumbered by the source side.
 
         Raises:
-            InputError: a gap of the source side has no label, the two sides have different gaps, or a link lies outside
+            InputError: a gap of the source side has no label, the two sides have different gaps, or a link is outside
                 of them.
         """
         gaps, others = tuple(gaps_of(source)), tuple(gaps_of(target))
@@ -264,8 +264,8 @@ class RuleLines:
         self.rules.append(ScfgRule(lhs, source, target))
 
     def _order(self, gaps: tuple[Gap, ...], others: tuple[Gap, ...]) -> dict[int, Gap]:
-        """The gaps of a source side by the numbers that they carry, counted from 1, empty where those of both sides
-        carry these already.
+        """The gaps of a source side, renumbered from 1, by their old numbers; empty if both sides are numbered so
+        already.
         """
         if any(not gap.label for gap in gaps):
             seen = next(f"[{gap.number}]" for gap in gaps if not gap.label)
@@ -281,13 +281,13 @@ class RuleLines:
     def add_values(
         self, text: str, named: Sequence[tuple[str, str]], *, optional: bool = False, sign: float = 1.0
     ) -> None:
-        """Takes the features of the rule that was added last: bare numbers (times `sign`), and others by name.
+        """Adds the features of the rule added last: bare numbers (times `sign`), and others by name.
 
         With `optional`, a rule with named features may have no bare numbers.
 
         Raises:
-            InputError: something is not a number of 32 bits, a name stands twice, or there are not as many bare numbers
-                as in the lines before.
+            InputError: something is not a 32-bit number, a name occurs twice, or there are not as many bare numbers as
+                in the lines before.
         """
         if named:
             found = self.sparse[len(self.rules) - 1] = {}
@@ -318,7 +318,7 @@ class RuleLines:
         return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def grammar(self) -> Scfg:
-        """All that was read; without bare numbers, a name that at least half of the rules have becomes a column."""
+        """The complete grammar; without bare numbers, a name that at least half of the rules have becomes a column."""
         names = tuple(f"{self.prefix}{column}" for column in range(max(self.columns, 0)))
         having = Counter(name for named in self.sparse.values() for name in named)
         frequent = [name for name, count in having.items() if not names and 2 * count >= len(self.rules)]
@@ -333,9 +333,9 @@ class RuleLines:
 
 
 def normal_form(grammar: Scfg, label: str = "X") -> tuple[str, list[str]]:
-    """How many rules are in target normal form, in a sentence, and what keeps the others from it.
+    """A sentence on how many rules are in target normal form, and the faults of the others.
 
-    Target normal form: a phrase of one word or more, then the non-terminals; at most two, of one label (Watanabe et
+    Target normal form: a phrase of one word or more, then the non-terminals; at most two, with one label (Watanabe et
     al. 2007, Eq. 2). Faults are listed with the number of rules and an example, the most frequent first.
 
     Example: `23 rules: a target word behind a non-terminal, such as X → ne [X,1] pas | do [X,1] not`
@@ -355,7 +355,7 @@ def normal_form(grammar: Scfg, label: str = "X") -> tuple[str, list[str]]:
 
 
 def _fault(rule: ScfgRule, label: str) -> str:
-    """What keeps a rule from target normal form, empty when nothing does."""
+    """Why a rule is not in target normal form; empty if it is."""
     gaps = gaps_of(rule.target)
     phrase = len(rule.target) - len(gaps)
     if rule.lhs != label or any(gap.label != label for gap in gaps):

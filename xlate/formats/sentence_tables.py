@@ -1,8 +1,8 @@
 """Folders with a Moses phrase table for every line of a text: `0.gz` or `0` for the first.
 
-A table may have scores behind Moses's four, of phrases where they stand. Moses looks phrases up by their words, so a
-word that comes again in a line must have a name of its own there: `die`, then `die@@2`. The lines with these names are
-the file `input.txt` beside the tables. A folder that xlate did not write has no such names.
+A table may have more scores after Moses's four, specific to the place of a phrase. Moses looks phrases up by their
+words, so a word that occurs again in a line needs its own name there: `die`, then `die@@2`. The file `input.txt` next
+to the tables has the lines with these names. A folder that xlate did not write has no such names.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from xlate.text.lines import iterate_lines, read_lines
 from xlate.text.opening import packed_beside
 
 INPUT, MARK = "input.txt", "xlate-export.json"
-# What the mark of a folder says that xlate wrote, and whether bars are escaped there.
+# Entries in the mark of a folder: that xlate wrote it, and that bars are escaped there.
 OURS, ESCAPED = '"tables": true', '"escaped": true'
 _MARKED = re.compile(r"@@[0-9]+$")
 
 
 def marked(words: Sequence[str], repeated: Collection[str]) -> list[str]:
-    """Words with their numbers: those of `repeated` from the second time on, and any that look like marked ones.
+    """Words with numbers on those of `repeated`, from the second time on, and on any that look like marked ones.
 
     Example:
         >>> marked(["die", "und", "die", "x@@2"], {"die"})
@@ -48,8 +48,8 @@ class SentenceTable(NamedTuple):
     """The table of a line.
 
     Attributes:
-        pairs: the pairs with their four scores, each once, without numbers of words.
-        more: the other scores, by the source phrase as it stands in the file, and the row of the pair.
+        pairs: the pairs with their four scores, each once, without numbers on words.
+        more: the other scores, by the source phrase as written in the file, and the row of the pair.
     """
 
     pairs: MosesTable
@@ -62,8 +62,8 @@ class TableFolder:
 
     Attributes:
         path: the folder.
-        lines: the words of each line as its table names them; None where they are the words themselves.
-        unescape: whether `&#124;` stands for a bar.
+        lines: the words of each line as named in its table; None if they are the words themselves.
+        unescape: whether `&#124;` means a bar.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class TableFolder:
 
     @classmethod
     def open(cls, path: Path, sentences: int) -> TableFolder:
-        """Looks for the table of every one of so many lines.
+        """Opens a folder after checking that the table of each of `sentences` lines exists.
 
         Raises:
             InputError: one is missing, or `input.txt` has another number of lines.
@@ -108,7 +108,7 @@ class TableFolder:
         return found
 
     def names(self, number: int, words: Sequence[str]) -> Sequence[str]:
-        """What the table of a line calls its words.
+        """The names of the words in the table of a line.
 
         Raises:
             InputError: the table was made for another line.
@@ -131,10 +131,10 @@ class TableFolder:
         return named
 
     def read(self, number: int, more: tuple[int, ...]) -> SentenceTable:
-        """The table of a line, with as many scores behind the four as `more` allows.
+        """The table of a line, with as many scores after the four as `more` allows.
 
         Raises:
-            InputError: as `moses_table.read_phrase_table`.
+            InputError: as in `moses_table.read_phrase_table`.
         """
         path = self.file(number)
         columns, rows = Columns(path, more), dict[tuple[str, str], int]()
@@ -145,7 +145,7 @@ class TableFolder:
             source = name if self.lines is None else " ".join(_MARKED.sub("", word) for word in name.split(" "))
             known = (source, target) in rows
             row = rows.setdefault((source, target), len(rows))
-            # A pair is one row, however many places of the line it stands at; the same line twice is refused below.
+            # A pair is one row, however often it occurs in the line; a repeated table line is rejected below.
             if not known or (name, row) in found:
                 columns.add(f"{source}{BAR}{rest}")
             found[name, row] = columns.split_scores(scores.partition(BAR)[0])[1]
