@@ -148,7 +148,7 @@ def write_stores(directory: Path, parts: Iterable[BlockInstances], names: Sequen
     Args:
         directory: where each store gets a folder.
         parts: instances of different sentences of one text, one part after the other; they share the features.
-        names: `linked…` and `neutral…`, with the suffix for held-out ones.
+        names: `linked…` and `neutral…`; the ending `HELDOUT` means held out.
     """
     sizes = dict.fromkeys(names, 0)
     with ExitStack() as stack:

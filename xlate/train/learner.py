@@ -102,7 +102,7 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, part: Ints, scale: float) -> tuple[float, float]:
-        """Trains on instances in this order, steps times `scale`; sums loss and curvature, taken before each step."""
+        """Trains on instances in this order, steps times `scale`; sums loss and curvature before each step."""
 
     def end_epoch(self, scale: float) -> Weights:
         """Applies delayed updates; returns the current weights, or, if set so, their average since the phase began."""

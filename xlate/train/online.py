@@ -85,7 +85,7 @@ class Online:
 
         The figures of an iteration are the `bleu` of the first translations and that of the oracles, the mean `loss`,
         the pairs and how many were violated, Σ α, and the number of `active` weights, which are not 0. `average_bleu`
-        is that of the held-out sentences under the average of all weights so far, None without such sentences.
+        is that of the measured sentences under the average of all weights so far, None without such sentences.
 
         Raises:
             InputError: the checkpoint is damaged, or all sentences are held out.
@@ -104,7 +104,7 @@ class Online:
         return self.learner.average if state.best is None else state.best, state.figures
 
     def _divided(self) -> tuple[Ints, Ints]:
-        """The sentences to learn from, and those held out for measuring."""
+        """The sentences to learn from, and those to measure on."""
         rows, every = np.arange(len(self.learner.oracles)), self.learner.settings.heldout_every
         if not every:
             return rows, rows if self.learner.settings.select == "best" else rows[:0]

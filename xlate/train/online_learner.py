@@ -103,7 +103,7 @@ class OnlineLearner:
         return score_C + lists.dense_CD @ self.learned.dense_D
 
     def _arrays(self, lists: CandidateBatch, gain_C: Floats) -> tuple[CandidateBatch, CandidateArrays]:
-        """The lists with numbered features, also as compiled loops take them; makes room for their weights."""
+        """Lists with numbered features, also in the form for compiled loops; makes room for their weights."""
         if self.growing is not None:
             lists = with_ids(lists, self.growing)
         self._hold(int(lists.part_ids_N.max(initial=-1)) + 1)

@@ -39,7 +39,7 @@ class FloatPhaseConfig:
 
 
 class _BinaryKeys:
-    """Keys that only some choices have, with the values that stand for their absence."""
+    """Keys that only some choices have, with their values for the other choices."""
 
     centred: bool = False
 
@@ -81,7 +81,7 @@ class GlobalConfig:
 
 
 class _FoldKeys:
-    """Keys that only some choices have, with the values that stand for their absence."""
+    """Keys that only some choices have, with their values for the other choices."""
 
     candidates: str = "best"
     rounds: int = 1
@@ -139,7 +139,7 @@ class SparseListsConfig(FoldedListsConfig):
 
 
 class _LossKeys:
-    """Keys that only some choices have, with the values that stand for their absence."""
+    """Keys that only some choices have, with their values for the other choices."""
 
     sink: float = 0.0
     negatives: int = 0
@@ -152,7 +152,7 @@ class _LossKeys:
 
 @dataclass
 class LossConfig(_LossKeys):
-    """What every loss has."""
+    """Keys of every loss."""
 
     name: str = key("the loss; which keys there are depends on it")
 
@@ -240,7 +240,7 @@ class TunedLossConfig(LossConfig):
 
 @dataclass
 class RankingLossConfig(LossConfig):
-    """Expected BLEU and other losses of lists that are given (model=rerank)."""
+    """Expected BLEU and other losses over given lists (model=rerank)."""
 
     name: str = key("the loss", "xbleu")
     lists: ListsConfig = key("how weights are learned", ListsConfig())
@@ -248,9 +248,9 @@ class RankingLossConfig(LossConfig):
 
 @dataclass
 class ContextListLossConfig(LossConfig):
-    """A classifier in context (model=context), trained on over lists of the training text.
+    """A classifier in context (model=context), trained further on lists of the training text.
 
-    The lists are those of the run base, a phrase model whose feature the classifier is.
+    The lists are those of the run base, a phrase model that has the classifier as a feature.
     """
 
     name: str = key("the loss", "xbleu")
@@ -261,8 +261,8 @@ class ContextListLossConfig(LossConfig):
 class ListLossConfig(LossConfig):
     """Sparse features from lists of the training text (Auli, Galley & Gao 2014).
 
-    Float weights of the phrase model are tuned, those of the models over blocks come from a run base; sparse weights
-    are learned from lists of the training text, and float weights tuned again.
+    Float weights of the phrase model are tuned; those of the models over blocks come from a run base. Sparse weights
+    are then learned from lists of the training text, and float weights are tuned again.
     """
 
     name: str = key("the loss", "xbleu")
@@ -281,7 +281,7 @@ LOSSES: dict[str, type[LossConfig]] = {
 
 @dataclass
 class SourceConfig:
-    """What every source has."""
+    """Keys of every source."""
 
     name: str = key("the source; which keys there are depends on it")
 

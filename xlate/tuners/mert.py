@@ -58,7 +58,7 @@ def mert(
 
 
 class _Search:
-    """The lists as the kernels read them, each sorted by every float."""
+    """The lists as the kernels read them, with an order of each list for every float."""
 
     def __init__(
         self, lists: CandidateBatch, start: Weights, settings: MertConfig, scores: Scores, trained_D: Bools

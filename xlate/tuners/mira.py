@@ -2,7 +2,7 @@
 
 Hope has the highest score + gain, fear the highest score - gain. If hope leads fear by less score than the difference
 in gain, the weights move by the smallest step that corrects this, at most C. Gain is BLEU with a background corpus (the
-sum of all hopes so far), times its reference length (Chiang, Marton & Resnik 2008). After each epoch the average of all
+sum of hopes so far), times its reference length (Chiang, Marton & Resnik 2008). After each epoch the average of all
 weights so far is measured; the best one is returned.
 
 This module also has what all tuners share: checks of lists, statistics of their best hypotheses, and the size of

@@ -27,14 +27,14 @@ CHANGE = "on the square of what a round changes; 0 for none, as always in model=
 
 
 class _TuneKeys:
-    """Keys that only some choices have, with the values that stand for their absence."""
+    """Keys that only some choices have, with their values for the other choices."""
 
     gain: str = "add-1"
 
 
 @dataclass
 class TuneConfig(_TuneKeys):
-    """What every tuner has: the text is decoded anew each round, and weights are found on all lists so far."""
+    """Keys of every tuner: each round decodes the text again, and weights are found on all lists so far."""
 
     name: str = key("the tuner")
     split: str = key("tuned on this split of the work directory", "dev")
