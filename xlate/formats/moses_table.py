@@ -122,11 +122,11 @@ class MosesTable(NamedTuple):
 
 
 class Columns:
-    """The content of the lines of one phrase table, column by column; row b was read from line `lines[b]`. Messages
-    name line `number`, the one being read.
+    """The content of the lines of one phrase table, column by column.
 
-    `more` says how many scores may follow the four; they are not kept (see `split_scores`), and all lines must have as
-    many as the first. `order_B` are the rows in the order of the table, once it is made.
+    Row b was read from line `lines[b]`; messages name line `number`, the one being read. `more` says how many scores
+    may follow the four; they are not kept (see `split_scores`), and all lines must have as many as the first. `order_B`
+    are the rows in the order of the table, once it is made.
     """
 
     order_B: Ints
@@ -302,13 +302,12 @@ def write_phrase_table(
 
 
 def read_phrase_table(path: str | Path, only: Container[str] | None = None) -> MosesTable:
-    """Reads a Moses phrase table, plain or gzip, with lines in any order; a table from Moses is written back byte for
-    byte.
+    """Reads a Moses phrase table, plain or gzip, with lines in any order.
 
-    Words are read as they are: `&#124;`, with which Moses's tokenizer replaces a bar, stays. Links and counts may be
-    missing; then a pair has no links and the count 1. If lines give different counts for a phrase, the largest is used.
-    Scores must be four numbers of 0 or more; a fifth one is dropped if it is the constant 2.718 of old tables. Fields
-    after the counts are dropped.
+    A table from Moses is written back byte for byte. Words are read as they are: `&#124;`, with which Moses's tokenizer
+    replaces a bar, stays. Links and counts may be missing; then a pair has no links and the count 1. If lines give
+    different counts for a phrase, the largest is used. Scores must be four numbers of 0 or more; a fifth one is dropped
+    if it is the constant 2.718 of old tables. Fields after the counts are dropped.
 
     Args:
         path: the file.

@@ -215,8 +215,9 @@ def _in_order(file: NbestFile, report: NbestReport) -> Iterator[Hypothesis]:
 
 
 def _note_phrases(report: NbestReport, hypothesis: Hypothesis) -> None:
-    """Notes a segmentation, by marks or in a field `0-1=0-1 2=2`, that does not cover every word exactly once, and
-    links to words that do not exist.
+    """Notes links to words that do not exist, and segmentations that do not cover every word exactly once.
+
+    A segmentation is given by marks or in a field `0-1=0-1 2=2`.
     """
     text = "".join(hypothesis.fields[1:2])
     if "|" not in text and len(hypothesis.fields) < hypothesis.features + 3:

@@ -1,5 +1,4 @@
-"""An n-best list and how to read it: its form, duplicates, columns made elsewhere, and the lists of other systems to
-merge with it.
+"""An n-best list and how to read it: its form, duplicates, added columns, and other systems' lists to merge with it.
 
 Lists in forms other than fields with bars (fairseq's, plain text, JSON lines) become the same `Hypothesis`, with the
 fields in which it will be written.

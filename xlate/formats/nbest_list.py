@@ -183,9 +183,7 @@ class Hypothesis(NamedTuple):
     def with_values(
         self, named: Mapping[tuple[str, int], Sequence[float]], total: float | None, source: str | None
     ) -> Hypothesis:
-        """The same words with other features (the values by name and number), total and source; nothing follows the
-        total.
-        """
+        """The same words with other features (by name and number of values), total and source; no fields after them."""
         written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in values)}" for (name, _), values in named.items())
         fields = (str(self.sentence), self.fields[1], written, "" if total is None else f"{total:.9g}")
         values = [*chain(*named.values())]

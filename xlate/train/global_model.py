@@ -168,7 +168,7 @@ class _Model:
         return Weights(dense_D, self.scorer.bag.weight.detach().numpy()[: self.sparse, 0].copy(), self.names)
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """The parameters, named `0`, `1`, … in the order of the rule's groups, and the rule's memory, `0.sum` …"""
+        """The parameters, `0`, `1`, … in the order of the rule's groups, and the rule's memory, such as `0.sum`."""
         for number, parameter in enumerate((self.scorer.dense, self.scorer.bag.weight)):
             yield str(number), parameter
             for name, value in self.rule.state.get(parameter, {}).items():
