@@ -100,7 +100,7 @@ def gain_statistics(
         arrays: the lists.
         references: streams of references, one sentence per line; none if the gain is only a column.
         objective: the gain. column: the feature that its measure `column` means.
-        first_sentence: see `candidates.nbest_store.reference_rows`.
+        first_sentence: see `candidates.nbest.reference_rows`.
 
     Raises:
         InputError: lists and references do not fit, or there is no such column.

@@ -146,7 +146,7 @@ def check_nbest(
 
     Args:
         file: the list. references: the number of lines of each reference file, by its name.
-        first_sentence: see `candidates.nbest_store.reference_rows`.
+        first_sentence: see `candidates.nbest.reference_rows`.
         weights: the weight of each column, by name; see `_check_totals`.
 
     Raises:
