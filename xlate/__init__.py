@@ -26,7 +26,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, its module imported when it is first used: `import xlate` by itself loads nothing else."""
+    """Imports the module of a public name on first use: `import xlate` alone loads nothing else."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

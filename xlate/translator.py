@@ -25,10 +25,10 @@ class Unit:
     """A block, phrase pair or rule of a derivation.
 
     Attributes:
-        source_spans: half-open, in words; more than one where a rule has gaps.
+        source_spans: half-open, in words; more than one if a rule has gaps.
         target_span: half-open, in words of the translation.
         source, target: the words of these spans.
-        copied: whether nothing translates the word, so that it stands for itself.
+        copied: whether the word was copied because nothing translates it.
     """
 
     source_spans: tuple[Span, ...]
@@ -43,11 +43,11 @@ class Hypothesis:
     """One translation of a sentence.
 
     Attributes:
-        text: as a reader wants it, detokenised.
+        text: the readable, detokenised translation.
         words: the tokens that it was made from.
-        score: the sum of weight times value over `features`; the highest is the best.
-        features: the value of each float feature, sums of sparse ones among them, by name.
-        units: what the translation is made of, in the order of the target.
+        score: the sum of weight times value over `features`; higher is better.
+        features: the value of each float feature, including sums of sparse ones, by name.
+        units: the parts of the translation, in target order.
     """
 
     text: str
@@ -60,7 +60,7 @@ class Hypothesis:
 class Translator:
     """A finished run that translates; load it with `Translator.load`.
 
-    With several processes it holds them until it is closed, so use it in a `with` statement then.
+    With several processes, use it in a `with` statement, as they run until it is closed.
 
     Example:
         >>> import xlate
@@ -86,20 +86,20 @@ class Translator:
         detokenize: bool = True,
         **search: int | float | str | bool,
     ) -> Self:
-        """The translator of a run, whatever system it is of.
+        """The translator of a run of any system.
 
         Args:
             run: the folder that `xlate train` or `xlate import` wrote, or what `xlate pack` made of it.
-            work: the work directory, when it lies neither where the run was trained on it nor beside the run as then.
-            processes: how many translate lists of sentences side by side; they are forked when they are first needed,
-                and stay until `close`.
-            detokenize: whether translations are made into plain text; else they are tokens with blanks between them.
-            search: settings of the run's decoder in place of those that it was trained with: `beam=50`,
-                `pop_limit=500`, `max_words=80` and others that `docs/configuration.md` lists under `decoder`.
+            work: the work directory, if it is neither where it was in training nor in the same place seen from the run.
+            processes: how many processes translate lists of sentences in parallel; they are forked when first needed,
+                and run until `close`.
+            detokenize: whether translations become plain text; otherwise they are tokens separated by blanks.
+            search: decoder settings that replace those the run was trained with: `beam=50`, `pop_limit=500`,
+                `max_words=80` and others that `docs/configuration.md` lists under `decoder`.
 
         Raises:
-            InputError: no finished run, one of a model that translates nothing, a work directory that is gone or was
-                made anew from other data, a setting that the decoder has not or that is out of its range.
+            InputError: there is no finished run, its model does not translate, its work directory is gone or was remade
+                from other data, or a setting is unknown to the decoder or out of range.
         """
         config = load(TranslateConfig, "translate", ["run=run"])
         settings = {**config.decoder, **search}
@@ -118,12 +118,12 @@ class Translator:
     @overload
     def translate(self, text: Several) -> list[str]: ...
     def translate(self, text: str | Several) -> str | list[str]:
-        """The best translation of a sentence, or of each of several; of an empty one an empty one.
+        """The best translation of a sentence, or of each of several; empty for an empty sentence.
 
-        A sentence of more words than the decoder's `max_words` is translated in pieces.
+        A sentence with more words than the decoder's `max_words` is translated in pieces.
 
         Raises:
-            InputError: a sentence that cannot be taken apart or is too long, a process that died.
+            InputError: a sentence cannot be split or is too long, or a process died.
 
         Example:
             >>> import xlate
@@ -145,11 +145,11 @@ class Translator:
 
         Args:
             text: a sentence, or several.
-            n: how many at most.
-            distinct: whether their words must differ; else the same words may come by several derivations.
+            n: how many translations at most.
+            distinct: whether their words must differ; otherwise several derivations may give the same words.
 
         Raises:
-            InputError: as `translate`; no translation asked for.
+            InputError: as `translate`; no translation is requested.
 
         Example:
             >>> import xlate
@@ -170,7 +170,7 @@ class Translator:
         return [[self._hypothesis(one) for one in found] for _, found in self._derivations(text, n, distinct)]
 
     def explain(self, sentence: str) -> str:
-        """How the best translation of a sentence comes about: its units, and what each feature adds to its score.
+        """Explains the best translation of a sentence: its units, and what each feature adds to its score.
 
         Raises:
             InputError: as `translate`.
@@ -185,7 +185,7 @@ class Translator:
         return self._opened.system.explain(words, found[0])
 
     def close(self) -> None:
-        """Ends the processes that it holds, if there are any; they are forked again when they are needed."""
+        """Ends the translator's processes, if any; they are forked again when needed."""
         self._held.close()
 
     def __enter__(self) -> Self:
@@ -225,19 +225,19 @@ class Translator:
         return Hypothesis(self._text(derivation), tuple(derivation.words), derivation.score, features, units)
 
 
-# The words of a sentence, how many translations of it are wanted, and whether their words must differ.
+# The words of a sentence, the number of translations wanted, and whether their words must differ.
 _Asked = tuple[list[str], int, bool]
 
 
 class _Searches:
-    """A system for each size of list that is asked for; what is made of a text is made once for each of them."""
+    """One system per requested size of list; each prepares a text once."""
 
     def __init__(self, system: AnySystem) -> None:
         self._given = system
         self._systems: dict[tuple[int, bool], AnySystem] = {}
 
     def prepare(self, sentences: Sequence[_Asked]) -> None:
-        """Prepares the systems that are asked for."""
+        """Prepares the requested systems."""
         for key in {(nbest, distinct) for _, nbest, distinct in sentences}:
             self._system(*key).prepare([words for words, *of in sentences if tuple(of) == key])
 

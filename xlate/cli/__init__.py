@@ -1,1 +1,1 @@
-"""The xlate command: one small file a subcommand."""
+"""The xlate command, its arguments, help, completion and configuration."""

@@ -1,4 +1,4 @@
-"""The words of a command line: options wherever they stand, key=value, and words that stand for a key."""
+"""The words of a command line: options in any place, key=value, and bare words that are values of a key."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 from xlate.errors import InputError, nearest
 
 Action = TypeVar("Action")
-# The key that all bare words are values of, or those that have a word each.
+# The key whose values are all bare words, or the keys that take one word each.
 Positional = str | tuple[str, ...]
 # Keys whose values are NAME=FILE.
 NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
-# Values that Hydra always reads as they stand.
+# Values that Hydra always reads literally.
 _PLAIN = re.compile(r"[\w/\\+.$%*@?|:-]*", re.ASCII)
-# What stands between the marks of mappings, lists and choices, of lists and choices alone, or of lists alone.
+# The words between the marks of mappings, lists and choices, of only lists and choices, or of only lists.
 _QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|"""
 _WORDS = tuple(re.compile(_QUOTED + rf"[^{marks}]+") for marks in (r"\[\],(){}:", r"\[\],()", r"\[\],"))
-# Options by all their names. Those of HYDRA go to it; it takes them before all overrides.
+# Options by all their names. Those of HYDRA are passed to it, before all overrides.
 OURS = {"-h": "--help", "-q": "--quiet", "-v": "--verbose", "-V": "--version"}
 HYDRA = {"-m": "--multirun", "-c": "--cfg", "-p": "--package", "-cd": "--config-dir", "-cp": "--config-path"}
 HYDRA |= {"-cn": "--config-name", "-i": "--info", "-r": "--run"}
@@ -36,13 +36,13 @@ OPTIONS = {*OURS, *OURS.values(), *HYDRA, *HYDRA.values(), *ALONE, *VALUED}
 
 @dataclass(frozen=True)
 class Words:
-    """A command line behind the subcommand.
+    """A command line after the subcommand.
 
     Attributes:
         flags: our own options, by their long names.
         options: those of Hydra, by their long names; one with a value is `--cfg=job`.
-        overrides: `key=value` and what else Hydra takes, such as `~key`.
-        spare: keys that some jobs of a sweep have no use for, and leave out.
+        overrides: `key=value` and whatever else Hydra takes, such as `~key`.
+        spare: keys that some jobs of a sweep do not use and leave out.
     """
 
     flags: frozenset[str]
@@ -57,29 +57,29 @@ class Words:
 
     @property
     def showing(self) -> bool:
-        """Whether it only shows something."""
+        """Whether the command only shows something."""
         return any(option.startswith(("--cfg", "--info")) for option in self.options)
 
     @property
     def elsewhere(self) -> bool:
-        """Whether configurations are looked for in other folders too."""
+        """Whether configurations are also searched for in other folders."""
         folders = ("--config-dir", "--config-path", "hydra.searchpath", "+hydra.searchpath")
         return any(word.startswith(folders) for word in (*self.options, *self.overrides))
 
     def value(self, key: str) -> str | None:
-        """What a key is set to, without quotes; None where it is not."""
+        """The value of a key, without quotes; None if it is not set."""
         values = (word.removeprefix(f"{key}=") for word in self.overrides if word.startswith(f"{key}="))
         return next((value.strip("'") for value in values), None)
 
     def bracketed(self, schema: type[Any]) -> Words:
-        """The same with brackets around single values of keys that are lists."""
+        """A copy with brackets around single values of keys that are lists."""
         from xlate.config.load import with_brackets
 
         return replace(self, overrides=tuple(with_brackets(self.overrides, schema, self.multirun)))
 
 
 def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
-    """Takes a command line apart; bare words become values of the positional keys.
+    """Parses a command line; bare words become values of the positional keys.
 
     Raises:
         InputError: an unknown option, one without its value, a word too many, or options that exclude each other.
@@ -113,7 +113,7 @@ def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
 
 
 def _value(name: str, left: list[str]) -> str:
-    """Takes the value of an option from the words behind it."""
+    """Takes the value of an option from the words after it."""
     allowed = VALUES.get(name)
     if left and (left[0] in allowed if allowed else not left[0].startswith("-")):
         return left.pop(0)
@@ -125,7 +125,7 @@ def _value(name: str, left: list[str]) -> str:
 
 
 def key_of(override: str) -> str:
-    """The key that an override sets, adds or takes away.
+    """The key that an override sets, adds or removes.
 
     Example: `++loss.eta=0.1` sets `loss.eta`.
     """
@@ -133,7 +133,7 @@ def key_of(override: str) -> str:
 
 
 def action_of(actions: Mapping[str, Action], asked: str) -> Action:
-    """What the first word behind a command asks for.
+    """The action that the first word after a command names.
 
     Raises:
         InputError: the command has no such action.
@@ -145,7 +145,7 @@ def action_of(actions: Mapping[str, Action], asked: str) -> Action:
 
 
 def _unknown_option(word: str) -> InputError:
-    # Without the dashes, in which all are alike.
+    # Without the dashes, which all options have in common.
     known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
     remedy = nearest(word.lstrip("-").partition("=")[0], known, HELP, "--")
     expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
@@ -153,11 +153,11 @@ def _unknown_option(word: str) -> InputError:
 
 
 def quoted(argument: str) -> str:
-    """The argument, with quotes around what Hydra would not read, such as letters that are not ASCII, or would read as
-    several values, such as an existing path; folders of sweeps have such names. So are the items of a list.
+    """The argument, with quotes around values and list items that Hydra would not read, such as non-ASCII letters, or
+    would read as several values, such as existing paths with commas; folders of sweeps have such names.
     """
     if argument[:1] == argument[-1:] == "'" and os.path.exists(argument[1:-1]):
-        # Quotes inside quotes, as a value with a key needs them.
+        # Quotes inside quotes, which a value with a key needs.
         return argument[1:-1]
     key, sign, value = argument.partition("=")
     if not sign or _PLAIN.fullmatch(value) or os.path.exists(argument):
@@ -170,8 +170,8 @@ def quoted(argument: str) -> str:
 
 
 def _readable(key: str, value: str) -> str:
-    """A value that Hydra reads, if there is one: each word that Hydra would not read is in quotes, or else the whole
-    value. A comma may stand in the name of a folder with `=`, or between two: such a value stays as it is.
+    """A value that Hydra reads, if there is one: with quotes around each word that Hydra would not read, or else around
+    the whole value. A comma may be part of a folder name with `=`, or separate two: such a value is left unchanged.
     """
     from xlate.config.load import is_read
 
@@ -185,7 +185,7 @@ def _readable(key: str, value: str) -> str:
 
 
 def _paths(pieces: Sequence[str]) -> list[str]:
-    """The existing paths that pieces between commas make, the shortest first; none when they make no whole list."""
+    """The existing paths that the pieces between commas form, shortest first; none if pieces are left over."""
     for end in range(1, len(pieces) + 1):
         path = ",".join(pieces[:end]).strip()
         if path and os.path.exists(path):
@@ -196,13 +196,13 @@ def _paths(pieces: Sequence[str]) -> list[str]:
 
 
 def in_quotes(word: str) -> str:
-    """A value that Hydra takes as it stands."""
-    # Backslashes count as marks only in front of a quote.
+    """A value that Hydra takes literally."""
+    # Backslashes are special only before a quote.
     return "'" + re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), word) + "'"
 
 
 def is_bare(word: str) -> bool:
-    """Whether a word has no key: it is no `key=value`, or a path whose name looks like one."""
+    """Whether a word has no key: it is not `key=value`, or it is a path that looks like one."""
     return "=" not in word or os.path.exists(word)
 
 

@@ -1,6 +1,6 @@
 """The commands of xlate, and what each does: `run_NAME` runs the command NAME.
 
-Whatever a command needs is imported when it runs, so that the help and other commands do without.
+A command's imports happen when it runs, so that help and other commands load faster.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """What a command does, in words and in deed, and what its key `action` may be."""
+    """A command: its description, the function that runs it, and the values of its key `action`."""
 
     words: str
     run: Callable[[Any], None]
     actions: Mapping[str, Callable[[Any], dict[str, Any]]] = {}
 
 
-# How many instances are in memory while a store is written as text.
+# The number of instances in memory while a store is written as text.
 INSTANCES_AT_A_TIME = 4096
 
 
@@ -87,7 +87,7 @@ def run_score(config: ScoreConfig) -> None:
     text = as_json(figures)
     if config.out not in (None, "-"):
         write_file(config.out, text + "\n")
-    # Nothing is lost when nobody reads the table.
+    # Nothing is lost if the table cannot be printed.
     print(text, flush=True)
     print(words, file=sys.stderr)
 
@@ -100,7 +100,7 @@ def run_compare(config: CompareConfig) -> None:
     text, page = compare(config)
     out = config.out
     written = [] if out is None else [Path(out) / "compare.txt", Path(out) / "compare.html"]
-    # Files come first: whoever reads what is printed may stop at any line.
+    # Files come first: a reader of the output may stop at any line.
     for path, shown in zip(written, (text, page), strict=False):
         write_file(path, shown)
     print(text, end="")

@@ -1,4 +1,4 @@
-"""Shell completion: the script for bash, zsh or fish, and the words that it asks for."""
+"""Shell completion: the script for bash, zsh or fish, and the words that it requests."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from xlate.config.schema import COMMANDS
 from xlate.errors import InputError, check_choice
 from xlate.settings import MISSING, Range, limit_of
 
-# The command is called as it was typed: it need not be on the search path. Behind `=`, `.` and `/` no blank is put.
-# Bash also ends words at `=` and other characters, and puts what it is told behind the last of them.
+# The command is called as it was typed, as it need not be on the search path. No blank is added after `=`, `.` and `/`.
+# Bash also ends words at `=` and other characters, and inserts the completion after the last of them.
 BASH = """_xlate_complete() {
     local IFS=$'\\n' line="${COMP_LINE:0:$COMP_POINT}"
     COMPREPLY=($("${1/#\\~/$HOME}" --complete "$line" 2>/dev/null))
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def candidates(line: str) -> list[str]:
     """The words that may complete a command line such as `xlate train loss.e`."""
-    # Blanks may stand before the command, and several between two words; what is behind the last one is begun.
+    # There may be blanks before the command and several between two words; the last word is incomplete.
     words = re.split(" +", line.lstrip())
     if len(words) <= 2:
         return _starting(words[1] if len(words) == 2 else "", COMMANDS)
@@ -82,7 +82,7 @@ def _starting(start: str, words: Iterable[str]) -> list[str]:
 
 
 def _bare(command: str, before: Sequence[str], last: str) -> list[str]:
-    """What a word without a key may be: an action, or a path, whose name may hold `=`."""
+    """Completions of a word without a key: an action, or a path, whose name may hold `=`."""
     positional = COMMANDS[command].positional
     if not positional:
         return []
@@ -91,12 +91,12 @@ def _bare(command: str, before: Sequence[str], last: str) -> list[str]:
         return []
     if not isinstance(positional, str) and positional[len(given)] == "action":
         return _starting(last, BODIES[command].actions)
-    # Keys may stand there too.
+    # Keys are also allowed there.
     return [*paths(last), *(_of_key(command, before, last) if last and "=" not in last else [])]
 
 
 def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
-    """Keys and groups that begin so, up to the next dot; behind `=`, what the key may be."""
+    """Keys and groups that begin with the word, up to the next dot; after `=`, values of the key."""
     if "=" in last:
         return _of_value(command, before, last)
     groups = [f"{group}=" for group in _groups(command) if group.startswith(last) and "/" not in group[len(last) :]]
@@ -109,7 +109,7 @@ def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
 
 
 def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
-    """The words that a key may be, paths where it may hold one, or else its default."""
+    """The words allowed as a key's value, paths if it may hold one, or else its default."""
     key = last.partition("=")[0]
     if command == "train" and key in CHOSEN:
         return with_words(last, CHOSEN[key]())
@@ -119,7 +119,7 @@ def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
     if value in (None, MISSING) or isinstance(value, list | dict):
         return with_paths(last)
     default = _starting(last, [f"{key}={plainly(value)}"])
-    # A key whose default is no path holds none.
+    # A key whose default is not a path holds no paths.
     return default if default and "/" not in default[0].partition("=")[2] else with_paths(last) or default
 
 
@@ -128,7 +128,7 @@ def _groups(command: str) -> list[str]:
 
 
 def _values(command: str, before: Sequence[str]) -> dict[str, Any]:
-    """The value of each key with what is chosen by the words before, or by none where they do not fit as yet."""
+    """The value of each key under the choices of the previous words, or of no words if these do not fit yet."""
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
 
@@ -145,9 +145,9 @@ def _values(command: str, before: Sequence[str]) -> dict[str, Any]:
 
 
 def words_of_key(schema: type[Any], key: str) -> list[str]:
-    """The words that a key of a command may be, where there are no others."""
+    """The words that a key of a command may be; empty if it may hold anything else."""
     if named := NAMED.get(key.rpartition(".")[2]):
-        # A column of a list is no measure of a text.
+        # A column of a list does not measure a text.
         return [word for word in getattr(import_module(named[0]), named[1]) if word != "column"]
     found: list[str] = []
     for held, hint, field in keys_within(schema):
@@ -159,7 +159,7 @@ def words_of_key(schema: type[Any], key: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-# Keys, in whatever group, whose words no schema tells, and where they stand.
+# Keys, in any group, whose words are in no schema, and where these words are defined.
 NAMED = {
     "device": ("xlate.config.schema", "DEVICES"),
     "measures": ("xlate.metrics.score", "MEASURES"),
@@ -167,7 +167,7 @@ NAMED = {
 }
 
 
-# Keys of a training that are no groups of ours: tables and their rows, and what launches the jobs of a sweep.
+# Keys of a training that are not our groups: tables and their rows, and launchers of sweeps.
 CHOSEN: dict[str, Callable[[], list[str]]] = {
     "experiment": lambda: [name for table, rows in rows_of_tables().items() for name in (table, *rows)],
     "hydra/launcher": lambda: sorted(path.stem for path in (conf_folder() / "hydra" / "launcher").glob("*.yaml")),
@@ -175,16 +175,16 @@ CHOSEN: dict[str, Callable[[], list[str]]] = {
 
 
 def with_words(last: str, words: Sequence[str]) -> list[str]:
-    """The word that is being typed, completed by each known word that begins like its last value."""
+    """The typed word, completed with each known word that begins like its last value."""
     begun = re.split(r"[=\[,]", last)[-1]
     return [last[: len(last) - len(begun)] + word for word in words if word.startswith(begun)]
 
 
 def with_paths(last: str) -> list[str]:
-    """The `KEY=VALUE` that is being typed with its last path completed; names of files may hold `=` and `,`."""
+    """The typed `KEY=VALUE` with its last path completed; file names may hold `=` and `,`."""
     key, _, value = last.partition("=")
     between = "[,=" if key in NAMED_FILES else "[,"
-    # The last path may begin at the first character of the value, or behind each that stands between paths.
+    # The last path may begin at the start of the value, or after any character that separates paths.
     for start in [0, *(at for at, character in enumerate(value, 1) if character in between)]:
         if found := paths(value[start:]):
             return [f"{key}={value[:start]}{path}" for path in found]
@@ -192,7 +192,7 @@ def with_paths(last: str) -> list[str]:
 
 
 def paths(start: str) -> list[str]:
-    """Files and folders whose paths begin so; folders end in a separator."""
+    """Files and folders whose paths begin with `start`; folders end in a separator."""
     folder, _, begin = start.rpartition("/")
     place = Path(f"{folder}/" if start.startswith("/") else folder or ".")
     try:

@@ -1,4 +1,4 @@
-"""Runs a command under Hydra, which composes its configuration and runs sweeps; says Hydra's errors in our words."""
+"""Runs a command under Hydra, which composes its configuration and runs sweeps; rewords Hydra's errors."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Job:
-    """What runs for each configuration, here or in a process of a launcher, which takes it there as it is.
+    """What runs for each configuration, here or in a launcher's process, to which it is passed unchanged.
 
     Attributes:
         body: the command.
         schema: of its configuration.
-        flags: of the command line, which say how it talks.
-        spare: keys that it leaves out if its choices have no such key.
+        flags: of the command line, which set what it logs.
+        spare: keys that are left out if the choices have no such key.
     """
 
     body: Callable[[Any], None]
@@ -62,7 +62,7 @@ class Job:
             beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
             begin_talk(self.flags, running.job.override_dirname if beside else None)
             launcher = multiprocessing.parent_process() if beside else None
-            # A job of Slurm has no such parent.
+            # A Slurm job has no such parent.
             if launcher is not None and launcher.pid is not None:
                 end_with(launcher.pid)
         made = typed(config, self.schema, spare=self.spare)
@@ -85,13 +85,13 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
             expected="a folder",
             remedy="check the path: it begins in the current folder",
         )
-    # Where more than a configuration is wanted of Hydra, it composes it twice before it runs a job.
+    # If Hydra has more to do than compose a configuration, it composes it twice before it runs a job.
     if not words.options and not any(word.lstrip("+~").startswith("hydra") for word in words.overrides):
         with _our_words(command, words):
             whole = composed(command, words.overrides, of_hydra=True)
             config: Any = typed(_without_hydra(whole), COMMANDS[command])
         check_files_apart(config)
-        # As in a job that Hydra runs, the command may ask for the words that it was given.
+        # As in a job that Hydra runs, the command may ask for its original words.
         known = HydraConfig.instance()
         before = known.cfg
         known.set_config(whole)
@@ -127,7 +127,7 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
 
 
 def _is_slurm_missing(error: Exception) -> bool:
-    # submitit has no class of its own for it.
+    # submitit has no separate class for this error.
     return isinstance(error, RuntimeError) and '"srun"' in str(error)
 
 
@@ -139,17 +139,17 @@ def _without_hydra(whole: DictConfig) -> DictConfig:
 
 
 def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
-    """Lets Hydra call a job, or all those of a sweep; what a single job raised."""
+    """Lets Hydra run a job, or all jobs of a sweep; returns what a single job raised."""
     failures: list[BaseException] = []
 
     def run(config: DictConfig) -> None:
         if HydraConfig.get().mode is RunMode.MULTIRUN:
-            # A sweep goes on with its other jobs; then Hydra raises what the first failing one raised.
+            # A sweep continues with its other jobs; then Hydra raises the error of the first failed one.
             job.run(config)
             return
         try:
             job.run(config)
-        except BaseException as error:  # Hydra would print a message of its own before ours
+        except BaseException as error:  # Hydra would print its own message before ours
             failures.append(error)
 
     program = [f"xlate {command}", *words.options, *words.overrides, f"hydra.job.name={command}"]
@@ -168,7 +168,7 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
 
 @contextmanager
 def _jobs_checked(job: Job) -> Iterator[None]:
-    """Has Hydra check the settings of every job of a sweep where it composes them all, before the first one starts."""
+    """Checks the settings of every job of a sweep when Hydra composes them all, before the first one starts."""
     composed_only = Sweeper.validate_batch_is_legal
 
     def validate(sweeper: Sweeper, batch: Sequence[Sequence[str]]) -> None:
@@ -191,7 +191,7 @@ def _jobs_checked(job: Job) -> Iterator[None]:
 
 @contextmanager
 def _called_as(program: list[str]) -> Iterator[None]:
-    """Lets Hydra see these words as the command line; it would otherwise print its own traceback and exit with 1."""
+    """Shows Hydra these words as the command line; it would otherwise print its own traceback and exit with 1."""
     before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     sys.argv = program
     os.environ["HYDRA_FULL_ERROR"] = "1"
@@ -205,12 +205,12 @@ def _called_as(program: list[str]) -> Iterator[None]:
             os.environ["HYDRA_FULL_ERROR"] = full_error
 
 
-# The keys that name what is written.
+# The keys that name output files.
 OUTPUTS = ("out", "best_out", "output", "nbest_out", "lattice_out")
 
 
 def check_files_apart(config: Any) -> None:
-    """Looks whether a command would write two outputs into one file, or over a file that it reads.
+    """Checks that a command does not write two outputs into one file, or overwrite a file that it reads.
 
     Raises:
         InputError: it would.
@@ -234,7 +234,7 @@ def check_files_apart(config: Any) -> None:
 
 
 def _read(config: Any) -> Iterator[tuple[str, str]]:
-    """The values of all other keys, which may be files, with the keys; of NAME=FILE the file."""
+    """The values of all other keys, which may be files, with the keys; for NAME=FILE, the file."""
     for field in fields(config):
         value = getattr(config, field.name)
         if field.name in OUTPUTS:
@@ -245,6 +245,6 @@ def _read(config: Any) -> Iterator[tuple[str, str]]:
 
 
 def _same(path: str, other: str) -> bool:
-    """Whether two names are of one file; devices and pipes are written in turn."""
+    """Whether two names are the same file; devices and pipes do not count, as they can be written in turn."""
     special = os.path.exists(path) and not os.path.isfile(path)
     return not special and os.path.realpath(path) == os.path.realpath(other)

@@ -1,4 +1,4 @@
-"""What `--help` of a command says: its choices, its actions, and each key with its value and what it is."""
+"""The output of a command's `--help`: its choices, its actions, and each key with its value and description."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ OPTIONS = (
 
 
 def help_of(command: str, words: Words) -> str:
-    """The help of a command with what is chosen in `words`.
+    """The help of a command under the choices in `words`.
 
     Raises:
         InputError: the overrides do not fit.
     """
-    # Folders of choices that the options name, as Hydra takes them where it is called from Python.
+    # Folders of choices that the options name, in the form that Hydra takes when called from Python.
     folders = [option.partition("=")[2] for option in words.options if option.startswith("--config-dir=")]
     overrides = [*words.overrides, *(f"hydra.searchpath=['file://{Path(folder).resolve()}']" for folder in folders)]
     try:
@@ -64,7 +64,7 @@ def help_of(command: str, words: Words) -> str:
 
 
 def _titled(title: str, entries: Iterable[tuple[str, str]]) -> list[str]:
-    """A part of the help: what there is to the left, and words to the right of it or below."""
+    """A part of the help: names on the left, descriptions to the right or below."""
     lines: list[str] = []
     for left, right in entries:
         beside = f"  {left:<{KEY_WIDTH}}  "
@@ -101,7 +101,7 @@ def _key(row: Row) -> tuple[str, str]:
 
 
 def _value(config: DictConfig, key: str) -> str:
-    """The value of a key, as far as it is known."""
+    """The value of a key, if it is known."""
     try:
         value = OmegaConf.select(config, key, throw_on_missing=False)
     except OmegaConfBaseException:
@@ -112,7 +112,7 @@ def _value(config: DictConfig, key: str) -> str:
 
 
 def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str, list[Row]]]:
-    """The keys of each group of a command, as its choice has them."""
+    """The keys of each group of a command, under its choice."""
     held: Any = OmegaConf.to_container(config, resolve=False)
     chosen = schemas_of(held, schema)
     for field in fields(schema):
@@ -122,7 +122,7 @@ def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str
         if (kind := chosen.get(name) or schema_within(schema, field)) is not None:
             yield name, list(rows(kind, f"{name}.", part, chosen))
             continue
-        # What the command takes is known only when it runs.
+        # The choice is known only when the command runs.
         names = ", ".join(dict.fromkeys(one.name for kind in SCHEMAS[name] for one in keys_in(kind)))
         words = f"in place of those of the run or system, where its {name} has them: {names}"
         yield name, [Row(f"{name}.KEY", "VALUE", "", words)]

@@ -1,4 +1,4 @@
-"""The xlate command: finds the subcommand, lets Hydra compose its configuration, runs it, and puts errors in words."""
+"""The xlate command: finds the subcommand, lets Hydra compose its configuration, runs it, and reports errors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from xlate.cli.streams import begin_talk, drop_errors, drop_output, in_words, op
 from xlate.errors import InputError, Interrupted, nearest
 from xlate.machine import termination_raised
 
-# So many more objects made than freed, and Python looks for those that nothing holds any more. The usual 700 have it
-# look hundreds of times while modules are imported, which all stay; so many are more than a command begins with.
+# The garbage collector runs after this many more objects were made than freed. The usual 700 makes it run hundreds of
+# times while modules are imported, which all stay; this is more than a command begins with.
 MANY_OBJECTS = 400_000
-# Options that change nothing of what xlate says of itself.
+# Options that do not affect xlate's help and version.
 LOUDNESS = ("--quiet", "--verbose")
 USAGE_END = """
 xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values;
@@ -26,12 +26,12 @@ tracebacks."""
 
 
 def start() -> int:
-    """The process of a command: `main`, with little time for memory that the end of the process frees anyway."""
+    """The process of a command: `main`, with little garbage collection, as memory is freed at its end anyway."""
     gc.set_threshold(MANY_OBJECTS)
     try:
         return main()
     finally:
-        # What there is now is not looked through again at the end.
+        # Existing objects are not searched again at the end.
         gc.freeze()
 
 
@@ -63,12 +63,12 @@ def _status(arguments: list[str]) -> int:
         drop_output()
         return 0
     except ValueError as error:
-        # Python's error for a NUL character in the name of a file.
+        # Python's error for a NUL character in a file name.
         if "embedded null" not in str(error):
             raise
         return _fail(f"{called}: no file has such a name: it holds a NUL character", 2, error, debug)
     except MemoryError as error:
-        # Where memory is checked before work begins, the setting is named; here nobody knew.
+        # Checks of memory before the work name the setting; here it is unknown.
         said = f"{called}: not enough memory: {error or 'an array could not be made'}"
         return _fail(f"{said}\n  remedy:   lower the largest numbers you set, or give less text", 2, error, debug)
     except OSError as error:
@@ -77,11 +77,11 @@ def _status(arguments: list[str]) -> int:
 
 
 def _command_first(arguments: list[str]) -> list[str]:
-    """The same words with the subcommand before options that stood before it."""
+    """The same words with the subcommand moved before the options that preceded it."""
     if not arguments or not arguments[0].startswith("-") or arguments[0] == "--complete":
         return arguments
     bare = [at for at, word in enumerate(arguments) if not word.startswith("-")]
-    # A bare word before it may be what an option is given.
+    # A bare word before it may be the value of an option.
     place = next((at for at in bare if arguments[at] in COMMANDS), (*bare, 0)[0])
     return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
 
@@ -129,7 +129,7 @@ def _run_known(command: str, arguments: list[str]) -> int:
 
         print(help_of(command, words.bracketed(kind)))
         return 0
-    # A misspelt action is said before what else is missing.
+    # A misspelt action is reported before anything that is missing.
     if actions and (asked := words.value("action")) is not None:
         action_of(actions, asked)
     elif actions and not words.showing:

@@ -23,7 +23,7 @@ def as_json(figures: Any) -> str:
 
 
 def run(config: NbestConfig) -> None:
-    """Does what `action` says; prints figures as JSON on standard output, and remarks on standard error."""
+    """Runs `action`; prints figures as JSON on standard output, and remarks on standard error."""
     figures = as_json(action_of(ACTIONS, config.action)(config))
     # The list itself may go to standard output.
     print(figures, file=sys.stderr if "-" in (config.out, config.best_out) else sys.stdout)
@@ -148,7 +148,7 @@ def score(config: NbestConfig) -> dict[str, Any]:
 
     out, file = _needed(config.out, "out", "FILE"), _needed(config.lm, "lm", "MODEL.arpa")
     lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()
-    # A line for each hypothesis of the file itself, whatever is added, merged or dropped where it is read.
+    # One line per hypothesis of the file itself, whatever is added, merged or dropped when it is read.
     alone = replace(given_list(config, config.nbest), added=(), others=())
     text = numbers.encode(hypothesis.text for hypothesis in alone.hypotheses())
     log_prob_C = lm.sentence_logprobs(EncodedText(lm.map_vocabulary(numbers)[text.ids_T], text.offsets_S1))
@@ -169,7 +169,7 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
 def _write_text(
     out: str, texts: Iterable[str], arrays: NbestArrays, config: NbestConfig, references: list[list[str]]
 ) -> None:
-    """Writes the text chosen of each list, line N that of sentence N of the references or else of the source."""
+    """Writes the text chosen from each list; line N is for sentence N of the references or else of the source."""
     from xlate.jobs.given_lists import sentence_lines
     from xlate.text.lines import read_lines, write_lines
     from xlate.text.opening import plain_file

@@ -1,6 +1,6 @@
-"""Standard input, output and error: UTF-8 in every locale, an error when one that is closed is used, and what is said.
+"""Standard input, output and error: UTF-8 in every locale, errors for closed streams, and log messages.
 
-Errors of the operating system are put in the words of our other messages: the file, what happened, what to do.
+Errors of the operating system are worded like our other messages: the file, what happened, what to do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Names of standard input and output.
 STANDARD = (None, "", "-")
-# Bytes of a file name that are not UTF-8 are printed as they were given.
+# Bytes of a file name that are not UTF-8 are printed unchanged.
 ERRORS = {True: "surrogateescape", False: "backslashreplace"}
 
 
@@ -34,7 +34,7 @@ def open_streams() -> None:
     Writing to a closed standard output raises an error when it is flushed; writing to a closed standard error does
     nothing.
     """
-    # Otherwise the first file that is opened would become standard output, and get what libraries print.
+    # Otherwise the first opened file would become standard output, and receive what libraries print.
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         if _is_closed(number) and (sys.stdin, sys.stdout, sys.stderr)[number] is None:
             _point(number, mode)
@@ -68,8 +68,8 @@ def arriving_lines(name: str | None) -> Batches[str]:
 
 
 def write_answers(lines: Iterable[str], output: str | None, source: str | None) -> None:
-    """Writes the answers to the lines of `source` to a file, whole, or to standard output, each as soon as it is there
-    when somebody may be waiting for it.
+    """Writes the answers to the lines of `source`: to a file, complete or not at all, or to standard output, each at
+    once if somebody may be waiting for it.
     """
     from xlate.text.batches import is_at_hand
     from xlate.text.lines import write_lines
@@ -86,7 +86,7 @@ def write_answers(lines: Iterable[str], output: str | None, source: str | None) 
 
 
 def drop_output() -> None:
-    """Discards the rest of standard output: writing what is in its buffer would fail again when Python ends."""
+    """Discards the rest of standard output: writing its buffer would fail again when Python ends."""
     with contextlib.suppress(OSError, ValueError):
         _point(sys.stdout.fileno(), os.O_WRONLY)
 
@@ -131,7 +131,7 @@ def _text(number: int) -> TextIO:
 
 AGAIN = "and run the same command again"
 NAME = "check the name"
-# For each error number: what happened, and what the user can do.
+# What happened and what the user can do, by error number.
 WORDS: dict[int, tuple[str, str]] = {
     errno.ENOSPC: ("the disk is full", f"free some room {AGAIN}"),
     errno.EDQUOT: ("the disk quota is used up", f"free some room {AGAIN}"),
@@ -155,18 +155,18 @@ WORDS: dict[int, tuple[str, str]] = {
     errno.EAGAIN: ("not now: a limit is reached, or a stream does not wait", "raise the limit (ulimit -u), or wait"),
     errno.ESTALE: ("a file that its server has lost", AGAIN.removeprefix("and ")),
 }
-# What goes wrong only where something is written.
+# Errors that occur only in writing.
 OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def in_words(error: OSError, file: str | None = None) -> InputError:
-    """An error of the operating system as one of ours; `file` is named where the error names none."""
-    # An error of copying names what is copied first, and then where to.
+    """An error of the operating system as one of ours; names `file` if the error names no file."""
+    # An error in copying names first the source, then the destination.
     name = error.filename2 if error.errno in OF_WRITING and error.filename2 is not None else error.filename
     named = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else file
     where = None if named is None else final_name(named)
     if error.errno is None:
-        # NumPy's error for an array that could not be written to its end.
+        # NumPy's error for an array that could not be written completely.
         seen = " ".join(map(str, error.args))
         return InputError("not written whole", file=where, seen=seen, remedy=f"free some room on the disk {AGAIN}")
     known = WORDS.get(error.errno)
@@ -180,13 +180,13 @@ DETAILED = "%(asctime)s %(name)s: %(message)s"
 
 
 def begin_talk(flags: Collection[str], job: str | None = None) -> None:
-    """Sets up what this process writes to standard error, as the flags of a command line ask.
+    """Sets up what this process writes to standard error, according to the flags of a command line.
 
-    `--quiet`: warnings and errors alone, no progress. `--verbose`: times, and who says it.
+    `--quiet`: only warnings and errors, no progress. `--verbose`: also times and the names of loggers.
 
     Args:
         flags: by their long names.
-        job: the job's name where several talk at a time: it stands before each line, and no bars are drawn.
+        job: the job's name if several log at the same time: it begins each line, and no progress bars are drawn.
     """
     quiet, detailed = "--quiet" in flags, "--verbose" in flags
     form = DETAILED if detailed else PLAIN
@@ -198,7 +198,7 @@ def begin_talk(flags: Collection[str], job: str | None = None) -> None:
     root.addHandler(handler)
     level = logging.WARNING if quiet else logging.INFO
     root.setLevel(level)
-    # Details of xlate alone: other libraries write too many.
+    # Only xlate's details: other libraries write too many.
     logging.getLogger("xlate").setLevel(logging.DEBUG if detailed and not quiet else level)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     set_style(Style.SILENT if quiet else Style.LINES if job is not None else Style.FITTING)

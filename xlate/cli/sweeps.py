@@ -1,6 +1,6 @@
-"""Sweeps: keys that only some of their jobs use, such as a tuner's own, and what is said and written at their end.
+"""Sweeps: keys that only some jobs use, such as a tuner's, and what is printed and written at the end.
 
-That is the runs, the best first, their table, and tables of papers.
+These are the runs, best first, their table, and tables of papers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from xlate.report.runs import Run
 
 TABLE = "sweep.tsv"
-# BLEU of the dev set, or that of lists that are ranked anew.
+# BLEU of the dev set, or of reranked lists.
 BLEU = ("dev_bleu", "heldout_ranked_BLEU", "training_ranked_BLEU")
 TITLES = ("dev BLEU", "held-out BLEU", "training BLEU")
 log = logging.getLogger(__name__)
@@ -48,9 +48,9 @@ class _Sweep:
 
     Attributes:
         folder: where it is.
-        elsewhere: its jobs run in other processes, which do not tell this one of them.
-        begun: jobs that began here.
-        refused: of those the ones that were refused.
+        elsewhere: its jobs run in other processes, which do not report to this one.
+        begun: the number of jobs that began here.
+        refused: the number of those that were refused.
     """
 
     folder: Path
@@ -67,7 +67,7 @@ class SweepSummary(Callback):
     """Hydra calls this when a sweep begins, and before and after each of its jobs (conf/hydra/train.yaml)."""
 
     def on_multirun_start(self, config: Any, **_: Any) -> None:
-        """Keeps in mind where the sweep is."""
+        """Remembers the folder of the sweep."""
         beside = OmegaConf.select(config, "hydra.launcher._target_") != ONE_AFTER_THE_OTHER
         _begun.append(_Sweep(Path(config.run or config.hydra.sweep.dir), beside))
 
@@ -77,7 +77,7 @@ class SweepSummary(Callback):
             _begun[-1].begun += 1
 
     def on_job_end(self, *_: Any, **given: Any) -> None:
-        """Counts a job that was refused; all but the first, which is said at the end, are said here."""
+        """Counts a refused job; reports it, except for the first one, which is reported at the end."""
         job_return: JobReturn = given["job_return"]
         error = job_return._return_value
         if _begun and job_return.status is JobStatus.FAILED and isinstance(error, InputError):
@@ -87,14 +87,14 @@ class SweepSummary(Callback):
 
 
 def forget_sweeps() -> None:
-    """Forgets sweeps that were refused before any job of theirs began."""
+    """Forgets sweeps that were refused before any of their jobs began."""
     _begun.clear()
 
 
 def say_sweeps() -> None:
-    """Says which runs the sweeps that ended have; writes their tables, and those of papers that they have rows of.
+    """Lists the runs of the sweeps that ended; writes their tables, and the tables of papers whose rows they have.
 
-    Nothing is said of a sweep whose jobs were all refused: what is in its folder is of others.
+    A sweep whose jobs were all refused is skipped: the runs in its folder are not its own.
 
     Raises:
         InputError: a sweep had no job at all, and nothing else went wrong.
@@ -113,7 +113,7 @@ def say_sweeps() -> None:
 
 
 def _say_sweep(folder: Path) -> None:
-    """Says which runs a sweep has, and writes the rows of papers' tables that are finished into their pages."""
+    """Lists the runs of a sweep, and writes finished rows of papers' tables into their pages."""
     from xlate.jobs.report import write_pages
     from xlate.report.runs import collect_runs
 
@@ -131,7 +131,7 @@ def _say_sweep(folder: Path) -> None:
 
 
 def best_first(runs: Sequence[Run]) -> list[Run]:
-    """Finished runs by BLEU of the dev set or of held-out lists, and those that are not finished behind them."""
+    """Finished runs by BLEU of the dev set or of held-out lists, followed by unfinished ones."""
     bleu = _bleu_of(runs)
     return sorted(runs, key=lambda run: -(run.figure(bleu) or 0.0) if run.finished else 1.0)
 
@@ -146,7 +146,7 @@ def _columns(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def summary_of(runs: Sequence[Run], folder: Path) -> str:
-    """The runs of a sweep, best first, as lines; a run's name says what was varied."""
+    """The runs of a sweep, best first, as lines; a run's name shows what was varied."""
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs, the best first"
     title = TITLES[BLEU.index(_bleu_of(runs))]
     lines = [f"{folder}: {count}", f"  {title:>13}  {'P':>6}  {'time':>7}  run"]
@@ -161,7 +161,7 @@ def summary_of(runs: Sequence[Run], folder: Path) -> str:
 
 
 def write_table(path: Path, runs: Sequence[Run]) -> None:
-    """Writes the same with all digits, as values between tabs."""
+    """Writes the same with all digits, separated by tabs."""
     from xlate.text.lines import write_lines
 
     def row(run: Run) -> list[str]:
@@ -173,10 +173,10 @@ def write_table(path: Path, runs: Sequence[Run]) -> None:
 
 
 def keys_of_some_jobs(given: Sequence[str], groups: Collection[str], swept: Collection[str]) -> frozenset[str]:
-    """The keys with one value that at least one job of a sweep of trainings uses; what none uses is refused by all.
+    """The single-valued keys that at least one job of a sweep of trainings uses; all jobs refuse the other keys.
 
     Args:
-        given: overrides, tables of experiments as their rows.
+        given: overrides, with tables of experiments expanded to their rows.
         groups: those that are swept over.
         swept: every key that is swept over.
     """
@@ -185,7 +185,7 @@ def keys_of_some_jobs(given: Sequence[str], groups: Collection[str], swept: Coll
         key for o in fixed if "." in (key := key_of(o)) and not o.startswith("~") and not key.startswith("hydra")
     )
     named = [override.partition("=") for override in given if key_of(override) in groups]
-    # Nothing is known where values are not written out, as in `glob(…)`.
+    # Values that are not written out, as in `glob(…)`, are unknown.
     if not asked or any("(" in values for _, _, values in named):
         return frozenset()
     used: set[str] = set()
@@ -194,6 +194,6 @@ def keys_of_some_jobs(given: Sequence[str], groups: Collection[str], swept: Coll
         try:
             made = typed(composed("train", [*choice, *forced]), TrainConfig, spare=asked)
         except (InputError, HydraException, OmegaConfBaseException):
-            continue  # the job says so itself
+            continue  # the job reports this itself
         used |= asked & flat(plain(made)).keys()
     return frozenset(used)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hydra.conf import HydraConf
 
 log = logging.getLogger(__name__)
-# Where the values of a configuration group are; a model brings a decoder and a loss, an experiment may set any.
+# The places that each group sets; a model brings a decoder and a loss, an experiment may set any.
 GROUPS = {
     "model": ("model.", "decoder.", "loss."),
     "loss": ("loss.",),
@@ -37,7 +37,7 @@ _EXPERIMENT = re.compile(r"((?:^|,)\+{0,2}experiment=)[^,]+")
 
 
 def run(config: TrainConfig) -> None:
-    """Trains a run, or goes on with an interrupted one; a finished run is left as it is."""
+    """Trains a run or resumes an interrupted one; a finished run stays as it is."""
     from hydra.core.hydra_config import HydraConfig
 
     from xlate.config.load import load
@@ -50,14 +50,14 @@ def run(config: TrainConfig) -> None:
     if running is not None and getattr(running.mode, "name", None) == "MULTIRUN":
         sweep = Path(config.run or running.sweep.dir)
     _put_into_sweep(config, running, sweep)
-    # Before anything is prepared, too.
+    # Checked before anything is prepared, too.
     check_training(config)
     given = [] if running is None else list(running.overrides.task)
     folder = sweep / running.sweep.subdir if sweep is not None and running is not None else _folder(config, given)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
-    # Without keys of the whole sweep that this job has no use for.
+    # Without keys of the sweep that this job does not use.
     held = flat(plain(config))
     given = [a for a in given if not a.startswith("++") or "." not in key_of(a) or key_of(a) in held]
     try:
@@ -77,7 +77,7 @@ def run(config: TrainConfig) -> None:
 
 
 def _put_into_sweep(config: TrainConfig, running: HydraConf | None, sweep: Path | None) -> None:
-    """Puts the folders of other runs of the sweep in the place of `{sweep}`."""
+    """Replaces `{sweep}` with the folders of other runs of the sweep."""
     folder, settings = "runs" if running is None else str(running.sweep.dir), ""
     if running is not None and sweep is not None:
         folder, settings = str(config.run or folder), str(running.job.override_dirname)
@@ -91,12 +91,12 @@ def _put_into_sweep(config: TrainConfig, running: HydraConf | None, sweep: Path 
 
 
 def in_sweep(run: str, folder: str, settings: str) -> str:
-    """The folder of another run of a sweep, `{sweep}/experiment=NAME`: all else that is swept over is the same there.
+    """The folder of another run of a sweep, `{sweep}/experiment=NAME`, with the same values of the other swept keys.
 
     Args:
-        run: its name; without `{sweep}` it stays as it is.
+        run: its name; without `{sweep}` it is unchanged.
         folder: of the sweep.
-        settings: of this job, as its folder is named after them; empty where there is no sweep.
+        settings: those of this job in the name of its folder; empty outside a sweep.
 
     Example:
         >>> in_sweep("{sweep}/experiment=paper/table-row1", "runs/x", "experiment=paper/table-row2,seed=3")
@@ -109,14 +109,14 @@ def in_sweep(run: str, folder: str, settings: str) -> str:
 
 
 def _folder(config: TrainConfig, given: list[str]) -> Path:
-    """The folder of the run: the one that was named, or one named after what it is trained on, and what was set."""
+    """The folder of the run: the given one, or one named after what it is trained on and its settings."""
     from xlate.config.stored import identity_of_training
     from xlate.report.run_directory import MARK, RunDirectory, differing_keys, identity_hash, plain
 
     if config.run:
         return Path(config.run)
     in_name = {"work", "base", "nbest", *VOLATILE}
-    # The name of a folder, also when it is given as `.` or `..`.
+    # The name of a folder, even if it is given as `.` or `..`.
     stem = Path(os.path.abspath(config.base or config.work)).name or "run"
     if config.nbest is not None:
         stem = f"{Path(config.nbest).name.split('.')[0]}-rerank"
@@ -127,7 +127,7 @@ def _folder(config: TrainConfig, given: list[str]) -> Path:
     folder = Path("runs") / folder_name(",".join([stem, *said]))
     if not (folder / MARK).exists():
         return folder
-    # It may hold this run, as far as settings tell.
+    # According to its settings, it may hold this run.
     identity = identity_of_training(config)
     held, asked = RunDirectory.open(folder).identity, plain(identity)
     if differing_keys({key: held[key] for key in asked if key in held}, asked):
@@ -136,17 +136,17 @@ def _folder(config: TrainConfig, given: list[str]) -> Path:
 
 
 def expand(words: Words) -> Words:
-    """In a sweep, `experiment=PAPER/TABLE` stands for all of the table's rows, `PAPER/TABLE-row1` and so on.
+    """Expands `experiment=PAPER/TABLE` in a sweep to all of the table's rows, `PAPER/TABLE-row1` and so on.
 
-    Keys of a group that is swept over need not exist in its default choice: each job is checked by itself. The folders
-    of jobs are named after the values that are swept over and the experiment.
+    Keys of a group that is swept over need not exist in its default choice: each job is checked separately. The folders
+    of jobs are named after the swept values and the experiment.
 
     Raises:
         InputError: there is no such experiment, or a table or a launcher is given without `-m`.
     """
     for override in words.overrides:
         value = override.partition("=")[2]
-        # Names that may lie in a folder of the user's are left to Hydra.
+        # Names that may be in a user's folder are left to Hydra.
         if key_of(override) == "experiment" and not override.startswith("~") and "(" not in value:
             names = [name.strip("'\" ") for name in value.strip("[]").split(",")]
             check_experiments(names, words.multirun, words.elsewhere)
@@ -166,7 +166,7 @@ def expand(words: Words) -> Words:
     unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
     if swept and unsaid:
         overrides.append(f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]")
-    # The keys that some jobs use and others leave out.
+    # The keys that only some jobs use.
     spare: frozenset[str] = frozenset()
     if (groups := swept & GROUPS.keys()) and not words.elsewhere:
         from xlate.cli.sweeps import keys_of_some_jobs
@@ -176,7 +176,7 @@ def expand(words: Words) -> Words:
 
 
 def _is_sweep(argument: str) -> bool:
-    """Whether a value is several choices, `a,b` or `range(…)`, and not one list, `[a,b]`."""
+    """Whether a value is several choices, `a,b` or `range(…)`, rather than one list, `[a,b]`."""
     value = argument.partition("=")[2]
     return bool(re.match(r"(range|choice|glob|interval)\(", value)) or len(PART.findall(value)) > 1
 

@@ -1,4 +1,4 @@
-"""xlate translate run=RUN < in > out; on a terminal a conversation: each line typed has its translation below it."""
+"""xlate translate run=RUN < in > out; on a terminal, a conversation: the translation follows each typed line."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
 
 
 def _texts(results: Iterator[Translation], nbest: BinaryIO | None, explained: bool) -> Iterator[str]:
-    """The translations; the n-best list of each is written when it comes by, and when asked, how it came about goes to
-    standard error behind it.
+    """The translations; writes the n-best list of each as it passes and, if requested, an explanation to standard error
+    after it.
     """
     for result in results:
         for derivation in result.derivations if nbest is not None else ():
@@ -85,7 +85,7 @@ def _nbest_file(name: str) -> Iterator[BinaryIO]:
         with atomic_write(name) as stream:
             yield stream
         return
-    # On standard output it stands behind the translations.
+    # On standard output, it follows the translations.
     with tempfile.TemporaryFile() as held:
         yield held
         held.seek(0)
@@ -94,16 +94,16 @@ def _nbest_file(name: str) -> Iterator[BinaryIO]:
 
 
 def is_conversation(config: TranslateConfig) -> bool:
-    """Whether somebody sits at a terminal, types lines and reads translations, and nothing is written into files."""
+    """Whether a user types lines and reads translations at a terminal, and nothing is written into files."""
     files = config.nbest_out, config.lattice_out, config.target, config.tables
     plain = config.input in STANDARD and config.output in STANDARD and all(name is None for name in files)
     return plain and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def converse(translator: Translator, explained: bool) -> None:
-    """Translates what is typed until the input ends; with `explained` every translation is explained.
+    """Translates typed lines until the input ends; with `explained`, explains every translation.
 
-    Ctrl-C ends a line that is being typed or translated, not the conversation.
+    Ctrl-C cancels the line being typed or translated, not the conversation.
 
     Raises:
         KeyboardInterrupt: SIGTERM.
@@ -115,8 +115,8 @@ def converse(translator: Translator, explained: bool) -> None:
 
 
 def typed_lines() -> Iterator[str]:
-    """The lines that are typed, without blanks around them, those that hold something else; arrows bring them back."""
-    # Reading a line on a terminal edits and remembers lines once this module is there.
+    """The typed lines that are not blank, without blanks around them; arrow keys bring them back."""
+    # With this module, lines read at a terminal can be edited and are remembered.
     with contextlib.suppress(ImportError):
         import readline
 
@@ -137,7 +137,7 @@ def typed_lines() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C ends what is in here and nothing more."""
+    """Ctrl-C ends only the body of this context."""
     try:
         yield
     except Terminated:

@@ -1,1 +1,1 @@
-"""Typed configuration: the schema and what is built from it."""
+"""Typed configuration: the schema, loading and storing it, and its reference page."""

@@ -1,12 +1,12 @@
-"""The choices of every group, registered with Hydra, and which schema a configuration's groups have.
+"""The choices of every group, registered with Hydra, and the schema of each group of a configuration.
 
-Choices that are no more than their schema have no file in conf/, and presets of parts of a model stand in
-conf/choices.yaml. Files that add something to a choice begin with it, or with `keys/NAME@_here_` where file and schema
+Choices that consist only of their schema have no file in conf/, and presets for parts of a model are in
+conf/choices.yaml. Files that add something to a choice begin with it, or with `keys/NAME@_here_` if file and schema
 would have the same name.
 
 Experiments are tables of papers, one file each, and their rows, which Hydra knows as PAPER/TABLE-rowN. In a table's
-file, `common` has what all rows share, and `rows` has by number what each row has besides. `choices` name the choices
-of groups. A table stands for its rows in a sweep.
+file, `common` has what all rows share, and `rows` has, by number, what each row adds. `choices` names the choices of
+groups. In a sweep, a table expands to its rows.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ LONGEST = 200
 
 
 def conf_folder() -> Path:
-    """The folder of Hydra's configuration groups: inside the installed package, else beside it in a checkout.
+    """The folder of Hydra's configuration groups: inside the installed package, or next to it in a checkout.
 
     Raises:
-        InputError: neither is there.
+        InputError: neither exists.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "conf", package.parent / "conf"):
@@ -60,14 +60,14 @@ def conf_folder() -> Path:
 
 @cache
 def read_yaml(path: Path) -> Any:
-    """What a file of conf/ holds; do not change it."""
-    # The loader in C, which some builds of the library lack, takes a tenth of the time.
+    """The content of a file of conf/; do not modify it."""
+    # The C loader, which some builds of the library lack, takes a tenth of the time.
     return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 @cache
 def rows_of_tables() -> dict[str, dict[str, Parts]]:
-    """The rows of each table, PAPER/TABLE, by their names and in their order."""
+    """The rows of each table, PAPER/TABLE, by name and in order."""
     folder = conf_folder() / "experiment"
     tables: dict[str, dict[str, Parts]] = {}
     for path in sorted(folder.rglob("*.yaml")):
@@ -81,7 +81,7 @@ def rows_of_tables() -> dict[str, dict[str, Parts]]:
 
 
 def rows_in_store() -> dict[str, dict[str, Any]]:
-    """All rows as Hydra's store holds a group of configurations: by paper, then by name of file."""
+    """All rows in the form of a group in Hydra's store: by paper, then by file name."""
     papers: dict[str, dict[str, Any]] = {}
     for rows in rows_of_tables().values():
         for name, parts in rows.items():
@@ -91,7 +91,7 @@ def rows_in_store() -> dict[str, dict[str, Any]]:
 
 
 class _Rows(dict[str, Any]):
-    """Makes a row's configuration when Hydra takes it: making all of them would take half a second."""
+    """Makes a row's configuration when Hydra reads it: making all of them would take half a second."""
 
     def __getitem__(self, name: str) -> Any:
         from hydra.core.config_store import ConfigNode
@@ -104,7 +104,7 @@ class _Rows(dict[str, Any]):
 
 
 def all_rows(names: str) -> str:
-    """Names between commas, with the rows of each table in its place."""
+    """Comma-separated names, with each table replaced by its rows."""
     tables = rows_of_tables()
     return ",".join(row for name in names.split(",") for row in tables.get(name, [name]))
 
@@ -114,8 +114,8 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
 
     Args:
         names: of rows and tables.
-        swept_over: whether tables may be among them.
-        elsewhere: whether there may be others, in a folder of the user's.
+        swept_over: whether they may include tables.
+        elsewhere: whether a user's folder may hold further ones.
 
     Raises:
         InputError: there is no such experiment, or it is a table outside a sweep.
@@ -138,11 +138,11 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
 
 
 def folder_name(settings: str) -> str:
-    """The name of the folder of a job from its settings, `key=value,key=value`.
+    """The folder name of a job from its settings, `key=value,key=value`.
 
-    It is that text, but for values with separators: `+` stands for each, and a mark behind the name tells it from
-    others that would be spelled alike. So is a name shortened that no file system takes. The name of an experiment is
-    a folder in a folder, as it is in conf/.
+    It is that text, except that `+` replaces each path separator in values, and names too long for a file system are
+    shortened; a mark at the end then keeps the name distinct. The name of an experiment becomes a folder in a folder,
+    as in conf/.
 
     Example:
         >>> folder_name("loss=pro,seed=1")
@@ -170,21 +170,21 @@ Plain = Mapping[str, Any]
 
 
 class Choice(NamedTuple):
-    """A choice that is not just the defaults of a schema: in words, and its settings (None if it has none)."""
+    """A choice that is not just the defaults of a schema: its description, and its settings (None if it has none)."""
 
     words: str
     settings: Any
 
 
 def _of_file(group: str, kind: type[Any]) -> dict[str, Choice]:
-    """The choices of a group that conf/choices.yaml holds."""
+    """The choices of a group in conf/choices.yaml."""
     held = read_yaml(conf_folder() / "choices.yaml")[group]
     return {
         name: Choice(one["words"], kind(**one["settings"]) if "settings" in one else None) for name, one in held.items()
     }
 
 
-# What a choice is called on the command line, and its schema with its defaults.
+# The name of each choice on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
     "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "lcs", "rerank")},
@@ -224,14 +224,14 @@ CHOICES: dict[str, dict[str, Any]] = {
     "lm": {"trigram": work_settings.LmConfig, "fivegram": work_settings.LmConfig(5)},
     "phrases": {"default": work_settings.PhrasesConfig},
 }
-# Where the keys of a group stand, when not under its own name.
+# The place of a group's keys, if it is not the group's name.
 PLACES = {
     "sparse": "model.sparse",
     "structure": "model.structure",
     "context": "model.context",
     "loss/tune": "loss.tune",
 }
-# All schemas that a group may have.
+# All possible schemas of a group.
 SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "model": tuple(MODELS.values()),
     "model.sparse": (model_schema.SparseConfig,),
@@ -256,15 +256,15 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     "phrases": (work_settings.PhrasesConfig,),
 }
 
-# The losses of models that have their own, without lists and with them.
+# The losses of models with their own losses, without and with lists.
 LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
     ("context", False): train_settings.ContextLossConfig,
     ("context", True): train_settings.ContextListLossConfig,
     ("rerank", True): train_settings.RankingLossConfig,
 }
 
-# The groups that each command chooses from, and what it chooses where nothing else is asked for. A model may choose its
-# decoder and loss; what comes later chooses for what came before.
+# The groups of each command and their default choices. A model may choose its decoder and loss: later groups choose for
+# earlier ones.
 DEFAULTS: dict[str, list[Any]] = {
     "prepare": [{"data": "demo"}, {"align": "eflomal"}, {"lm": "trigram"}, {"phrases": "default"}],
     "train": [
@@ -278,27 +278,27 @@ DEFAULTS: dict[str, list[Any]] = {
         {"experiment": None},
         "hydra/train",
     ],
-    # Settings in place of those of a run or system; null leaves them.
+    # Settings that replace those of a run or system; null leaves them.
     "translate": ["decoder/keys/any@decoder"],
     "import": ["decoder/keys/any@decoder"],
 }
-# What every command has of Hydra.
+# Hydra's parts of every command.
 HYDRA = ["hydra/xlate", {"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
-# All that is told to Hydra, as it calls them.
+# Everything registered with Hydra, by Hydra's names.
 OWN = (
     {group.partition("/")[0] for group in CHOICES} | {"experiment"} | {f"{command}.yaml" for command in schema.COMMANDS}
 )
 _HINTS: dict[type[Any], Mapping[str, Any]] = {}
-# What Hydra was told of the choices of a command; it copies what it takes from there.
+# The choices registered with Hydra per command; Hydra copies what it uses.
 _TOLD: dict[str, dict[str, Any]] = {}
 
 
 @contextmanager
 def registered(command: str) -> Iterator[None]:
-    """Tells Hydra of the choices that a command may be given, as long as it lasts, and of those of no other command.
+    """Registers a command's choices with Hydra while the context lasts, and those of no other command.
 
-    Hydra takes a key for a group wherever there is a group of its name: `lm=FILE` of one command would be refused where
-    another one, which chooses an `lm`, was given in the same process.
+    Hydra treats a key as a group wherever a group of that name exists: `lm=FILE` of one command would be refused if
+    another command, which chooses an `lm`, had run in the same process.
     """
     from hydra.core.config_store import ConfigStore
 
@@ -322,7 +322,7 @@ def _tell(command: str) -> None:
     store, defaults = ConfigStore.instance(), DEFAULTS.get(command, [])
     own = {one.name: default_of(one) for one in own_keys(schema.COMMANDS[command])}
     store.store(name=command, node={"defaults": ["_self_", *defaults, *HYDRA], **own})
-    # This takes time, so a command registers its own groups alone.
+    # This takes time, so a command registers only its own groups.
     mine = {name.partition("/")[0] for one in defaults for name in ([one] if isinstance(one, str) else one)}
     for group, choices in CHOICES.items():
         for name, node in choices.items() if group.partition("/")[0] in mine else ():
@@ -333,17 +333,17 @@ def _tell(command: str) -> None:
         any_decoder = {field.name: None for kind in DECODERS.values() for field in keys_in(kind)}
         store.store(group="decoder/keys", name="any", node=any_decoder)
     if "source" in mine:
-        # A choice that changes another one; a file of it would be there for every command.
+        # A choice that changes another one; as a file it would exist for every command.
         online = ["keys/online@source", "_self_", {"override /loss": "online"}]
         store.store(group="source", name="online", node={"defaults": online}, package="_global_")
         store.repo["experiment"] = rows_in_store()
 
 
 def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
-    """The schema of each group of a command's configuration, by dotted key, those that hold others first.
+    """The schema of each group of a command's configuration, by dotted key; outer groups come first.
 
     Raises:
-        InputError: a model or tuner there is none of.
+        InputError: an unknown model or tuner.
     """
     found: dict[str, type[Any]] = {}
     if command is schema.PrepareConfig:
@@ -386,15 +386,15 @@ def _named(choices: Mapping[str, type[Any]], name: Any, key: str) -> type[Any]:
 
 
 def own_keys(command: type[Any]) -> list[Field[Any]]:
-    """The keys of a command that are no groups: those of its own, then those that others have, too."""
+    """The keys of a command that are not groups: first its own, then those it shares with others."""
     names = dict.fromkeys(name for kind in command.__mro__[:-1] for name in get_annotations(kind))
     held = {field.name: field for field in fields(command)}
     return [held[name] for name in names if name in held and "words" in held[name].metadata]
 
 
 def keys_within(kind: type[Any], prefix: str = "") -> Iterator[tuple[str, Any, Field[Any]]]:
-    """The dotted keys of a schema and of all that it may hold, with their types and settings; one for each schema that
-    has it.
+    """The dotted keys of a schema and of all that it may hold, with their types and settings; once per schema that has
+    the key.
     """
     for field in keys_in(kind):
         key, within = prefix + field.name, schema_within(kind, field)
@@ -416,17 +416,17 @@ def _settings() -> dict[str, list[Field[Any]]]:
 
 
 def settings_at(key: str) -> list[Field[Any]]:
-    """The settings of this dotted key within a group, of all dataclasses that have it."""
+    """The settings of this dotted key within a group, from all dataclasses that have it."""
     return _settings().get(key, [])
 
 
 def defaults_at(key: str) -> list[Any]:
-    """The defaults of a dotted key within a group, of all schemas that have it; nested settings as mappings."""
+    """The defaults of a dotted key within a group, from all schemas that have it; nested settings as mappings."""
     return [plain(value) for value in map(default_of, settings_at(key))]
 
 
 def keys_of(kind: type[Any], prefix: str, chosen: Mapping[str, type[Any]]) -> Iterator[str]:
-    """The dotted keys of a dataclass of settings that hold no others, with those of what is `chosen` within it."""
+    """The innermost dotted keys of a dataclass of settings, including those of the `chosen` schemas within it."""
     for field in keys_in(kind):
         key = prefix + field.name
         within = chosen.get(key) or schema_within(kind, field)
@@ -441,7 +441,7 @@ def default_of(field: Field[Any]) -> Any:
 
 
 def schema_within(kind: type[Any], field: Field[Any]) -> type[Any] | None:
-    """The schema that a field of a schema holds, None when it holds a value."""
+    """The schema that a field of a schema holds; None if it holds a value."""
     default = default_of(field)
     if is_dataclass(default):
         return type(default)
@@ -451,12 +451,12 @@ def schema_within(kind: type[Any], field: Field[Any]) -> type[Any] | None:
 
 
 def hints_of(kind: type[Any]) -> Mapping[str, Any]:
-    """The types of a schema's fields; they are written as text, and reading it takes its time."""
+    """The types of a schema's fields, cached: they are written as text, which is slow to evaluate."""
     if kind not in _HINTS:
         _HINTS[kind] = get_type_hints(kind)
     return _HINTS[kind]
 
 
-# What a row is merged from, later parts over earlier ones.
+# The parts of a row; later ones override earlier ones.
 Parts = tuple[dict[str, Any], ...]
-# Rows of papers' tables keep their folder: PAPER/TABLE-rowN, no part of which begins with a dot.
+# Rows of papers' tables keep their folders: PAPER/TABLE-rowN, where no part begins with a dot.

@@ -1,6 +1,6 @@
 """Composing a command's configuration, with brackets around lists and quotes around names that look like numbers.
 
-Hydra's errors are put in our words.
+Hydra's errors are reworded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from xlate.errors import InputError, nearest
 from xlate.report.run_directory import flat
 
 T = TypeVar("T")
-# How the keys of Hydra itself begin.
+# Prefixes of Hydra's own keys.
 HYDRA, LAUNCHER = "hydra.", "hydra.launcher."
 # Choices of the extra `sweep`.
 PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
@@ -32,17 +32,17 @@ SWEEP = 'pip install "xlate[sweep]"'
 SEVERAL = "-m sweeps over several values; quotes inside quotes keep them one value, KEY=\"'VALUE'\""
 QUOTES = "values that hold commas or brackets need quotes inside quotes, KEY=\"'VALUE'\""
 
-# What stands between commas that are in no brackets or quotes.
+# The text between commas outside brackets and quotes.
 PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
-# Texts that would become numbers and be written in another way, such as 1.50, 2024_11 and true.
+# Texts that would become numbers and be written differently, such as 1.50, 2024_11 and true.
 _NUMBER = re.compile(r"(?i)[+-]?[\d_.]*\d[\d_.]*(e[+-]?\d+)?|[+-]?(inf|nan)|true|false")
-# No single values: lists, functions such as range(…), what Hydra fills in.
+# Not single values: lists, functions such as range(…), what Hydra fills in.
 _AS_IT_IS = re.compile(r"\[|\$\{|\{|\w+\(|null$|\?\?\?$")
 
 
 def with_brackets(overrides: Iterable[str], command: type[Any], sweep: bool = False) -> list[str]:
-    """Overrides in which lists have their brackets, `key=[a,b]` for `key=a,b` and in a sweep `key=[a],[b]`, and texts
-    that look like numbers their quotes.
+    """Overrides with lists in brackets, `key=[a,b]` for `key=a,b` and in a sweep `key=[a],[b]`, and with quotes around
+    texts that look like numbers.
     """
     hints: dict[str, list[Any]] = {}
     for key, hint, _ in keys_within(command):
@@ -93,13 +93,13 @@ def load(schema: type[T], command: str, overrides: Sequence[str] = ()) -> T:
 
 
 def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> DictConfig:
-    """What Hydra makes of conf/COMMAND.yaml and overrides, with its own settings if `of_hydra`.
+    """Hydra's configuration from conf/COMMAND.yaml and overrides, with its own settings if `of_hydra`.
 
     Raises:
         HydraException: they do not fit.
     """
     state = GlobalHydra.instance()
-    # Inside a command Hydra is running already; it gets its place back afterwards.
+    # Inside a command Hydra is already running; its state is restored afterwards.
     running, state.hydra = state.hydra, None
     try:
         with registered(command), initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
@@ -109,7 +109,7 @@ def composed(command: str, overrides: Sequence[str], of_hydra: bool = False) -> 
 
 
 def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> InputError:
-    """What is said of an error of Hydra, met when a command was composed with overrides."""
+    """Our error for an error of Hydra that occurred while a command was composed with overrides."""
     text = str(error)
     key = re.search(r"[Cc]ould not override '([^']+)'", text) or re.search(
         r"Could not (?:append|delete)[^']*'([^']+)'", text
@@ -142,7 +142,7 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
 
 
 def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputError | None:
-    """The error for a key within an optional group, where the choice that fills the group was not made."""
+    """The error for a key within an optional group for which no choice was made."""
     place = key.rpartition(".")[0]
     choice = next((choice for choice, there in PLACES.items() if there == place), None)
     if choice is None or any(one.startswith(f"{place}.") for one in _keys_of(command, overrides, False)):
@@ -156,7 +156,7 @@ def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputE
 
 
 def is_read(override: str) -> bool:
-    """Whether Hydra can take an override apart."""
+    """Whether Hydra can parse an override."""
     try:
         OverridesParser.create().parse_override(override)
     except HydraException:
@@ -180,13 +180,13 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
 
 
 def _keys_of(command: str, overrides: Sequence[str], of_hydra: bool) -> list[str]:
-    """The keys of a command, or of Hydra under it, with what is chosen, as far as that can be composed."""
+    """The keys of a command, or of Hydra under it, with its choices as far as they can be composed."""
     choices = [given for given in overrides if re.match(r"[\w/]+=[\w/-]+$", given)]
     for some in (choices, []):
         try:
             held: Any = OmegaConf.to_container(composed(command, some, of_hydra))
             known = list(flat(held))
-            # Those like `_target_` are not for users.
+            # Keys like `_target_` are not for users.
             return [one for one in known if one.startswith(HYDRA) and "._" not in one] if of_hydra else known
         except HydraException:
             continue

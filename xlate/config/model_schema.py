@@ -116,7 +116,7 @@ class ContextUseConfig(ClassifierConfig):
 
 
 class _ModelKeys:
-    """Keys that only some choices have, with the values that stand for their absence."""
+    """Keys that only some choices have, with the values that mean their absence."""
 
     sparse: SparseConfig | None = None
     rerank: RerankConfig | None = None

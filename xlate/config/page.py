@@ -1,4 +1,4 @@
-"""What every key and choice is, in words; the page of them all, docs/configuration.md.
+"""Descriptions of every key and choice, and the page of them all, docs/configuration.md.
 
 python -m xlate.config.page > docs/configuration.md
 """
@@ -30,7 +30,7 @@ quotes inside quotes, `run="'a,b'"`, unless it exists. `${` stands for the value
 
 This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` means that a value must be given.
 """
-# Schemas that several choices have, or one choice in some place.
+# Names of schemas that several choices share, or that a choice has only in some place.
 WITHOUT_NAME: dict[type[Any], str] = {
     model_schema.GrammarModelConfig: "imported grammars",
     GrammarSearch: "imported grammars",
@@ -41,7 +41,7 @@ WITHOUT_NAME: dict[type[Any], str] = {
     train_settings.ContextListLossConfig: "xbleu of model=context",
 }
 BAR = "\\|"
-# The groups of each command: what is chosen there, and the command that has it.
+# The groups, and the command that has each.
 GROUPS = {
     "model": "xlate train",
     "sparse": "xlate train",
@@ -56,12 +56,12 @@ GROUPS = {
     "lm": "xlate prepare",
     "phrases": "xlate prepare",
 }
-# These say what was chosen.
+# Keys that hold the name of a choice.
 NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name")
 
 
 class Row(NamedTuple):
-    """A key as some schemas have it, and its value as it is given on the command line."""
+    """A key as some schemas have it, and its value in command-line form."""
 
     key: str
     value: str
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 def choices_of(group: str) -> dict[str, str]:
-    """The choices of a group, each with the first sentence said of it."""
+    """The choices of a group, each with the first sentence of its description."""
     choices = CHOICES.get(group, {}) | (CHOICES["loss/tune"] if group == "loss" else {})
     said = {name: node.words if isinstance(node, Choice) else node.__doc__ or "" for name, node in choices.items()}
     found = {name: first_sentence(words) for name, words in said.items()}
@@ -88,13 +88,13 @@ def first_sentence(text: str) -> str:
 
 
 def rows(kind: type[Any], prefix: str, held: Mapping[str, Any], chosen: Mapping[str, type[Any]]) -> Iterator[Row]:
-    """The keys of a schema with their values, `held` or else their defaults, and those of schemas within it."""
+    """The keys of a schema and of schemas within it, with their values: from `held`, or else their defaults."""
     for field in keys_in(kind):
         key, value = prefix + field.name, held.get(field.name, plain(default_of(field)))
         within = chosen.get(key) or schema_within(kind, field)
         if key in NAMES:
             continue
-        # Which keys a tuner has depends on the tuner.
+        # Each tuner has different keys.
         if within is not None and isinstance(value, Mapping) and (key != "loss.tune" or key in chosen):
             yield from rows(within, f"{key}.", value, chosen)
         else:
@@ -104,7 +104,7 @@ def rows(kind: type[Any], prefix: str, held: Mapping[str, Any], chosen: Mapping[
 
 
 def plainly(value: Any) -> str:
-    """A value as it is given on the command line; of a tuner its name."""
+    """A value in command-line form; for a tuner, its name."""
     if isinstance(value, Mapping) and "name" in value:
         return str(value["name"])
     if isinstance(value, list | tuple):
@@ -131,7 +131,7 @@ def page() -> str:
 
 
 def _table(place: str) -> Iterator[str]:
-    """One row a key, with the schemas that have it; a key that differs between schemas has several rows."""
+    """One row per key, with the schemas that have it; a key that differs between schemas has several rows."""
     kinds = SCHEMAS[place]
     having: dict[Row, list[str]] = {}
     for kind in kinds:
@@ -150,7 +150,7 @@ def _table(place: str) -> Iterator[str]:
 
 
 def _called(kind: type[Any]) -> str:
-    """What a schema is called by: the choice that it is of."""
+    """The name of a schema: that of its choice."""
     if kind in WITHOUT_NAME:
         return WITHOUT_NAME[kind]
     for choices in CHOICES.values():
@@ -161,7 +161,7 @@ def _called(kind: type[Any]) -> str:
 
 
 def usage(command: type[Any]) -> str:
-    """The first lines of a command's docstring, which say how it is called."""
+    """A command's docstring, which shows its usage, on one line."""
     return " ".join(str(command.__doc__).split()).removesuffix(".")
 
 

@@ -1,7 +1,7 @@
-"""The settings of every command, each stated once: its default, its range and what `--help` says of it.
+"""The settings of every command, each stated once: its default, its range and its description for `--help`.
 
-What a command chooses from groups stands in it under the name of the group; `config/choices.py` says which choice is
-made where none is asked for.
+Choices from groups are in a command's settings under the name of the group; `config/choices.py` has the default
+choices.
 """
 
 from __future__ import annotations

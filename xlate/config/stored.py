@@ -1,6 +1,6 @@
-"""Configurations of runs: as text in their folders and back, and what makes a training this one and no other.
+"""Configurations of runs: writing them to run folders, reading them back, and the identity of a training.
 
-Some of the settings are worth a column where runs are compared.
+Also selects the settings that are worth a column when runs are compared.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def to_yaml(config: Any) -> str:
 
 
 def read_config(path: str | Path, schema: type[T]) -> T:
-    """Reads what `to_yaml` wrote: values alone, nothing that stands for another.
+    """Reads what `to_yaml` wrote: plain values only, without references.
 
     Raises:
-        InputError: the file is missing, no YAML, holds aliases or interpolations, does not fit the schema, or lacks a
+        InputError: the file is missing, not YAML, holds aliases or interpolations, does not fit the schema, or lacks a
             key.
     """
     path = plain_file(path)
     try:
-        # The loader of OmegaConf reads numbers as `to_yaml` writes them.
+        # OmegaConf's loader reads numbers as `to_yaml` writes them.
         loaded = yaml.load(path.read_bytes().decode("utf-8"), Loader=_WithoutAliases)
     except OSError as error:
         expected = "the config.yaml that xlate train writes"
@@ -72,7 +72,7 @@ def read_config(path: str | Path, schema: type[T]) -> T:
 
 
 def config_of_run(run: str | Path) -> TrainConfig:
-    """The configuration that a run was trained with, or an imported system stands under.
+    """The configuration that a run was trained with, or that an imported system was given.
 
     Raises:
         InputError: as `read_config`.
@@ -81,7 +81,7 @@ def config_of_run(run: str | Path) -> TrainConfig:
 
 
 class _WithoutAliases(get_yaml_loader()):  # type: ignore[misc]
-    """Refuses aliases: a few lines of them can stand for more than any memory holds."""
+    """Refuses aliases: a few lines of them can expand to more than any memory holds."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
@@ -103,7 +103,7 @@ def _check_complete(loaded: Mapping[str, Any], made: Mapping[str, Any], path: Pa
 
 
 def _check_plain(value: Any, path: Path, key: str = "") -> None:
-    """Looks whether no value or key would be put together from others, or from the environment, when it is read."""
+    """Checks that no value or key would be interpolated from others, or from the environment, when it is read."""
     if isinstance(value, Mapping):
         for name, below in value.items():
             _check_plain(name, path, f"{key}{name}")
@@ -121,11 +121,11 @@ def _check_plain(value: Any, path: Path, key: str = "") -> None:
         )
 
 
-# An imported system has a model of its own; its mark says what that was made of.
+# An imported system has its own model; its mark records what that was made from.
 MODEL = "model"
-# What every run is told apart by.
+# The keys that always distinguish runs.
 ALWAYS = ("model.name", "loss.name", "seed")
-# Where things lie, and what changes no result.
+# Places of files, and keys that change no result.
 NEVER = (
     "run",
     "work",
@@ -141,20 +141,20 @@ NEVER = (
 
 
 def identity_of_training(config: TrainConfig) -> dict[str, Any]:
-    """The settings that decide what is trained, with checksums of the base run in the place of its name.
+    """The settings that decide what is trained, with checksums of the base run in place of its name.
 
-    Wherever the base run lies, its weights make the difference; a base without weights counts by its name.
+    A base run is identified by its weights, wherever it is; a base without weights, by its name.
     """
     settings = {key: value for key, value in plain(config).items() if key not in VOLATILE}
     if config.nbest is None:
-        # They say nothing about a run without lists.
+        # They are irrelevant to a run without lists.
         for field in fields(GivenListsConfig):
             settings.pop(field.name)
     if not getattr(config.model, "histories", True):
-        # So that trainings without such features are what they were before there were any.
+        # So that trainings without such features keep the identity they had before the features existed.
         settings["model"].pop("histories")
     if config.source.name == "stored":
-        # Candidates that are stored have no settings; the identity has the source of given lists under this name.
+        # Stored candidates have no settings; in the identity, this name holds the source of given lists.
         settings["source"] = settings.pop("nbest_source")
     else:
         settings["source"] = settings_of_source(config.source)
@@ -162,9 +162,9 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
 
 
 def defaults_of_training(config: TrainConfig) -> dict[str, Any]:
-    """What the schemas that a training chose have for each of its keys, by dotted key.
+    """The default of each key in the schemas that a training chose, by dotted key.
 
-    Keys that must be given have none.
+    Required keys have none.
     """
     return dict(_defaults(config, type(config)()))
 
@@ -173,14 +173,14 @@ def _defaults(held: Any, default: Any, prefix: str = "") -> Iterator[tuple[str, 
     for field in keys_in(held):
         value, own = getattr(held, field.name), getattr(default, field.name)
         if is_dataclass(value) and not isinstance(value, type):
-            # A choice has the defaults of its own schema, not those of what it was chosen in place of.
+            # A choice has the defaults of its own schema, not those of the choice it replaced.
             yield from _defaults(value, own if type(own) is type(value) else type(value)(), f"{prefix}{field.name}.")
         elif own != MISSING:
             yield f"{prefix}{field.name}", own
 
 
 def settings_of_source(source: SourceConfig) -> dict[str, Any]:
-    """What decides where candidates come from; without folds of the training text these keys say nothing."""
+    """The settings that decide where candidates come from, without keys that only matter with folds."""
     settings: dict[str, Any] = plain(source)
     if not settings.get("folds"):
         for name in ("folds", "sentences"):
@@ -189,7 +189,7 @@ def settings_of_source(source: SourceConfig) -> dict[str, Any]:
 
 
 def sums_of_run(base: Path) -> dict[str, str]:
-    """Checksums of a run's weights, and of the mark of an imported system; its name if it has neither."""
+    """Checksums of a run's weights and of the mark of an imported system; the run's name if it has neither."""
     files = [base / WEIGHTS_FILE]
     if (base / MODEL).exists():
         files.append(base / MARK)
@@ -200,15 +200,15 @@ def sums_of_run(base: Path) -> dict[str, str]:
 def varied_settings(config: TrainConfig, given: Sequence[str] = ()) -> dict[str, Any]:
     """The settings of a training that differ from every default of their key, and those `given` on the command line.
 
-    Of a base run the name is shown. Choices, `decoder=mon`, are shown as they were given.
+    A base run is shown by name. Choices, `decoder=mon`, are shown as given.
 
     Example: `loss.tune.rounds=4 decoder=mon` gives `model.name`, `loss.name`, `seed`, `loss.tune.rounds` and `decoder`.
     """
     held = flat(plain(config))
     chosen = dict(argument.lstrip("+").split("=", 1) for argument in given if "=" in argument)
-    # The name of a chosen model or loss is shown already.
+    # The name of a chosen model or loss is already shown.
     asked = [key for key in chosen if f"{key}.name" not in held]
-    # No schema has these values as the default of their keys.
+    # No schema has these values as defaults.
     own = [key for key, value in held.items() if value is not None and value not in (defaults_at(key) or [value])]
     keys = [*ALWAYS, *asked, *own]
     shown = {key: held.get(key, chosen.get(key, ABSENT)) for key in dict.fromkeys(keys)}

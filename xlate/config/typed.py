@@ -1,4 +1,4 @@
-"""From Hydra's loose configuration to dataclasses of settings, with errors a user can act on."""
+"""Turns Hydra's untyped configuration into dataclasses of settings, with errors a user can act on."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from xlate.errors import InputError
 from xlate.settings import MISSING, Range, check_limit, keys_in, limit_of, plain
 
 T = TypeVar("T")
-# Of keys that end in the same name, `name` itself say, so many are proposed in place of an unknown one.
+# The most keys with the same last name, such as `name`, that are suggested for an unknown one.
 MOST_NAMED = 3
-# What reads a value of each type as Hydra does, and its name: `yes` is true, and 5 is a text where one is expected.
+# The node that reads a value of each type as Hydra does, and its name: `yes` is true, and 5 is a text if expected.
 NODES: dict[Any, tuple[type[Any], str]] = {
     bool: (BooleanNode, "true or false"),
     int: (IntegerNode, "a whole number"),
@@ -38,7 +38,7 @@ NODES: dict[Any, tuple[type[Any], str]] = {
 
 
 def _to_be_given(key: str) -> None:
-    """Stands for a value that must be given where `???` would leave what a schema of others has."""
+    """Marks a required value where `???` would keep the value from another schema."""
     raise InterpolationToMissingValueError(f"Interpolation to a missing value: {key}")
 
 
@@ -48,16 +48,16 @@ OmegaConf.register_new_resolver("sweep_folder", lambda run, work: run or f"runs/
 
 
 def typed(config: DictConfig, schema: type[T], *, spare: Collection[str] = ()) -> T:
-    """The settings of a command from its configuration, of the types that what is chosen has.
+    """The settings of a command from its configuration, typed by the schemas of its choices.
 
     Args:
         config: composed, or read from a run.
         schema: of the command.
-        spare: dotted keys that a sweep gives to all of its jobs, and that are left out where no choice has such a key.
+        spare: dotted keys that a sweep gives to all of its jobs, and that are left out if no choice has such a key.
 
     Raises:
-        InputError: a key that is unknown or not used (with the nearest one that is), a value of the wrong type, out of
-            its range, or not given.
+        InputError: a key is unknown or unused (with the nearest one that is not), or a value is of the wrong type, out
+            of its range, or not given.
     """
     try:
         given = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
@@ -67,12 +67,12 @@ def typed(config: DictConfig, schema: type[T], *, spare: Collection[str] = ()) -
 
 
 def build(kind: type[T], given: Mapping[str, Any], at: str, file: str | Path | None = None) -> T:
-    """Settings from plain values, each checked for its type and range; what is not given has its default.
+    """Settings from plain values, each checked for its type and range; missing values have their defaults.
 
     Args:
         kind: a dataclass of settings.
         given: values by name, nested ones in mappings.
-        at: what stands before the names of keys, such as `decoder.`.
+        at: the prefix of key names, such as `decoder.`.
         file: where the values were read, for messages.
 
     Raises:
@@ -82,10 +82,10 @@ def build(kind: type[T], given: Mapping[str, Any], at: str, file: str | Path | N
 
 
 def with_settings(held: T, given: Mapping[str, Any], name: str) -> T:
-    """Settings called `name` with the values given in place of their own; null leaves what is there.
+    """Settings called `name`, with given values replacing their own; null leaves a value unchanged.
 
     Raises:
-        InputError: a key that they do not have (with the nearest one that they have), or a value that does not fit.
+        InputError: they lack a key (with the nearest one they have), or a value does not fit.
     """
     changed = {key: value for key, value in given.items() if value is not None}
     return build(type(held), {**plain(held), **changed}, f"{name}.")
@@ -96,8 +96,8 @@ class _Builder:
     """Builds settings from plain values.
 
     Attributes:
-        root: what is built.
-        chosen: the dataclasses of dotted keys that may hold several.
+        root: the dataclass to build.
+        chosen: the chosen dataclass of each dotted key that may hold several.
         spare: keys that may be left out.
         file: where the values were read.
     """
@@ -115,8 +115,8 @@ class _Builder:
         for name, value in given.items():
             key = f"{at}{name}"
             if name not in known:
-                # It is left out if it has the default of another choice, which a file may have set for all of them, or
-                # if it is spare.
+                # The key is left out if it has the default of another choice, which a file may have set for all of
+                # them, or if it is spare.
                 defaults = defaults_at(key)
                 if value not in defaults and not (defaults and key in self.spare):
                     raise unknown_key(_set(key, value), self._known(key.partition(".")[0]))
@@ -136,7 +136,7 @@ class _Builder:
         return made
 
     def _known(self, group: str) -> list[str]:
-        """The dotted names of all keys there are that hold no others; for one in a group those of all groups."""
+        """The dotted names of all innermost keys; for a key in a group, those of all groups."""
         if group not in self.chosen:
             return list(keys_of(self.root, "", self.chosen))
         groups = (keys_of(kind, f"{place}.", self.chosen) for place, kind in self.chosen.items())
@@ -144,7 +144,7 @@ class _Builder:
 
 
 def _set(key: str, value: Any) -> str:
-    """The key within a key that was set, where it holds others."""
+    """The key that was set; if it holds others, the one set within it."""
     for name, inner in value.items() if isinstance(value, Mapping) else ():
         if inner not in (defaults_at(f"{key}.{name}") or [inner]):
             return f"{key}.{name}"
@@ -152,7 +152,7 @@ def _set(key: str, value: Any) -> str:
 
 
 def _value(hint: Any, value: Any, key: str) -> Any:
-    """A value as its type has it."""
+    """A value converted to its type."""
     inner = get_args(hint)
     if isinstance(hint, UnionType):
         return None if value is None else _value(inner[0], value, key)
@@ -171,7 +171,7 @@ def _value(hint: Any, value: Any, key: str) -> Any:
 
 
 def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
-    """Checks settings against every decoder that has them; that of the run is known only when the run is opened."""
+    """Checks settings against every decoder that has them; the run's decoder is known only when the run is opened."""
     for name, value in given.items():
         limits = [limit for one in settings_at(f"{at}.{name}") if (limit := limit_of(one)) is not None]
         ranges = [limit for limit in limits if isinstance(limit, Range)]
@@ -183,7 +183,7 @@ def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
 
 
 def _check_decoder(given: Mapping[str, Any], kind: type[Any]) -> None:
-    """Refuses the decoder of another model, as its name would be; single keys are looked at one by one."""
+    """Refuses the decoder of another model, just as its name would be refused; single keys are checked one by one."""
     keys_by_kind = {other: {one.name for one in keys_in(other)} for other in SCHEMAS["decoder"]}
     if all(given.keys() != keys for other, keys in keys_by_kind.items() if other is not kind):
         return
@@ -197,7 +197,7 @@ def _check_decoder(given: Mapping[str, Any], kind: type[Any]) -> None:
 
 
 def unknown_key(key: str, known: list[str]) -> InputError:
-    """The error for a key that is not there, naming the nearest one that is."""
+    """The error for an unknown key, naming the nearest known one."""
     group, near = key.partition(".")[0], _nearest(key, known)
     remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for the keys there are"
     if group in ("model", "decoder", "loss", "source") and settings_at(key):
@@ -207,9 +207,9 @@ def unknown_key(key: str, known: list[str]) -> InputError:
 
 
 def _nearest(key: str, known: list[str]) -> list[str]:
-    """The keys that end in the same name as another, or the key most like it; of its own group first.
+    """The keys that end in the same name as `key`, or the most similar one, its own group first.
 
-    Those that hold others only where the names of groups are alike, `modell=phrase`.
+    Keys that hold others are suggested only for similar names of groups, `modell=phrase`.
     """
     groups = {one.partition(".")[0] for one in known if "." in one}
     if "." not in key and (named := difflib.get_close_matches(key, groups, n=1, cutoff=0.75)):

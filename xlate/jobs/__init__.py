@@ -1,1 +1,1 @@
-"""Whole jobs, each what a command does."""
+"""One module for the work of each command."""

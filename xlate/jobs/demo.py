@@ -1,8 +1,8 @@
-"""xlate demo: the whole path on the built-in corpus, each kind of system once, with paired tests between them.
+"""xlate demo: the complete path on the built-in corpus, each kind of system once, with paired tests between them.
 
-What a word means in that corpus often depends on words around it. The phrase system sees some of them inside its
-phrases. The models over blocks get blocks of two words at most on each side, so that the word that decides often
-stands in another block: there pairs of neighbouring blocks are worth learning about.
+The meaning of a word in that corpus often depends on the words around it. The phrase system sees some of them inside
+its phrases. The block models get blocks of at most two words on each side, so the deciding word is often in another
+block. That makes pairs of neighbouring blocks worth learning about.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 TUNING = ("loss.tune.nbest=50", "loss.tune.rounds=5")
 MIRA = ("loss=mira", *TUNING)
-# Tuned weights have sizes that sum to 1, so differences of scores are small, and expected BLEU magnifies them.
+# The absolute values of tuned weights sum to 1, so score differences are small; expected BLEU magnifies them.
 BLOCK_LISTS = ("loss.lists.nbest=50", "loss.lists.gamma=10", "loss.lists.rate=0.03", "loss.lists.epochs=10")
 BIGRAMS = ("model.binary=[BB,TP,WB]", "model.threshold=1", *TUNING, *BLOCK_LISTS)
 # The work directories, by the end of their names.
@@ -52,9 +52,9 @@ class System:
     """One run of the demo.
 
     Attributes:
-        name: of its folder. title: what it is; without one it is a step towards another and stands in no table.
+        name: of its folder. title: what it is; without one it is a step towards another system and is in no table.
         settings: of `xlate train`. `{runs}` is the folder of the runs.
-        against: the system that it is compared with.
+        against: the system it is compared with.
         text: the work directory, a key of `WORDS`.
     """
 
@@ -99,8 +99,8 @@ OTHERS = (
         text="blocks",
     ),
 )
-# Trained side by side, as no system in one row stands on one in the other. The rows take about the same time, and what
-# takes long to compile is needed in one of them alone, or later in the other, which finds it made.
+# The two rows train in parallel, as no system in one builds on one in the other. They take about the same time. Slow
+# compilations are needed in only one row, or later in the other, which then finds them done.
 BESIDE = (("phrase", "sparse", "classifier", "context"), ("hierarchical", "local", "tuned", "bigrams"))
 
 
@@ -145,7 +145,7 @@ def demo(config: DemoConfig) -> dict[str, Row]:
 
 @contextlib.contextmanager
 def _few_words() -> Iterator[None]:
-    """Of all that trainings say only warnings are shown, and all of it with `-v`."""
+    """Shows only the warnings of trainings, or everything with `-v`."""
     whole = logging.getLogger("xlate")
     level = whole.level
     log.setLevel(max(level, logging.INFO))
@@ -160,7 +160,7 @@ def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict
     """The work directories and the rows, by name."""
     log.info("the built-in corpus: word alignment, language model, phrases, blocks")
     log.info("compiled loops are made when they are first needed: a minute or two once in each installation")
-    # Nothing is prepared before this forks: threads of the aligner are not there in forked processes.
+    # Nothing is prepared before this forks: forked processes do not have the aligner's threads.
     found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
     summaries = {name: summary for row in found for name, summary in row.items()}
     works = {text: WorkDirectory(Path(f"{config.work}-{text}")).check() for text in WORDS}
@@ -176,7 +176,7 @@ def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict
 def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Trains systems one after the other; returns the summaries of their runs.
 
-    Where two processes prepare a work directory, one waits for the other and finds it done.
+    If two processes prepare the same work directory, one waits for the other and finds it done.
     """
     systems = {system.name: system for system in (*FIRST, *OTHERS)}
     works = {}
@@ -213,7 +213,7 @@ def _table(title: str, rows: Mapping[str, Row], systems: tuple[System, ...]) -> 
 
 
 def _against(row: Row, other: Row | None) -> tuple[str, str]:
-    """How much better a system is than another, and how likely chance alone would have it so."""
+    """How much better one system is than another, and how likely that is by chance alone."""
     if other is None:
         return "", ""
     ours, theirs = ({"bleu": one.evaluation.stats["bleu"]} for one in (row, other))
@@ -222,7 +222,7 @@ def _against(row: Row, other: Row | None) -> tuple[str, str]:
 
 
 def _print_samples(console: Console, work: WorkDirectory, before: Row, after: Row) -> None:
-    """The sentences that got better by most, and the one that got worse by most, by chrF."""
+    """The sentences that improved most, and the one that got worse most, by chrF."""
     source, references = work.source_lines("test"), work.references("test")
     chrf = [row.evaluation.stats["chrf"] for row in (before, after)]
     first_S, second_S = (stats.scores(stats.values_SK) for stats in chrf)

@@ -1,7 +1,7 @@
-"""The n-best list that a configuration names, its words and gaps, and the texts and pairs that are written of lists.
+"""The n-best list that a configuration names, its words and gaps, and the texts and pairs written from lists.
 
-Sparse features of a hypothesis's text alone are here, too: n-grams, classes, word pairs, length. They need no
-derivation, so they fit the output of neural systems. A feature is its name: `ngram=a b`, `class=3 7`,
+Sparse features computed from a hypothesis's text alone are here, too: n-grams, classes, word pairs, length. They need
+no derivation, so they work for the output of neural systems. A feature is its name: `ngram=a b`, `class=3 7`,
 `pair=haus|house`, `length=+1`.
 """
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def given_list(config: GivenListsConfig, path: str) -> NbestFile:
-    """A list, read as the configuration says.
+    """Reads a list as the configuration says.
 
     Raises:
         InputError: settings that do not go together.
@@ -39,8 +39,8 @@ def given_list(config: GivenListsConfig, path: str) -> NbestFile:
 
 @dataclass(frozen=True)
 class ListText:
-    """The words of lists and, where known, of their sources; `lines` are the sources as they were given, `line_C` the
-    lines of the hypotheses in the file.
+    """The words of lists and, if known, of their sources; `lines` are the sources as given, `line_C` the line of each
+    hypothesis in the file.
     """
 
     hypotheses: list[list[list[str]]]
@@ -50,7 +50,7 @@ class ListText:
 
     @classmethod
     def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
-        """A list as arrays, and its words with those of its sources: lines of the file `source`, or what it says."""
+        """A list as arrays, and its words with those of its sources, from the file `source` or from the list itself."""
         lists = list(nbest.lists())
         arrays = nbest_arrays(lists, nbest.path)
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
@@ -60,7 +60,7 @@ class ListText:
         return arrays, cls(words, tokens, lines, line_C)
 
     def features(self, templates: TextTemplates) -> Iterable[list[list[str]]]:
-        """The features of every hypothesis, list by list, one for each time it has them."""
+        """The features of every hypothesis, list by list, repeated as often as they occur."""
         for number, hypotheses in enumerate(self.hypotheses):
             source = None if self.sources is None else self.sources[number]
             pairs, length = templates.pairs_of(source), len(hypotheses[0] if source is None else source)
@@ -70,10 +70,10 @@ class ListText:
 def source_lines(
     lists: Sequence[list[Hypothesis]], file: str | Path, source: str | None, first_id: int | None
 ) -> list[str] | None:
-    """The source of each list of `file`: lines of the file `source`, else what the lists say; None without either.
+    """The source of each list of `file`: lines of the file `source`, else those in the lists; None without either.
 
     Raises:
-        InputError: a sentence that is not in the file, or that the list says another source of.
+        InputError: a sentence is not in the file, or has another source in the list.
     """
     if source is None:
         said = [group[0].source for group in lists]
@@ -100,18 +100,18 @@ def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None
     return streams
 
 
-# A feature on this share of the lines or more is a score that some lines lack.
+# A feature on at least this share of the lines counts as a score that some lines lack.
 MOST_LINES = 0.95
-# So many features are named.
+# The number of features that messages name.
 NAMED = 5
 
 
 def gaps(arrays: NbestArrays) -> tuple[dict[str, int], dict[str, int]]:
-    """Features that are on some lines only, each with the number of those lines, the most frequent first.
+    """Features that only some lines have, each with the number of those lines, the most frequent first.
 
     Returns:
-        Float features, which few lines lack, or which have several values: they count 0 there; and features of some
-        hypotheses.
+        Float features, which few lines lack or which have several values (they count 0 where they are missing); and
+        features of some hypotheses.
     """
     lines, count_M = len(arrays.total_C), np.bincount(arrays.columns_V, minlength=len(arrays.names))
     nearly, seldom = dict[str, int](), dict[str, int]()
@@ -124,7 +124,7 @@ def gaps(arrays: NbestArrays) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def warn_of_lacking(arrays: NbestArrays, names: Iterable[str], file: str | Path, line_C: Ints) -> None:
-    """Says of float features where the first line is that lacks them; `line_C` is the line of each hypothesis."""
+    """Warns where the first line is that lacks each float feature; `line_C` is the line of each hypothesis."""
     nearly, seldom = gaps(arrays)
     lines, counts = len(arrays.total_C), {**nearly, **seldom}
     lacking = [name for name in names if name in counts]
@@ -141,7 +141,7 @@ def warn_of_lacking(arrays: NbestArrays, names: Iterable[str], file: str | Path,
 
 
 def tell_seldom(seldom: Mapping[str, int], lines: int, file: str, learned: bool) -> None:
-    """Says which features some hypotheses have, and whether they are learned from; a warning where they are not."""
+    """Logs which features some hypotheses have and whether they are learned from; warns if they are not."""
     if not seldom:
         return
     counted = [f"{name} ({count})" for name, count in seldom.items()]
@@ -159,13 +159,13 @@ def preference_pairs(
 ) -> Iterator[dict[str, str | float | int]]:
     """Yields pairs list by list: the best with the worst, the second best with the second worst, and so on.
 
-    Each has `id`, the number of the sentence, `prompt`, `chosen`, `rejected`, and `margin`, the difference of gains. Of
-    equal gains the earlier hypothesis is the better one; the same words are taken once.
+    Each has `id`, the number of the sentence, `prompt`, `chosen`, `rejected`, and `margin`, the difference of gains. If
+    gains are equal, the earlier hypothesis is the better one. Hypotheses with the same words are used once.
 
     Args:
         lists: the hypotheses of each sentence. prompts: their sources.
         gain_C: the gain of each hypothesis, 0 to 1.
-        most: of a list. least: the difference of gains; it is above 0 in any case.
+        most: pairs per list. least: the smallest difference of gains; it is above 0 in any case.
     """
     ends = np.cumsum([len(group) for group in lists])
     for group, prompt, end in zip(lists, prompts, ends.tolist(), strict=True):
@@ -185,7 +185,7 @@ def preference_pairs(
             }
 
 
-# Without references, numbers that leave more lines empty than so many for each list are no numbers of lines.
+# Without references, sentence numbers that leave more empty lines per list than this are not line numbers.
 MOST_EMPTY = 1000
 
 
@@ -196,19 +196,19 @@ def sentence_lines(
     first_sentence: int | None = None,
     file: str | Path | None = None,
 ) -> list[str]:
-    """What is chosen of each of I lists, in their order, as the lines of the text that the lists are about.
+    """The choices from I lists, in their order, as the lines of the text that the lists are of.
 
     A sentence without a list gets an empty line, and a warning says how many there are.
 
     Args:
         chosen: a text for each list.
         sentence_I: the numbers of the lists' sentences.
-        lengths: the numbers of lines of what stands beside the lists, such as references. Where there is nothing, lines
-            are numbers from `first_sentence` on, from 0, or from the least where no number is left out.
+        lengths: the number of lines of each file that goes with the lists, such as references. Without any, lines
+            count from `first_sentence`, or from 0, or from the smallest number if none is missing.
         first_sentence: see `candidates.nbest_store.reference_rows`. file: the list, for the messages.
 
     Raises:
-        InputError: the lists do not fit what stands beside them, or their numbers cannot be lines.
+        InputError: the lists do not fit the files that go with them, or their numbers cannot be line numbers.
     """
     size, first = (lengths[0], first_sentence) if lengths else _counted(sentence_I, first_sentence, file)
     lines = [""] * size
@@ -225,7 +225,7 @@ def sentence_lines(
 
 
 def _counted(sentence_I: Ints, first: int | None, file: str | Path | None) -> tuple[int, int]:
-    """How many lines numbers of sentences make, and the number of the first one."""
+    """The number of lines that sentence numbers span, and the number of the first one."""
     least, most = int(sentence_I.min()), int(sentence_I.max())
     if first is None:
         first = least if most - least + 1 == len(sentence_I) else 0
@@ -241,9 +241,9 @@ def _counted(sentence_I: Ints, first: int | None, file: str | Path | None) -> tu
     return size, first
 
 
-# Differences in length beyond this count as this.
+# Larger differences in length count as this one.
 FURTHEST = 8
-# For each target word the source words it may be linked to, and their probabilities.
+# For each target word, the source words it may be linked to and their probabilities.
 Lexicon = Mapping[str, Mapping[str, float]]
 
 
@@ -266,10 +266,10 @@ class TextTemplates:
     lexicon: Lexicon | None = None
 
     def features(self, words: Sequence[str], pairs: SourcePairs | None, length: int) -> Iterator[str]:
-        """The features of one hypothesis, one for each time it has them.
+        """The features of one hypothesis, repeated as often as they occur.
 
         Args:
-            words: the hypothesis. pairs: `pairs_of` its source. length: what its own is compared with.
+            words: the hypothesis. pairs: `pairs_of` its source. length: the length it is compared with.
         """
         yield from _grams("ngram", words, self.ngrams)
         if self.class_ngrams:
@@ -285,16 +285,16 @@ class TextTemplates:
 
 
 class SourcePairs(dict[str, str]):
-    """The pair feature of each target word with a word of one source, empty where there is none.
+    """The pair feature of each target word with a word of one source, empty if there is none.
 
-    A word is looked for once: the hypotheses of a list have most of theirs in common.
+    Each word is looked up once, as the hypotheses of a list share most of their words.
     """
 
     def __init__(self, lexicon: Lexicon, source: Sequence[str]) -> None:
         self._lexicon, self._source = lexicon, dict.fromkeys(source)
 
     def __missing__(self, word: str) -> str:
-        """Looks for the likeliest word of the source, the first of several."""
+        """Finds the likeliest word of the source, the first of equals."""
         row = self._lexicon.get(word, {})
         linked = [one for one in self._source if row.get(one, 0.0) > 0.0]
         self[word] = name = f"pair={max(linked, key=row.__getitem__)}|{word}" if linked else ""
@@ -304,7 +304,7 @@ class SourcePairs(dict[str, str]):
 def _grams(kind: str, words: Sequence[str], order: int) -> Iterator[str]:
     ends = ["<s>", *words, "</s>"]
     for n in range(1, order + 1):
-        # Single words without the ends, which every hypothesis has.
+        # Single words exclude the sentence ends, which every hypothesis has.
         row = words if n == 1 else ends
         for start in range(len(row) - n + 1):
             yield f"{kind}={' '.join(row[start : start + n])}"

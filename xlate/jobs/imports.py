@@ -44,12 +44,12 @@ from xlate.work.stages import file_hash
 log = logging.getLogger(__name__)
 
 
-# So many source sides tell how words are written.
+# The most source sides that are read to find how words are written.
 LOOKED_AT = 1_000_000
 
 
 def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
-    """How text is prepared for a system, as far as its import says; the source sides of its units tell the rest.
+    """How text is prepared for a system: from the import's settings, the rest from the source sides of its units.
 
     Raises:
         InputError: settings that are unknown or do not go together.
@@ -57,7 +57,7 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     source_language, _, target_language = (config.pair or "").partition("-")
     if config.pair is not None and not (source_language and target_language):
         raise InputError("not a language pair", config.pair, "pair=SOURCE-TARGET, such as de-en")
-    # Where no casing is asked for, the units tell it.
+    # If no casing is set, the units show it.
     case = config.case or ("true" if config.truecase else None)
     if case is not None:
         check_choice("unknown casing", case, CASES)
@@ -76,7 +76,7 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
 
 
 def say_text(text: TextSides, config: ImportConfig) -> None:
-    """Says in a line how text will be taken, and what was assumed of it."""
+    """Logs in one line how text will be read, and what was assumed about it."""
     if not isinstance(text, PreparedText):
         log.info(
             "the run takes tokens between blanks, as they stand, and gives tokens; raw text with pair=SOURCE-TARGET"
@@ -92,7 +92,7 @@ def say_text(text: TextSides, config: ImportConfig) -> None:
 
 
 def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
-    """Whether source words have any capitals, `&apos;` or `@-@`: looks at source sides until they tell it, or at
+    """Whether source words have any capitals, `&apos;` or `@-@`; reads source sides until all are found, at most
     `LOOKED_AT` of them.
     """
     capitals = escape = dashes = False
@@ -115,9 +115,9 @@ def _write_run(
     save: Callable[[Path], None],
     figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Makes the run of a system that was read whole, and returns its figures.
+    """Makes the run of a system that was read completely, and returns its figures.
 
-    `file` is the system's configuration as it came, and `save` writes what else it consists of into the run's folder.
+    `file` is the system's original configuration; `save` writes its other parts into the run's folder.
     """
     trained = replace(load(TrainConfig, "train", ["model=phrase", "work=''"]), model=model, decoder=decoder)
     identity: dict[str, Any] = {"imported": file, "ini": file_hash(file)}
@@ -137,9 +137,9 @@ def _write_run(
 
 
 LM_FILE = "lm.arpa.gz"
-# In the order of Moses's numbers of them.
+# In the order of Moses's numbers for them.
 ALGORITHMS = ("stack", "cube")
-# What Moses calls settings of the decoder.
+# Moses's names for settings of the decoder.
 SEARCH = {
     "distortion-limit": "distortion_limit",
     "search-algorithm": "algorithm",
@@ -152,7 +152,7 @@ SEARCH = {
 
 
 def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
-    """The system of a moses.ini, or with `filter` those of its phrases that a text needs."""
+    """The system of a moses.ini, with `filter` only the phrases that a text needs."""
     given = with_settings(PhraseSearch(), config.decoder, "decoder")
     ini = read_moses_ini(file)
     search, text = search_of(ini, given), imported_text(config, _sources(ini))
@@ -192,10 +192,10 @@ def _table_line(ini: MosesIni) -> FeatureLine | None:
 
 
 def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
-    """The settings of the file over those given.
+    """The given settings, overridden by those of the file.
 
     Raises:
-        InputError: one that is no number, out of range, or a search that there is not.
+        InputError: a setting that is not a number or out of range, or an unknown search.
     """
     held, table = plain(given), _table_line(ini)
     if table is not None:
@@ -223,11 +223,11 @@ def copy_packed(source: Path, target: Path) -> None:
 
 
 def import_system(config: ImportConfig) -> dict[str, Any]:
-    """Makes a run directory of a system, its tables or grammar, language model, weights and search settings.
+    """Makes a run directory from a system: its tables or grammar, language model, weights and search settings.
 
     Raises:
-        InputError: no system or two, whatever reading its files raises; `out` holds something else, or is written by
-            another process.
+        InputError: no system or two, or whatever reading its files raises; `out` holds something else, or another
+            process is writing it.
     """
     with refused_while_written(Path(config.out), "run"):
         if (config.moses is None) == (config.grammar is None):
@@ -251,7 +251,7 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
 
 
 def _import_grammar(config: ImportConfig, file: str) -> dict[str, Any]:
-    """A whole grammar of Joshua, cdec or Moses, or with `filter` those of its rules that a text needs."""
+    """A whole grammar of Joshua, cdec or Moses, with `filter` only the rules that a text needs."""
     settings = with_settings(GrammarSearch(), config.decoder, "decoder")
     system = open_grammar(Path(file), config.decoder)
     grammar, model = system.grammar, system.model

@@ -1,4 +1,4 @@
-"""xlate inspect: what a run learned, what decided a sentence, and what differs from another run."""
+"""xlate inspect: what a run learned, why it translates a sentence as it does, and how it differs from another run."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class InspectedRun:
     """The configuration and the weights of a finished run.
 
     Attributes:
-        folder: the run, that of a packed one when `folder` was the file of a pack.
+        folder: the run; if `folder` was the file of a pack, the packed run.
         work: the work directory, if the user has named it.
-        without_members: why word classes are shown by their numbers only, None where they are not, or nothing asked.
+        without_members: why word classes are shown by number only; None if they are not, or nothing was requested.
 
     Raises:
         InputError: there is no finished run.
@@ -72,7 +72,7 @@ class InspectedRun:
 
     @cached_property
     def translator(self) -> Translator:
-        """What translates with it, and explains.
+        """The run's translator, which also explains translations.
 
         Raises:
             InputError: its work directory is gone, or it translates nothing.
@@ -82,7 +82,7 @@ class InspectedRun:
         return translator
 
     def names(self, features: Sequence[Learned]) -> list[str]:
-        """The names of some of its features, word classes with their most frequent words where the system has them."""
+        """The names of some features; word classes come with their most frequent words if the system has them."""
         classed = self.trained.model.sparse is not None or self.trained.model.structure is not None
         if classed and features and self.without_members is None:
             try:
@@ -96,7 +96,7 @@ class InspectedRun:
 
 
 def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console: Console) -> None:
-    """Prints a line, its translation, how it came about, and of each step the features that fired with their weights.
+    """Prints a line, its translation and derivation, and for each step the features that fired with their weights.
 
     Raises:
         InputError: the run cannot translate.
@@ -109,7 +109,7 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     derivation = translation.derivations[0]
     if run.translator.system.features is None or not families_of(run.weights) or not derivation.steps:
         return
-    # Those of the families that are asked for, with the text in their names that is searched for.
+    # Only features of the requested families whose names contain the searched text.
     family, find = "" if config.family is None else f":{config.family}:", config.find or ""
     fired = [
         ([one for one in weighted if family in f":{one.family}:" and find in one.name], without)
@@ -120,7 +120,7 @@ def print_sentence(run: InspectedRun, line: str, config: InspectConfig, console:
     for step, (weighted, _) in zip(derivation.steps, fired, strict=True):
         if not weighted and step.is_end:
             continue
-        # The strongest features of a step, then how many more there are and what they add up to.
+        # The strongest features of a step, then the number and sum of the others.
         rows = [(feature.text(places), escape(feature.name)) for feature in weighted[: config.top]]
         if rest := weighted[config.top :]:
             rows.append((f"{sum(feature.score for feature in rest):+.{places}f}", f"{len(rest)} more"))
@@ -136,7 +136,7 @@ NEW, GONE, UP, DOWN, SAME = "new", "gone", "up", "down", "same"
 
 
 class Change(NamedTuple):
-    """A feature whose weight may differ: its weight in this run, and in the other one; 0 where it has none."""
+    """A feature whose weight may differ: its weight in this run and in the other one, 0 if it has none."""
 
     set_name: str
     family: str
@@ -168,7 +168,7 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     """Prints the float weights of two runs side by side, and what changed most among their sparse ones.
 
     Raises:
-        InputError: neither run has the family or the text that is asked for, or they are the same run.
+        InputError: neither run has the requested family or text, or they are the same run.
     """
     if run.folder.resolve() == other.folder.resolve():
         raise InputError("a run does not differ from itself", f"diff={other.folder}", "another run")
@@ -197,7 +197,7 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
 
 
 def _floats(here: WeightsFile, there: WeightsFile) -> Table:
-    """The float weights of both, `-` where one has none."""
+    """The float weights of both, `-` where a run has none."""
     sides = [
         {(s, n): weight for s, held in file.sets.items() for n, weight in zip(held.dense_names, held.dense_D.tolist())}
         for file in (here, there)
@@ -216,7 +216,7 @@ def _floats(here: WeightsFile, there: WeightsFile) -> Table:
 
 
 def _counts(found: Sequence[Change]) -> Table:
-    """How many weights of each family are new, gone, higher, lower, the same; families that changed most first."""
+    """The number of new, gone, higher, lower and unchanged weights per family; families that changed most first."""
     words = (NEW, GONE, UP, DOWN, SAME)
     table = new_table("sparse weights, from the other run to this one", "family", *words)
     moved: dict[str, float] = {}
@@ -233,7 +233,7 @@ def _counts(found: Sequence[Change]) -> Table:
 
 
 def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learned]]) -> list[str]:
-    """The names of changed features in the words of the last of two runs that has them."""
+    """The names of changed features, as the last of the two runs that has each one names it."""
     names = dict.fromkeys(((change.set_name, change.name) for change in changes), "")
     for run, features in sides:
         own = [feature for feature in features if (feature.set_name, feature.name) in names]
@@ -242,13 +242,13 @@ def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learn
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
-    """Prints float weights, families of sparse features and the strongest ones; of a sentence what decided it instead.
+    """Prints float weights, families of sparse features and the strongest ones, or explains a sentence instead.
 
-    With `weights` also writes every weight that is not 0 into a text file; with `diff` prints what differs from another
-    run in place of the weights. Of a classifier in context it prints what `inspect_context` does instead.
+    With `weights` also writes every nonzero weight into a text file; with `diff` prints the differences from another
+    run in place of the weights. For a classifier in context it prints what `inspect_context` does instead.
 
     Raises:
-        InputError: no finished run, nothing has the text or the family searched for, or `weights` cannot hold a name.
+        InputError: no finished run, nothing matches the requested text or family, or `weights` cannot hold a name.
     """
     run = InspectedRun(config.run, config.work)
     kind = kind_of(run.trained.model.kind)
@@ -302,7 +302,7 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
         console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
 
 
-# Translations that are shown of a phrase, and features that are named for a change.
+# The number of translations shown per phrase, and of features named per change.
 TRANSLATIONS, REASONS = 5, 3
 
 
@@ -310,7 +310,7 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
     """Prints the strongest features of the contexts of `find`, and the table of `sentence` with and without context.
 
     Raises:
-        InputError: `weights` is asked for, or the phrase of `find` has no translations.
+        InputError: `weights` is set, or the phrase of `find` has no translations.
     """
     refuse_if(
         config.weights is not None,
@@ -332,7 +332,7 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
 def _print_influences(
     model: Classifier, work: WorkDirectory, factors: list[Ints32], text: str, top: int, console: Console
 ) -> None:
-    """Prints what in its contexts speaks for and against each of the most frequent candidates of a phrase."""
+    """Prints the context features that speak for and against each of a phrase's most frequent candidates."""
     words = split_tokens(text)
     ids_n = model.vocabulary.ids(words)
     row = int(span_rows(model.finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
@@ -391,6 +391,6 @@ def _print_changes(model: Classifier, work: WorkDirectory, line: str, top: int, 
 
 
 def _reasons(names: Sequence[str], weight_X: Floats, change: float) -> str:
-    """The features that moved a translation most into the direction in which it went."""
+    """The features that contributed most to a translation's change."""
     order = np.argsort(-weight_X if change > 0 else weight_X, kind="stable")[:REASONS]
     return ", ".join(f"{names[x]} {weight_X[x]:+.2f}" for x in order.tolist() if weight_X[x] * change > 0)

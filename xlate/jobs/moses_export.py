@@ -1,4 +1,4 @@
-"""xlate export run=RUN out=DIR: a phrase run as a Moses system; with input=TEXT, one with a table for each line."""
+"""xlate export run=RUN out=DIR: a phrase run as a Moses system; with input=TEXT, one with a table per line."""
 
 from __future__ import annotations
 
@@ -76,24 +76,24 @@ Scores = dict[tuple[str, int], Floats]
 
 
 class ExportedTables:
-    """The tables of lines.
+    """One table per line.
 
     Args:
-        decoder: whose options are written: its limit of options has been kept to, so Moses needs none.
+        decoder: its options are written; they already respect its limit, so Moses needs none.
         lines: the words of each line.
         escape: whether bars are escaped.
-        inside: whether reordering scores stand in the tables themselves.
+        inside: whether the tables themselves hold the reordering scores.
     """
 
     def __init__(self, decoder: PhraseDecoder, lines: list[list[str]], escape: bool, inside: bool) -> None:
         self.decoder, self.lines, self.escape, self.inside = decoder, lines, escape, inside
         self.model, self.places = decoder.model, list[str]()
-        # The names of the scores behind the four, and behind these of the scores of places.
+        # The names of the scores after the standard four, and then those of the scores of places.
         self.floats = () if self.model.in_sentence is None else self.model.in_sentence.names
         if self.model.placed is not None:
             name, reach = self.model.placed.name, self.model.placed.reach
             self.places = [f"{name}_{distance:+d}" for distance in range(-reach, reach + 1)]
-        # How many scores mean nothing to Moses.
+        # The number of scores that Moses does not use.
         self._unweighted = len(self.places) + 6 * inside
 
     @classmethod
@@ -101,7 +101,7 @@ class ExportedTables:
         """The tables of a text, by the decoder of a phrase run.
 
         Raises:
-            InputError: sparse features, five orientations, or a line of more words than are translated at once.
+            InputError: sparse features, five orientations, or a line with more words than are translated at once.
         """
         run = Path(config.run)
         system, work = open_system(run, config_of_run(run), config.work)
@@ -141,7 +141,7 @@ class ExportedTables:
             del weights["LexicalReordering0"]
 
     def write(self, folder: Path) -> int:
-        """Writes all tables, the text, and how Moses is run on them; returns the number of phrase pairs."""
+        """Writes all tables, the text, and a script that runs Moses on them; returns the number of phrase pairs."""
         self.decoder.prepare(self.lines)
         total, named = 0, []
         for number, words in enumerate(track(self.lines, "writing tables")):
@@ -161,14 +161,14 @@ class ExportedTables:
         return total
 
     def _named(self, words: list[str]) -> tuple[list[str], Scores]:
-        """The words of a line as its table names them, and the scores of each pair at each source phrase in it."""
+        """The words of a line as its table names them, and the scores of each pair at each of its source phrases."""
         if not words:
             return [], {}
         options = self.decoder.space(words).options
         known = [o for o in range(len(options)) if options.pair_O[o] >= 0]
         alone = {words[options.start_O[o]] for o in known if options.end_O[o] - options.start_O[o] == 1}
         spelled = [escape_bars(word) for word in words] if self.escape else words
-        # What is copied keeps its name, unless two places could not be told apart then.
+        # Copied words keep their names, unless two places would become indistinguishable.
         for repeated in (alone, set(words)):
             names, scores = marked(spelled, {s for s, w in zip(spelled, words, strict=True) if w in repeated}), Scores()
             clear = True
@@ -202,9 +202,9 @@ class ExportedTables:
 
 
 TABLE, INI = "phrase-table.gz", "moses.ini"
-# Models of Moses's truecaser; `source` or `target` stands behind.
+# Models of Moses's truecaser; `source` or `target` is appended.
 TRUECASING = "truecase-model"
-# The mark says that a folder is an exported system, which a later export may replace.
+# Marks a folder as an exported system, which a later export may replace.
 FORMAT = "xlate export 1"
 FILES = (
     r"(phrase|reordering)-table\..*gz|lm\.arpa\.gz|moses\.ini|xlate-export\.json|truecase-model\.(source|target)"
@@ -216,22 +216,21 @@ def export_moses(config: ExportConfig) -> dict[str, Any]:
     """Writes tables, language model, weights and search settings of a run of the phrase model in Moses's formats.
 
     Numbers are written with all their digits, so an imported system scores as the run does. If any word holds a bar,
-    bars are written `&#124;` in tables and language model, and have to be in the text that is translated with them.
-    That text has to be tokenised as the run's was, and truecased by the models that are written of a run that
-    truecases.
+    bars are written `&#124;` in tables and language model, and must also be in the text to translate. That text must be
+    tokenised as the run's was and, if the run truecases, truecased by the models written here.
 
-    With `input` there is a table for each of its lines in place of one for all; see `ExportedTables`.
+    With `input` there is one table per line in place of one for all; see `ExportedTables`.
 
     Raises:
-        InputError: another kind of run, one that is not finished, one with predictions in context without `input`,
-            another process writes `out`, or it holds something else.
+        InputError: the run is of another kind, not finished, or has predictions in context without `input`; another
+            process is writing `out`, or it holds something else.
     """
     with refused_while_written(Path(config.out), "folder"):
         return _exported(config)
 
 
 def _exportable(config: ExportConfig) -> tuple[Path, TrainConfig]:
-    """The folder of the run, and how it was trained; what Moses has no form for is refused."""
+    """The folder of the run, and how it was trained; refuses what Moses cannot represent."""
     run = unpacked(Path(config.run))
     if is_pack(run):
         raise InputError(
@@ -301,7 +300,7 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
 
 
 def _write_truecasing(out: Path, text: TextSides, model: PhraseModel, escape: bool) -> None:
-    """Writes a model of Moses's truecaser for each side that is truecased, of the words that the system knows."""
+    """Writes a model of Moses's truecaser for each truecased side, with the words that the system knows."""
     vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
     for side, caser in text.casers.items():
         lines = caser.moses_lines(vocabularies[side].words)
@@ -309,7 +308,7 @@ def _write_truecasing(out: Path, text: TextSides, model: PhraseModel, escape: bo
 
 
 def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, list[str]]:
-    """Writes the phrase table and that of reordering; returns whether bars are escaped, and the lines of moses.ini."""
+    """Writes phrase and reordering tables; returns whether bars are escaped, and the lines of moses.ini."""
     vocabularies = (model.source_vocabulary, model.target_vocabulary)
     escape = any(needs_escape(vocabulary.words) for vocabulary in vocabularies)
     write_phrase_table(out / TABLE, model.table, *vocabularies, escape=escape, exact=True)
@@ -325,7 +324,7 @@ def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, li
 def _write_ini(
     out: Path, trained: TrainConfig, order: int, tables: list[str], weights: Mapping[str, Sequence[float]]
 ) -> None:
-    """Writes moses.ini; `tables` are the feature lines of tables, `order` is that of the language model."""
+    """Writes moses.ini; `tables` are the feature lines of the tables, `order` is the language model's."""
     lm = f"KENLM name=LM0 factor=0 path={LM_FILE} order={order}"
     features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
     settings = {name: getattr(trained.decoder, key) for name, key in SEARCH.items()}

@@ -1,4 +1,4 @@
-"""xlate pack: a run with all that translating needs, as one file or folder."""
+"""xlate pack: a run with everything needed to translate, as one file or folder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _listening: list[set[str]] = []
 
 @contextlib.contextmanager
 def opened_files(folders: Sequence[Path]) -> Iterator[set[Path]]:
-    """Fills a set, at the end, with the files below some folders, links followed, that were opened meanwhile."""
+    """Yields a set that at the end gets the files under some folders, links followed, that were opened meanwhile."""
     _begin_to_listen()
     names: set[str] = set()
     found: set[Path] = set()
@@ -59,7 +59,7 @@ def opened_files(folders: Sequence[Path]) -> Iterator[set[Path]]:
     try:
         yield found
     finally:
-        # Not by `remove`, which would take an equal set of somebody else.
+        # Not with `remove`, which could remove an equal set of another caller.
         _listening[:] = [other for other in _listening if other is not names]
     tops = [Path(folder).resolve() for folder in folders]
     for path in map(Path, map(os.path.realpath, names)):
@@ -75,24 +75,24 @@ def _begin_to_listen() -> None:
             for names in _listening:
                 names.add(name)
 
-    # A process cannot take such a function back; where nobody listens it does nothing.
+    # A process cannot remove such a hook; it does nothing while nobody listens.
     sys.addaudithook(note)
 
 
-# The training text is not packed; where it is opened, it is for the counts of its words.
+# The training text is not packed: it is only opened for its word counts.
 TEXTS = {"corpus/train.source.gz": "source", "corpus/train.target.gz": "target"}
 
 
 class Parts:
-    """All that a run stands on, directly or through other runs: folders, and files of word classes.
+    """Everything a run depends on, directly or through other runs: folders, and files of word classes.
 
     Attributes:
         names: the place of each folder and file in the pack, `.` for the run itself.
-        places: of each run the places of what it refers to, by what `run_files` calls that.
+        places: for each run, the places of what it refers to, by the names that `run_files` uses.
     """
 
     def __init__(self, run: Path, work: str | None = None) -> None:
-        """Finds them; `work` is the work directory, if the user has named it.
+        """Finds the parts; `work` is the work directory, if the user has named it.
 
         Raises:
             InputError: as `located_config`.
@@ -102,10 +102,10 @@ class Parts:
         self._add_run(run, PurePosixPath("."), work)
 
     def copy(self, opened: Sequence[Path], into: Path) -> None:
-        """Copies the files that were opened, with all that belongs to the same arrays, and says where parts lie."""
+        """Copies the opened files, with all files of the same arrays, and records where the parts are."""
         used: set[PurePosixPath] = set()
         for path in sorted(set(_whole(opened))):
-            # A file of classes is its own, others are of the innermost folder that they are in.
+            # A file of classes is a part itself; others belong to the innermost folder that contains them.
             top = next(part for part in (path, *path.parents) if part in self.names)
             used.add(self.names[top])
             below = path.relative_to(top).as_posix()
@@ -116,7 +116,7 @@ class Parts:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         for run, places in self.places.items():
-            # Only a run says where other things lie, as paths from its own folder; what is not packed has none.
+            # Only a run records where other parts are, relative to its folder; parts that are not packed get no path.
             if self.names[run] in used:
                 classes = places.pop(WORDS)
                 packed, words = (
@@ -149,7 +149,7 @@ class Parts:
 
 
 def _whole(opened: Sequence[Path]) -> Iterator[Path]:
-    """The files, and of each folder of arrays with one of them all the others that its header names."""
+    """The files and, for each folder of arrays with one of them, all others that its header names."""
     yield from opened
     for folder in {path.parent for path in opened}:
         if (folder / HEADER).is_file():
@@ -160,34 +160,34 @@ def _whole(opened: Sequence[Path]) -> Iterator[Path]:
 
 
 def _class_files(model: ModelConfig) -> list[str]:
-    """The files of classes among the kinds of words of a model's settings."""
+    """The files of word classes that a model's settings name."""
     kinds = [kind for settings in settings_with_words(model) for kind in settings.words]
     return [file for kind in kinds if "," in kind for file in kind.split(",")]
 
 
-# What is opened wherever a run, a stage of a work directory or a folder of arrays is.
+# Files opened for every run, stage of a work directory or folder of arrays.
 MARKS = (CONFIG_FILE, WEIGHTS_FILE, STAGE_MARK, HEADER)
 COMPRESSED = (".tgz", ".gz", ".bz2", ".xz", ".zip")
 SENTENCES = 5
-# Longer sentences say no more about whether all is there.
+# Longer sentences are no better at showing whether anything is missing.
 MOST_WORDS = 30
 
 
 def pack(config: PackConfig) -> dict[str, Any]:
-    """Packs a run and returns the pack's name, the folder that it lies in when unpacked, and what there is in it.
+    """Packs a run and returns the pack's name, the folder it unpacks to, and its contents.
 
-    Which files are needed is seen while sentences are translated. What was copied is then opened by itself, and must
-    translate them in the same way without a look at the folders that it was copied from.
+    Translating some sentences shows which files are needed. The copy is then opened alone and must translate them in
+    the same way without opening the original folders.
 
     Raises:
-        InputError: no finished run that translates, no sentences to check it by, or `out` holds something else.
+        InputError: no finished run that translates, no sentences to check it with, or `out` holds something else.
     """
     run, out = unpacked(Path(config.run)), Path(config.out)
     if out.name.endswith(COMPRESSED):
         made = out.with_name(out.with_suffix("").name.removesuffix(ENDING) + ENDING)
         remedy = f"out={made}, and gzip {made} later"
         raise InputError("packed runs are not compressed", file=out, expected="FILE.tar, or a folder", remedy=remedy)
-    # The folder in an archive is called as the run is.
+    # The folder in an archive has the run's name.
     folder = run.resolve().name or "run" if out.suffix == ENDING else str(out)
     with refused_while_written(out, "packed run"), _folder(out) as aside:
         packed = _packed(run, config, aside)
@@ -200,7 +200,7 @@ def pack(config: PackConfig) -> dict[str, Any]:
 
 def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
     aside = aside.resolve()
-    # A run that translates nothing is refused here, before its work directory is looked for.
+    # A run that translates nothing is refused before its work directory is searched for.
     text = Translator.of_run(config_of_run(run), run, given=config.work).text
     lines: list[str] = []
     if config.input is not None:
@@ -220,7 +220,7 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
         alone = Translator.of_run(config_of_run(aside), aside)
         check_sentences(aside, packed, alone.scored)
         _use_all(alone, sentences)
-    # It opens no file of those it was packed from, and nothing of any other run.
+    # The pack opens none of the original files, and nothing of any other run.
     outside = [path for path in opened if aside not in path.parents]
     strays = [path for path in outside if path.name in MARKS or any(map(path.is_relative_to, parts.names))]
     if strays:
@@ -230,7 +230,7 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
 
 
 def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
-    """Does what else is done with a translator, so that nothing that is opened late is missed."""
+    """Uses a translator in all other ways, so that files it opens late are not missed."""
     traced = Translator(translator.text, translator.system, trace=True)
     for sentence in sentences:
         traced.translate_line(sentence.source)
@@ -238,10 +238,10 @@ def _use_all(translator: Translator, sentences: Sequence[Sentence]) -> None:
 
 
 def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str]:
-    """Lines spread over a text, none of them empty, long or twice; long ones where there are no others.
+    """Distinct lines spread over a text, none of them empty; long ones only if there are no others.
 
     Raises:
-        InputError: there is none, or all are longer than what is translated in one piece.
+        InputError: there is none, or all are too long to be translated in one piece.
     """
     words = {line: len(translator.text.source_tokens(line)) for line in lines if line.strip()}
     most = translator.system.search.max_words
@@ -263,7 +263,7 @@ def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str
 
 @contextlib.contextmanager
 def _folder(out: Path) -> Iterator[Path]:
-    """An empty folder for the pack: the one asked for, or one beside the archive that is removed in the end."""
+    """An empty folder for the pack: the requested one, or one next to the archive that is removed at the end."""
     if out.suffix != ENDING:
         with WholeFolder(out, "a packed run", without_mark(MARK, FORMAT), "name another folder with out=…") as aside:
             yield aside

@@ -32,12 +32,12 @@ log = logging.getLogger(__name__)
 
 
 def prepare(config: PrepareConfig) -> WorkDirectory:
-    """Prepares a work directory; stages that would come out the same are not run again.
+    """Prepares a work directory; skips stages that would come out the same.
 
-    Another process that prepares it is waited for.
+    Waits for another process that is preparing it.
 
     Raises:
-        InputError: any of the corpus files cannot be used, or a folder in the place of a stage is not ours.
+        InputError: a corpus file cannot be used, or a folder in the place of a stage is not ours.
     """
     with awaited(Path(config.work)):
         check_dev_set(config.data)
@@ -57,8 +57,7 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     for split in ("dev", "test"):
         if not work.has_split(split):
             log.info("no %s set given", split)
-    # Nothing is forked from here on: the aligner's threads, once begun, are not there in forked processes, which would
-    # wait for them.
+    # Nothing is forked from here on: forked processes would wait for the aligner's threads, which they do not have.
     given = file_hash(config.align.links) if config.align.links else None
     aligned = {**_kinds(config.align), "links": given, "seed": config.seed, "on": [corpus.identity]}
     links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder))
@@ -125,7 +124,7 @@ def _blocks(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[st
 def _for_test(
     config: PhrasesConfig, work: WorkDirectory, table: PhraseTable, source: EncodedText, target: EncodedText
 ) -> tuple[PhraseTable, EncodedText, EncodedText]:
-    """Keeps the blocks and sentence pairs that have to do with the test source (A9); other pairs become empty."""
+    """Keeps the blocks and sentence pairs that are relevant to the test source (A9); other pairs become empty."""
     if not work.has_split("test"):
         raise InputError("nothing to filter by", "phrases.test_filter=true", "a test source in data")
     test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)

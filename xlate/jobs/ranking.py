@@ -1,6 +1,6 @@
-"""N-best lists as a run learns from them; what lists are ranked by; and what choosing is worth.
+"""Learning from n-best lists, ranking them, and measuring what the new choices gain.
 
-They are ranked by a trained run, by weights, or by how much their hypotheses agree.
+Lists are ranked by a trained run, by weights, or by how much their hypotheses agree.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 log = logging.getLogger(__name__)
-# None of these can be taken for a feature of the list: names there have no blanks.
+# None of these can be mistaken for a feature of the list: names there have no blanks.
 TOTAL, POSITION, MBR = "total score", "list position", "mbr "
 
 
 def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Floats]:
-    """What is computed from whole lists, each (C,), by its name.
+    """The features computed from whole lists, each (C,), by name.
 
     Raises:
-        InputError: probabilities are asked for, and hypotheses have no totals.
+        InputError: probabilities are requested, and hypotheses have no totals.
     """
     found: dict[str, Floats] = {}
     if np.isfinite(arrays.total_C).all():
@@ -90,8 +90,8 @@ def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Fl
 def float_features(
     arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str]
 ) -> tuple[tuple[str, ...], Floats]:
-    """Names and values, (C, D), of the list's own floats and of what is computed; the column of gains is left out, and
-    so are the list's sparse features, but for those that `nearly` every line has: they are 0 on the others.
+    """Names and values, (C, D), of the list's own floats and of computed ones, without the column of gains and the
+    list's sparse features, except those that `nearly` every line has: they are 0 on the other lines.
     """
     kept = [place for place, name in enumerate(listed.dense_names) if name != settings.gain_column]
     own_CD = listed.batch.dense_CD[:, kept].astype(np.float64)
@@ -101,7 +101,7 @@ def float_features(
 
 
 def begin(names: tuple[str, ...], size: float) -> Floats:
-    """Weights to begin with, (D,): the order of the list, by its totals or else by position, and nothing more."""
+    """Initial weights, (D,): they keep the order of the list, by its totals or else by position."""
     first = TOTAL if TOTAL in names else POSITION
     return np.array([size if name == first else 0.0 for name in names])
 
@@ -109,12 +109,12 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
 def sparse_features(
     texts: Iterable[list[list[str]]], listed: NbestCandidates, kept: Container[str], min_lists: int, train_I: Bools
 ) -> tuple[NamedFeatures, Floats, Ints, Ints32, Floats32 | None]:
-    """The features of words, `texts` list by list, and those columns of the list itself whose names are among the kept
-    ones, of which `min_lists` training lists each have hypotheses that differ.
+    """The features of words, `texts` list by list, and those of the list itself whose names are in `kept`; each must
+    differ between the hypotheses of at least `min_lists` training lists.
 
     Returns:
-        The features; how large the values of each are in the list, their root mean square (1 of words), by which they
-        are divided, (F,); and of the hypotheses their offsets, the ids in order, and the values, None where all are 1.
+        The features; the root mean square of each one's values in the list (1 for words), (F,), by which they are
+        divided; and for the hypotheses the offsets, the ids in order, and the values, None if all are 1.
     """
     met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
     for rows in texts:
@@ -124,7 +124,7 @@ def sparse_features(
             lengths.append(len(names))
     list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
     hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
-    # The features of the list itself, N values that are not 0.
+    # The features of the list itself, N nonzero values.
     own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
     own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
     value_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N.astype(np.float64)
@@ -150,9 +150,9 @@ def sparse_features(
 
 
 def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
-    """In how many training lists the hypotheses differ in a feature, (F,).
+    """The number of training lists whose hypotheses differ in each feature, (F,).
 
-    `pair_N` numbers list and feature of each hypothesis that has the feature.
+    `pair_N` numbers list and feature for each hypothesis that has the feature.
     """
     if not len(pair_N):
         return np.zeros(features, dtype=np.int64)
@@ -168,12 +168,12 @@ class RankedLists:
     """Lists that a run learns from.
 
     Attributes:
-        arrays: the lists as they were read; references: of each list; sources: the line of each, where it is known.
-        batch: candidates with the statistics of `objective`; floats are less their means in the lists, and divided by
-            `spread_D`, how much they vary there.
+        arrays: the lists as they were read; references: of each list; sources: the line of each, if known.
+        batch: candidates with the statistics of `objective`; the means in the lists are subtracted from floats, which
+            are then divided by `spread_D`, how much they vary there.
         features: the sparse features; scale_F: what their values are divided by; dense_names: of the dense ones.
         heldout_I: which lists are held out.
-        lexicon, classes: what the features know of words. nearly: the float features that some lines lack.
+        lexicon, classes: what the features know about words. nearly: the float features that some lines lack.
     """
 
     arrays: NbestArrays
@@ -195,7 +195,7 @@ class RankedLists:
         """The lists and references that a configuration names, with their features.
 
         Raises:
-            InputError: what reading them raises.
+            InputError: as raised by reading them.
         """
         rerank = config.model.rerank
         arrays, text = ListText.read(given_list(config, str(config.nbest)), config.nbest_source, config.first_id)
@@ -207,11 +207,11 @@ class RankedLists:
         statistics_CK = gain_statistics(arrays, streams, objective, rerank.gain_column, config.first_id)
         settings = config.loss.lists or config.loss.tune
         every, lists = settings.heldout_every, len(arrays.sentence_I)
-        # Every so many one, from the end of the first so many on.
+        # Every N-th list, from the N-th on.
         heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, dtype=np.bool_)
         lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
-        # The list's own sparse features, and its float ones that some lines lack; both are told of.
+        # The list's own sparse features, and its float features that some lines lack; both are logged.
         gaps_of_floats, seldom = gaps(arrays)
         warn_of_lacking(arrays, gaps_of_floats, str(config.nbest), text.line_C)
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
@@ -230,7 +230,7 @@ class RankedLists:
 
 
 def ranking_objective(config: TrainConfig) -> Objective:
-    """What lists are learned for, by a loss over them or by a tuner.
+    """The objective that a loss over lists or a tuner learns for.
 
     Raises:
         InputError: no such measure, or the column of gains is not named.
@@ -243,14 +243,14 @@ def ranking_objective(config: TrainConfig) -> Objective:
 def text_templates(
     settings: RerankConfig, classes: Mapping[str, str], lexicon: Mapping[str, Mapping[str, float]] | None
 ) -> TextTemplates:
-    """The features of words that the settings ask for."""
+    """The templates of word features that the settings select."""
     return TextTemplates(settings.ngrams, settings.length, settings.class_ngrams if classes else 0, classes, lexicon)
 
 
 def _lexicon(
     config: TrainConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
 ) -> dict[str, dict[str, float]] | None:
-    """IBM Model 1 of sources and references: for each target word its likeliest source words."""
+    """IBM Model 1 of sources and references: the likeliest source words for each target word."""
     if text.sources is None or not config.model.rerank.pairs:
         return None
     rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
@@ -269,9 +269,9 @@ def _lexicon(
     return lexicon
 
 
-# The set of weights, and the file with what the features know of words.
+# The set of weights, and the file with what the features know about words.
 SET, KNOWN = "rerank", "words.json"
-# Whether sources were known in training, and float features that some lines lacked there.
+# Whether sources were known in training, and the float features that some training lines lacked.
 SOURCES, NEARLY = "sources", "nearly"
 
 
@@ -315,7 +315,7 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
     for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
         scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
     with np.errstate(over="ignore", invalid="ignore"):
-        # What is no feature of the list has no column there.
+        # Only features of the list have a column there.
         own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
         columns = (floats[name] * column_C for name, column_C in computed.items() if name in floats)
         score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(scores)))
@@ -326,10 +326,10 @@ CHOICES = "one of weights=FILE, run=RUN or mbr=chrf"
 
 
 def check_alone(config: NbestConfig) -> None:
-    """Checks that lists are ranked by one thing.
+    """Checks that there is exactly one way to rank lists.
 
     Raises:
-        InputError: there is nothing to rank by, or several things.
+        InputError: there is none, or there are several.
     """
     ranked = {"run": config.run, "weights": config.weights, "mbr": config.mbr if config.mbr in UTILITIES else None}
     given = [f"{key}={value}" for key, value in ranked.items() if value is not None]
@@ -341,11 +341,11 @@ def check_alone(config: NbestConfig) -> None:
 
 
 def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tuple[Floats, dict[str, Any]]:
-    """The scores by a run, by the utility within lists or by weights, and what is to be told about them."""
+    """The scores by a run, by the utility within lists or by weights, and the figures to report about them."""
     if config.run is not None:
         return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
     if config.source is not None:
-        # Nothing is computed from sources here, but those of other sentences are refused all the same.
+        # Sources are not used here, but sources of other sentences are still refused.
         ListText.read(nbest, config.source, config.first_id)
     if config.weights is None:
         return utilities(arrays, config.mbr), {}
@@ -357,10 +357,10 @@ def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tu
 
 
 def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
-    """What the new order is worth; the table for people goes to standard error."""
+    """The effect of the new order; a readable table goes to standard error."""
     found = reported(arrays, reference_lines(arrays.sentence_I, references, config.first_id), score_C)
     learned = () if config.run is None else tuple(ranking_objective(config_of_run(Path(config.run))).weights)
-    # What ranks by agreement in a measure is no more to be judged by that measure.
+    # A ranking by agreement in a measure cannot be judged by the same measure.
     agreed = (config.mbr,) if config.mbr in UTILITIES else ()
     print(found.table(learned, agreed), file=sys.stderr)
     return found.to_json()
@@ -368,7 +368,7 @@ def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str
 
 FIRST, RERANKED, ORACLE, RANDOM, AGREED = "first", "reranked", "oracle", "random", "mbr"
 ORDER = (FIRST, RERANKED, ORACLE, RANDOM, AGREED)
-# How often a random choice is made; its figure is the mean. TER counts the edits of fewer: it takes a search for each.
+# The number of random choices, whose mean is reported. TER uses fewer, as it needs a search for each.
 DRAWS, DRAWS_OF_TER = 20, 2
 
 
@@ -378,7 +378,7 @@ class Reported:
 
     Attributes:
         rows: by choice and measure, 0 to 100. tests: of reranked and MBR choices.
-        chosen: the place of the hypothesis that is chosen of each list; none for those by lot.
+        chosen: the place of the hypothesis chosen from each list; none for random choices.
         sentences: how many lists there are.
     """
 
@@ -388,7 +388,7 @@ class Reported:
     sentences: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: a row a choice, with difference, interval and p where it was tested."""
+        """Plain values: one row per choice, with difference, interval and p if it was tested."""
         plain: dict[str, Any] = {"sentences": self.sentences}
         for name, row in self.rows.items():
             plain[name] = {measure: round(score, 4) for measure, score in row.items()}
@@ -401,15 +401,15 @@ class Reported:
         return plain
 
     def headroom(self) -> dict[str, float]:
-        """BLEU of the choices, and the share of the way from the first to the best that was gone."""
+        """BLEU of the choices, and the percentage of the gap between the first and the best that was closed."""
         first, ranked, best = (self.rows[name]["bleu"] for name in (FIRST, RERANKED, ORACLE))
         found = {"first_BLEU": first, "ranked_BLEU": ranked, "oracle_BLEU": best}
         found["headroom_closed"] = 100 * (ranked - first) / max(best - first, 1e-9)
         return {name: round(value, 2) for name, value in found.items()}
 
     def table(self, learned: Sequence[str] = (), agreed: Sequence[str] = ()) -> str:
-        """A line a choice for people; `learned` are the measures that reranking was learned for, `agreed` those in
-        which hypotheses of a list agree.
+        """A readable table with one line per choice; `learned` are the measures that reranking was learned for,
+        `agreed` those whose agreement within lists it ranks by.
         """
         head = "".join(f"{name:>7}{'against first':>15}{'p':>7}" for name in ("BLEU", "chrF", "TER"))
         lines = [f"{'':<9}{head}"]
@@ -433,12 +433,12 @@ class Reported:
 
 
 def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats) -> Reported:
-    """The rows of some lists; measured are words as they are.
+    """The figures for some lists, measured on the words as they are.
 
     Args:
-        arrays: I lists, with totals where they have them: the first hypothesis is that of the highest total.
+        arrays: I lists, with totals if they have any: the first hypothesis is the one with the highest total.
         references: those of each list, one or more.
-        score_C: scores by which they are ranked anew.
+        score_C: the scores of the new ranking.
     """
     offsets_I1 = arrays.candidate_offsets_I1
     bleu_CK = bleu_statistics(arrays, references)
@@ -449,7 +449,7 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
         ORACLE: oracle(bleu_CK, offsets_I1).chosen_I,
         AGREED: best_of_each(utilities(arrays, "bleu"), offsets_I1),
     }
-    # Choices by lot, the same every time.
+    # Random choices, the same every time.
     random = np.random.default_rng(1)
     drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
     some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
@@ -468,7 +468,7 @@ def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: 
 
 
 def _figures(stats: Mapping[str, Stats], choices: Sequence[Ints]) -> dict[str, float]:
-    """The mean score of some choices by each measure."""
+    """The mean score of some choices, by measure."""
     return {
         measure: float(
             np.mean([given[chosen_I].score() for chosen_I in choices[: DRAWS_OF_TER if measure == "ter" else DRAWS]])

@@ -45,19 +45,19 @@ from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
-# Sentences to show are looked for among so many, which have at most so many words.
+# Sentences to show are among the first LOOKED_AT with at most MOST_WORDS words.
 LOOKED_AT, MOST_WORDS = 100, 20
-# So many features of a family are shown.
+# The number of features shown per family.
 TOP = 10
-# So many systems stand side by side.
+# The most systems shown side by side.
 MOST_SYSTEMS = 4
 
 
 def report(config: ReportConfig, printed: bool = True) -> list[Path]:
-    """Prints and writes the table of all trained runs found under some folders, with plots and a page if they are asked
-    for; returns the files.
+    """Prints and writes the table of all trained runs found under some folders, with plots and a page if requested;
+    returns the files.
 
-    Imported systems have neither settings nor figures to compare: a line says that they are left out.
+    Imported systems have neither settings nor figures to compare, so they are left out, and a line says so.
 
     Raises:
         InputError: there are no runs or only imported ones, or the folder for the report is inside one of them.
@@ -89,7 +89,7 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
 
 
 def chosen_settings(run: Path) -> dict[str, Any]:
-    """The settings of a run that are not their defaults, by dotted key; none where its configuration cannot be read."""
+    """The settings of a run that are not defaults, by dotted key; none if its configuration cannot be read."""
     try:
         config = config_of_run(run)
     except InputError:
@@ -99,13 +99,13 @@ def chosen_settings(run: Path) -> dict[str, Any]:
 
 
 def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
-    """Where the report is written, which is never inside a run: as `out` says, or beside the run that it is of."""
+    """The folder of the report, never inside a run: `out`, or a folder next to the reported run."""
     held = {run.path.resolve() for run in runs}
     first = Path(config.runs[0])
     if config.out:
         folder = Path(config.out)
     elif first.resolve() in held:
-        # `.`, `..` and links have another name than the folder that they lead to.
+        # `.`, `..` and links are not named like the folder that they lead to.
         plain = first if first.name and first.name != ".." and not first.is_symlink() else first.resolve()
         folder = plain.with_name(f"{plain.name}-report")
     else:
@@ -117,7 +117,7 @@ def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
 
 
 def _page(found: SweepTable, config: ReportConfig) -> str:
-    """report.html; what runs do not hold, such as outputs or weights, it does without, and says so."""
+    """report.html; it leaves out what the runs lack, such as outputs or weights, and says so."""
     tested = any(_written(setting, "test") for setting in found.settings)
     split = config.split or ("test" if tested else "dev")
     first, *rest = map(table_html, found.parts())
@@ -138,12 +138,12 @@ def _page(found: SweepTable, config: ReportConfig) -> str:
 
 
 def _written(setting: Setting, split: str) -> list[Run]:
-    """The runs of a setting with an output and with the references to measure it."""
+    """The runs of a setting that have an output and references to measure it with."""
     return [run for run in setting.runs if (run.path / f"{split}.out").exists() and work_of_run(run.path) is not None]
 
 
 def _significance(settings: Sequence[Setting], split: str) -> str:
-    """Each setting against the best one of the same work directory."""
+    """Tests of each setting against the best one of the same work directory."""
     held = [(setting, runs) for setting in settings if (runs := _written(setting, split))]
     if len(held) < 2:
         return said(f"No two settings have an output of {split} and their work directory; split= names another set.")
@@ -178,7 +178,7 @@ def _statistics(run: Run, split: str) -> dict[str, Stats]:
 
 
 def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
-    """Source, reference and the outputs of the best settings, of the first seed each."""
+    """Source, reference and the outputs of the best settings, with the first seed of each."""
     held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, split))]
     if not held:
         return said(f"No run has an output of {split} and its work directory; split= names another set.")
@@ -206,7 +206,7 @@ def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
 
 
 def _explained(settings: Sequence[Setting], split: str, wanted: int) -> list[tuple[str, str]]:
-    """What the best run learned, and some sentences translated again by it, unless it ranks lists."""
+    """What the best run learned, and some sentences it translates again, unless it ranks lists."""
     best = next((setting.first for setting in settings if setting.finished), None)
     if best is None or not wanted:
         return []
@@ -224,7 +224,7 @@ def _explained(settings: Sequence[Setting], split: str, wanted: int) -> list[tup
 
 
 def _strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
-    """The float weights of a run, and of each family of sparse features those of the largest weights."""
+    """The float weights of a run, and the features with the largest weights of each sparse family."""
     inspected = InspectedRun(run)
     sets = inspected.weights.sets
     columns = [Column("float", next(iter(sets.values())).dense_names)]
@@ -240,7 +240,7 @@ def _strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
 
 
 def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[str]:
-    """The sentences with most reordering among the first short ones of a set, translated again by a run, as HTML: the
+    """Translates again the sentences with most reordering among the first short ones of a set; yields HTML: the
     sentence, the picture of its blocks, if it has any, and what spoke for its translation.
 
     Raises:
@@ -261,7 +261,7 @@ def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[str]:
         yield f"<pre>{html.escape(full_explanation(translation))}</pre>"
 
 
-# The runs of each row, which differ in their seed.
+# The runs of each row; they differ only in their seed.
 Rows = dict[int, list[Run]]
 NONE = "–"
 # These columns are written even when they are empty.
@@ -281,8 +281,8 @@ def write_pages(folder: Path) -> list[Path]:
     """Writes the finished rows of all tables, found among the runs of a folder, into their pages; returns the pages.
 
     A page has a part for each table and work directory, between two comment lines. A new part goes to the end of the
-    page, under the heading that the paper has. Whatever stands outside the comment lines is kept. Runs of a row that
-    differ in their seed are one line, with mean and deviation.
+    page, under the paper's heading. Text outside the comment lines is kept. Runs of a row that differ in their seed
+    share one line, with mean and deviation.
 
     Raises:
         InputError: two runs of a row differ in more than their seed.
@@ -308,9 +308,9 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def table_text(work: WorkDirectory, rows: Rows) -> str:
-    """A table in Markdown: one line for each row, with the paired test against the row that it is compared with.
+    """A table in Markdown: one line per row, with the paired test against the row it is compared with.
 
-    Columns that are empty in every row are left out. Where a row has several seeds, a line below says what is shown.
+    Columns that are empty in every row are left out. If a row has several seeds, a line below explains the figures.
     """
     measures = _shown_measures(rows)
     seeds = {number: list(by_seed(runs).values()) for number, runs in sorted(rows.items())}
@@ -343,10 +343,10 @@ def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: 
 
 
 def _shown_measures(rows: Rows) -> set[str]:
-    """The measures with columns beside BLEU: those that rows name, and LexAcc where the paper has it in the table."""
+    """The measures besides BLEU that get columns: those that rows name, and LexAcc if the paper's table has it."""
     named: set[str] = set()
     for run in chain(*rows.values()):
-        # What a run was asked to measure does not belong to its identity.
+        # The requested measures are not part of a run's identity.
         held = yaml.safe_load(plain_file(run.path / CONFIG_FILE).read_text(encoding="utf-8")) or {}
         asked = set(held.get("measures") or [])
         if asked != ALL_MEASURES:
@@ -357,7 +357,7 @@ def _shown_measures(rows: Rows) -> set[str]:
 
 
 def _figure(runs: list[Run], name: str) -> str:
-    """A measure: over seeds with its deviation, of one run with its interval."""
+    """A measure: the mean over seeds with its deviation, or the figure of one run with its interval."""
     value = runs[0].figure(name)
     if len(runs) > 1 or value is None:
         return _spread(runs, name, 2)

@@ -1,4 +1,4 @@
-"""xlate score and xlate compare: outputs of systems, their figures and tests, or two of them side by side."""
+"""xlate score and xlate compare: figures and tests for outputs of systems, or two outputs side by side."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from xlate.work.directory import WorkDirectory
 
 @dataclass(frozen=True)
 class Output:
-    """The lines of one output, its name, and the work directory of the run that wrote it, if there is one."""
+    """The lines of one output, its name and, if a run wrote it, the run's work directory."""
 
     name: str
     lines: list[str]
     work: WorkDirectory | None = None
 
 
-# What helps where a run has not translated a set; those that stand on no work directory know of none.
+# The remedies if a run has not translated a set; runs without a work directory have no such set.
 UNTRANSLATED = {
     "test": "train with measure_test=true, or say split=dev",
     "dev": "name the file that xlate translate wrote in place of the run",
@@ -76,7 +76,7 @@ def read_output(path: str | Path, split: str) -> Output:
 
 
 def work_of_run(run: Path) -> WorkDirectory | None:
-    """The work directory of a run; None when it is no longer there."""
+    """The work directory of a run; None if it no longer exists."""
     name = RunDirectory.open(run).identity.get("work")
     if not name or not Path(name).is_dir():
         try:
@@ -92,10 +92,10 @@ def work_of(outputs: Sequence[Output]) -> WorkDirectory | None:
 
 
 def count_of_lines(outputs: Sequence[Output]) -> int:
-    """How many lines each of one output or more has.
+    """The number of lines that each of the outputs has.
 
     Raises:
-        InputError: they differ, with the names; there are none.
+        InputError: the numbers differ (with the names), or there are no outputs.
     """
     count = len(outputs[0].lines)
     if any(len(output.lines) != count for output in outputs):
@@ -119,7 +119,7 @@ def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) 
     """The references given, or those of the work directory of a run, cut to the number of lines.
 
     Raises:
-        InputError: neither is there, or what `count_of_lines` refuses.
+        InputError: there are neither, or `count_of_lines` refuses the outputs.
     """
     count = count_of_lines(outputs)
     if given:
@@ -131,7 +131,7 @@ def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) 
 
 
 def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
-    """The figures as plain values, and the table for people.
+    """The figures as plain values, and a readable table.
 
     Raises:
         InputError: outputs, references or columns that cannot be read or do not fit together.
@@ -140,7 +140,7 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
         raise InputError("nothing to score", "no output", "one file or run, or more")
     ours = [read_output(path, config.split) for path in config.hyp]
     theirs = [read_output(path, config.split) for path in config.against]
-    # Where only columns made elsewhere are asked for, outputs are measured against nothing.
+    # If only columns made elsewhere are requested, no references are needed.
     references: list[list[str]] = []
     if config.measures:
         references = references_for([*ours, *theirs], config.ref, config.split)
@@ -176,7 +176,7 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
 def _evaluated(
     config: ScoreConfig, outputs: Sequence[Output], references: list[list[str]], columns: Sequence[str], key: str
 ) -> list[Evaluation]:
-    # The files of each name, one for each output.
+    # The files of each name, one per output.
     named: dict[str, list[str]] = {}
     for pair in columns:
         name, sign, file = pair.partition("=")
@@ -208,7 +208,7 @@ Example = tuple[str, str]
 
 
 def compare(config: CompareConfig) -> tuple[str, str]:
-    """Compares two outputs: what is to be said of them as text of 100 columns, and as a page that needs no other file.
+    """Compares two outputs; returns a text of 100 columns, and a page that needs no other file.
 
     Raises:
         InputError: files that cannot be read or do not fit together, or no references.
@@ -280,7 +280,7 @@ def _examples(
     ours: list[str],
     theirs: list[str],
 ) -> tuple[list[Example], list[Example]]:
-    """The sentences in which A is better by most, and worse by most."""
+    """The sentences in which A is best and worst compared with B."""
     first_S, second_S = scores
     order = np.argsort(-(first_S - second_S), kind="stable").tolist()
 
@@ -308,7 +308,7 @@ def _wrapped(name: str, line: str) -> list[str]:
 
 
 def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> list[str] | None:
-    """The source lines: those given, or those of the work directory of a run, if it has as many."""
+    """The source lines: those given, or those of a run's work directory if their number fits."""
     if config.src is not None:
         lines = read_lines(config.src)
         if len(lines) != count:
@@ -324,8 +324,8 @@ def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> li
 def _by_frequency(
     config: CompareConfig, work: WorkDirectory | None, texts: Sequence[Sequence[str]]
 ) -> list[Bucket] | None:
-    """Words as the training text of the run has them, or, in a plain text, as BLEU compares them, lowercased; None when
-    there is no training text to count in.
+    """Buckets by word frequency: words as in the run's training text or, for a plain text, as BLEU compares them,
+    lowercased; None if there is no training text to count in.
     """
     if config.train is not None:
         cut = tokenizer(config.tokenize, True)
@@ -340,7 +340,7 @@ def _by_frequency(
 
 
 def _tests(found: PairedTests) -> Table:
-    """Digits differ from measure to measure, so figures are texts."""
+    """The table of tests; figures are texts, as measures differ in their number of digits."""
     rows: list[Sequence[Cell]] = []
     for measure, test in found.tests.items():
         digits, difference = digits_of(measure), (f"{test.difference:+.2f}", f"{test.interval.half_width:.2f}")

@@ -1,4 +1,4 @@
-"""xlate serve: a run over HTTP, as JSON and a page. waitress does the HTTP, under limits that are set here."""
+"""xlate serve: a run over HTTP, as JSON and a page. waitress handles HTTP, under limits set here."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """The most bytes of a request, source words of a sentence, and translations of one."""
+    """The most bytes per request, source words per sentence, and translations per sentence."""
 
     bytes: int
     words: int
@@ -50,7 +50,7 @@ class Limits:
 
 
 class Refused(Exception):
-    """A request that is not answered: an HTTP status, and what is wrong."""
+    """A refused request: an HTTP status, and what is wrong."""
 
     def __init__(self, status: HTTPStatus, message: str, **more: object) -> None:
         super().__init__(message)
@@ -59,12 +59,12 @@ class Refused(Exception):
 
 
 def host_of(address: str) -> str:
-    """The host of a header such as `localhost:8000` or `[::1]:8000`, in lower case and without its port."""
+    """The host in a header such as `localhost:8000` or `[::1]:8000`, in lower case and without the port."""
     return re.sub(r":[0-9]*$", "", address).lower()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine and is reached from this machine alone."""
+    """Whether a host is this machine and can be reached only from it."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -72,7 +72,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str]) -> None:
-    """Refuses a page from elsewhere that uses a visitor's browser to ask, also one whose name leads to this machine.
+    """Refuses requests that a foreign page makes in a visitor's browser, even if its name leads to this machine.
 
     Args:
         environ: the WSGI environment of the request.
@@ -94,12 +94,12 @@ def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str])
 
 
 def read_request(body: bytes, limits: Limits) -> tuple[str, int, bool]:
-    """The line, how many translations of it, and whether to explain the best one, which a body of JSON asks for.
+    """Reads a JSON body: the line, how many translations of it are wanted, and whether to explain the best one.
 
-    It holds `{"text": …, "nbest": …, "explain": …}`, of which only text must be there.
+    It holds `{"text": …, "nbest": …, "explain": …}`; only `text` is required.
 
     Raises:
-        Refused: it is no such JSON, or asks for too much.
+        Refused: it is not such JSON, or requests too much.
     """
     if len(body) > limits.bytes:
         status, expected = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {limits.bytes} bytes"
@@ -141,18 +141,18 @@ def _bad(message: str, **more: object) -> Refused:
 
 ORIENTATIONS = {RIGHT: "goes on", LEFT: "swaps"}
 JUMPS = "jumps"
-# How many features are shown of a step; of the others, their number and their sum.
+# The number of features shown per step; for the others, only their number and sum.
 SHOWN = 12
 
 
 class ServedRun:
-    """A run that several threads may ask.
+    """A run that several threads may use.
 
-    A system keeps what it ranked for earlier sentences, so it decodes one sentence at a time.
+    A system caches rankings of earlier sentences, so it decodes one sentence at a time.
 
     Args:
         folder: the run.
-        limits: what clients may ask for.
+        limits: what clients may request.
         work: its work directory, if the user has named it; near: one that may be it.
 
     Raises:
@@ -166,17 +166,17 @@ class ServedRun:
         self.kind = config.model.name
         self._limits = limits
         self._translator = Translator.of_run(config, run, given=work, near=near)
-        # Reads what would otherwise be read when the first sentence comes, from files that may have gone by then.
+        # Reads now what would otherwise be read with the first sentence, when the files may be gone.
         self._translator.translate_line("")
         self._fired = FiredFeatures(self._translator.system)
         self._asked = threading.Lock()
 
     def answer(self, text: str, nbest: int = 1, explain: bool = False) -> Json:
-        """The translation, its score, the list of `nbest` translations, and on request how the best one came about.
+        """The translation, its score, the list of `nbest` translations, and on request an explanation of the best one.
 
         Raises:
-            Refused: the sentence is too long, or it is not text that the run takes.
-            InputError: a file of the run cannot be read any more.
+            Refused: the sentence is too long, or the run cannot take such text.
+            InputError: a file of the run can no longer be read.
         """
         with self._asked:
             translator = self._translator if nbest == 1 else self._listing
@@ -208,20 +208,20 @@ class ServedRun:
 
     @cached_property
     def _listing(self) -> Translator:
-        """The same run with the longest lists that may be asked for, so that its ranking serves the next list."""
+        """The same run with the longest lists that clients may request, so that its rankings can be reused."""
         system = self._translator.system.with_search(nbest=self._limits.nbest, distinct=True)
         return Translator(self._translator.text, system)
 
 
 def explained(translation: Translation, fired: FiredFeatures) -> Json:
-    """How a translation came about: tokens, steps with spans and features, float features, word links, the trace.
+    """Explains a translation: tokens, steps with spans and features, float features, word links, the trace.
 
-    Works for every `System`: `steps` are those of the derivation that cover source words, in target order.
+    Works for every `System`: `steps` are the derivation's steps that cover source words, in target order.
     """
     system, derivation = fired.system, translation.derivations[0]
     links = system.word_links(derivation)
     steps = _steps(translation.source, derivation, fired)
-    # The float features that add something to the score, strongest first.
+    # The float features that contribute to the score, strongest first.
     values = zip(system.feature_names, system.weights_D.tolist(), derivation.features_D.tolist(), strict=True)
     rows = sorted((row for row in values if row[1] * row[2]), key=lambda row: -abs(row[1] * row[2]))
     floats = [
@@ -240,7 +240,7 @@ def explained(translation: Translation, fired: FiredFeatures) -> Json:
 
 
 def number(value: float) -> float | None:
-    """A number as JSON can say it: None for one that is not finite."""
+    """A number that JSON can represent: None if it is not finite."""
     return value if math.isfinite(value) else None
 
 
@@ -270,26 +270,26 @@ def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeature
             }
         )
     if steps:
-        # Some systems ask for no orientation where there is nothing before.
+        # Some systems have no orientation for the first step.
         steps[0]["orientation"] = JUMPS if steps[0]["source_spans"][0][0] else ORIENTATIONS[RIGHT]
     return steps
 
 
 # Paths and their methods.
 PATHS = {"/": ("GET", "HEAD"), "/health": ("GET", "HEAD"), "/translate": ("POST",)}
-# What stands in the page where each answer has another word, which scripts and styles must name to count.
+# A placeholder in the page: each answer puts a new word there, which scripts and styles must name to be accepted.
 NONCE = "{{nonce}}"
-# The most connections at a time, and the threads that answer them; more connections wait.
+# The most simultaneous connections, and the threads that answer them; further connections wait.
 CONNECTIONS, THREADS = 500, 8
-# A client has so many seconds to send a request whole, and to begin the next one; clients are checked this often.
+# The seconds that a client has to send a complete request, and to begin the next one; and between two checks.
 CLIENT_SECONDS, CHECK_SECONDS = 30, 5
-# The most bytes before the body. A body that is only this much too large is still read: many clients send all of it
-# before they read why it is refused.
+# The most bytes before the body, and the most bytes by which a body may be too large and still be read: many clients
+# send all of it before they read why it is refused.
 HEADER_BYTES, EXCESS_BYTES = 1 << 14, 1 << 18
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses lengths that a proxy in front may read otherwise, so that a body would hide a second request."""
+    """Refuses lengths that a proxy in front may read differently, so that a body could hide a second request."""
 
     def parse_header(self, header_plus: bytes) -> None:
         names = [line.partition(b":")[0].lower() for line in header_plus.split(b"\r\n")]
@@ -302,10 +302,10 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]
-    """Counts the time of a client from the first bytes of its request; waitress counts it from the latest ones.
+    """Counts a client's time from the first bytes of its request; waitress counts it from the latest ones.
 
-    It also does not ask for an answer to be sent while the thread that wrote the answer is sending it: waitress asks
-    without a pause, which takes the interpreter from that thread and costs two thirds of the answers at 100 clients.
+    It also does not ask for an answer to be sent while the thread that wrote it is sending it. waitress asks without a
+    pause, which takes the interpreter from that thread and loses two thirds of the answers per second at 100 clients.
     """
 
     parser_class = _Parser
@@ -313,7 +313,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 
     def writable(self) -> bool:
         if self.requests and self.total_outbufs_len:
-            # The thread wakes the loop where it could not send everything.
+            # The thread wakes the loop if it could not send everything.
             if not self.outbuf_lock.acquire(False):
                 return False
             self.outbuf_lock.release()
@@ -332,7 +332,7 @@ class Application:
 
     Attributes:
         runs: the run, and maybe another one for comparison.
-        limits: what a request may ask for.
+        limits: what a request may contain.
         bound: the host that the server is bound to; allow: other hosts that it answers as.
     """
 
@@ -356,7 +356,7 @@ class Application:
             log.error("%s %s: %s", method, path, error, exc_info=not isinstance(error, InputError))
             status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server failed; its log says how"}
         if answer is None:
-            # The page may load nothing, and runs only its own script.
+            # The page may load nothing and run only its own script.
             nonce = secrets.token_urlsafe(16)
             text = (resources.files(__package__) / "page.html").read_text(encoding="utf-8").replace(NONCE, nonce)
             body, own = text.encode("utf-8"), f"'nonce-{nonce}'"
@@ -394,7 +394,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     """A socket that listens at an address.
 
     Raises:
-        InputError: there is no such address, or somebody else has it.
+        InputError: there is no such address, or it is in use.
     """
     try:
         if not host.strip():
@@ -411,7 +411,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 def http_server(application: Application, listening: socket.socket) -> Any:
     """waitress for an application, with its limits set; `run` answers until SIGINT or SIGTERM."""
-    # It warns whenever a request has to wait for a thread.
+    # waitress warns whenever a request has to wait for a thread.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = waitress.create_server(
         application, sockets=[listening], ident=f"xlate/{__version__}", threads=THREADS, asyncore_use_poll=True,
@@ -426,7 +426,7 @@ def open_server(config: ServeConfig) -> Any:
     """The server of a configuration, its runs loaded.
 
     Raises:
-        InputError: as `open_socket` and `ServedRun` do; both runs are the same; allow names no hosts.
+        InputError: as `open_socket` and `ServedRun`; both runs are the same; `allow` names something that is no host.
     """
     allow = [host_of(name) for name in config.allow]
     for name, host in zip(config.allow, allow, strict=True):
@@ -449,7 +449,7 @@ def open_server(config: ServeConfig) -> Any:
 
 
 def serve(config: ServeConfig) -> None:
-    """Answers until SIGINT or SIGTERM, then ends what is under way and returns.
+    """Answers until SIGINT or SIGTERM, then finishes open requests and returns.
 
     Raises:
         InputError: as `open_server`.

@@ -1,4 +1,4 @@
-"""The sparse features that a run gave a weight, what their names mean, tables of them, and those that fired."""
+"""The sparse features to which a run gave weights: what their names mean, tables of them, and which fired."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Learned(NamedTuple):
-    """A sparse feature of a weight set: its id there, family, name and weight, which is not 0."""
+    """A sparse feature with a nonzero weight: its id in the weight set, family, name and weight."""
 
     set_name: str
     feature: int
@@ -39,18 +39,18 @@ class Learned(NamedTuple):
 
 
 def learned_features(weights: WeightsFile) -> list[Learned]:
-    """The sparse features of all sets whose weight is not 0."""
+    """The sparse features with nonzero weights in all sets."""
     return [Learned(name, *feature) for name in weights.features for feature in weights.learned(name)]
 
 
 def of_families(features: Sequence[Learned], asked: str | None, known: Sequence[str]) -> list[Learned]:
-    """The features of the families that are asked for, all without a question.
+    """The features of the requested families; all features if `asked` is None.
 
-    A family is named by its whole name, such as `reordering:source_first:top80`, or by some of its parts in a row, such
-    as `reordering`, `source_first` or `source_first:top80`.
+    A family is named by its full name, such as `reordering:source_first:top80`, or by consecutive parts of it, such as
+    `reordering`, `source_first` or `source_first:top80`.
 
     Raises:
-        InputError: no family of the run is so named; `known` are all it has.
+        InputError: the run has no such family; `known` are all its families.
     """
     if asked is None:
         return list(features)
@@ -68,12 +68,12 @@ def of_families(features: Sequence[Learned], asked: str | None, known: Sequence[
 
 
 def families_of(weights: WeightsFile) -> list[str]:
-    """The families of sparse features of all sets, those without any weight too, each once."""
+    """The families of sparse features of all sets, each once, including those without any weight."""
     return list(dict.fromkeys(family for stored in weights.features.values() for family, _ in stored.sizes))
 
 
 def by_family(features: Sequence[Learned]) -> dict[str, Floats]:
-    """The weights of each family, those with the largest sum of absolute weights first."""
+    """The weights of each family; families with the largest sum of absolute weights come first."""
     weights: dict[str, list[float]] = {}
     for feature in features:
         weights.setdefault(feature.family, []).append(feature.weight)
@@ -81,7 +81,7 @@ def by_family(features: Sequence[Learned]) -> dict[str, Floats]:
     return dict(sorted(arrays, key=lambda pair: -float(np.abs(pair[1]).sum())))
 
 
-# Behind the name of each part of a family's name, what it says; numbers at the end of a part are left out.
+# The meaning of each part of a family's name; parts are written without the numbers at their end.
 PARTS = {
     "reordering": "together with the orientation of the phrase: M goes on, S swaps, D jumps (DL on, DR back), MG goes "
     "on behind everything",
@@ -115,7 +115,7 @@ PARTS = {
     "TP": "the target phrases of a block and of the one before",
     "WB": "the last target word of the block before, and the first of the block",
 }
-# The same of names that have one part, which are those of given lists.
+# The same for names of one part, which are those of given lists.
 ALONE = {
     "ngram": "words of the translation in a row; <s> and </s> are its ends",
     "pair": "a source word and a target word",
@@ -124,25 +124,25 @@ ALONE = {
 
 
 def legend(names: Iterable[str]) -> list[tuple[str, str]]:
-    """The parts that stand in the names of some features, with what they mean, in the order of `PARTS` and `ALONE`.
+    """The parts in the names of some features and their meanings, in the order of `PARTS` and `ALONE`.
 
     Example: `word_pair:all,class50(haus,17)` has `word_pair`, `all` and `class`.
     """
-    # A family of blocks ends at the colon, others where the first value begins.
+    # Family names of blocks end at the colon, others where the first value begins.
     heads = {name.partition(":")[0] if name[:2].isupper() else re.split(r"[=(]", name)[0] for name in names}
     found = {part.rstrip("0123456789") for head in heads - ALONE.keys() for part in re.split(r"[:,]", head)}
     explained = [(part, words) for part, words in PARTS.items() if part in found]
     return explained + [(part, words) for part, words in ALONE.items() if part in heads]
 
 
-# A table of families names so many; a model of phrases may have a hundred.
+# The most families in a table; a phrase model may have a hundred.
 MOST_FAMILIES = 20
-# The columns of words; all others are of numbers.
+# The columns with words; all others hold numbers.
 WORDS = ("float", "family", "feature", "phrase", "")
 
 
 def decimals(weights: Iterable[float]) -> int:
-    """So many that the largest of some weights shows three digits that tell it from others, three at least.
+    """The number of decimals that shows three significant digits of the largest weight, at least three.
 
     Example:
         >>> decimals([0.25, -1.5]), decimals([0.0004, -0.00123]), decimals([])
@@ -153,7 +153,7 @@ def decimals(weights: Iterable[float]) -> int:
 
 
 def new_table(title: str, *columns: str) -> Table:
-    """An empty table with a title on the left; words that are too long go on in the next line."""
+    """An empty table with a title on the left; long words are wrapped."""
     table = Table(title=escape(title), title_justify="left")
     for column in columns:
         table.add_column(column, justify="left" if column in WORDS else "right", overflow="fold")
@@ -161,7 +161,7 @@ def new_table(title: str, *columns: str) -> Table:
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Prints a table behind an empty line, its title on one line, however narrow the table is."""
+    """Prints an empty line and a table, with its title on one line however narrow the table is."""
     title, table.title = table.title, None
     console.print()
     console.print(title)
@@ -200,7 +200,7 @@ def strongest(features: Sequence[Learned], top: int) -> list[Learned]:
 
 
 def strongest_table(title: str, features: Sequence[Learned], names: Sequence[str]) -> Table:
-    """What `strongest` found under the names that are given, with a line between what speaks for and against."""
+    """The result of `strongest` under the given names, with a line between features for and against."""
     table = new_table(title, "weight", "feature")
     places = decimals(feature.weight for feature in features)
     for place, (feature, name) in enumerate(zip(features, names, strict=True)):
@@ -210,7 +210,7 @@ def strongest_table(title: str, features: Sequence[Learned], names: Sequence[str
 
 
 def print_legend(names: Sequence[str], console: Console) -> None:
-    """Prints what the parts of the names mean, a line each; nothing where nothing is known of them."""
+    """Prints the meaning of each part of the names, one per line; nothing if none is known."""
     grid = Table.grid(padding=(0, 2))
     for part, words in legend(names):
         grid.add_row(f"  {part}", words)
@@ -218,12 +218,12 @@ def print_legend(names: Sequence[str], console: Console) -> None:
         console.print(grid)
 
 
-# How many words of a class stand behind its number.
+# The number of words shown after the number of a class.
 MEMBERS = 4
 
 
 class Fired(NamedTuple):
-    """A feature that fired in a step: its family, its name, its weight, and how often."""
+    """A feature that fired in a step: its family, its name, its weight, and how often it fired."""
 
     family: str
     name: str
@@ -232,20 +232,20 @@ class Fired(NamedTuple):
 
     @property
     def score(self) -> float:
-        """What it adds to the score."""
+        """Its contribution to the score."""
         return self.weight * self.times
 
     def text(self, places: int) -> str:
-        """Its weight, and how often it fired where that is more than once."""
+        """Its weight, and how often it fired if more than once."""
         return f"{self.weight:+.{places}f}" + (f" ×{self.times}" if self.times > 1 else "")
 
 
-# The features that fired in a step and have a weight, strongest first, and how many have none.
+# The features with a weight that fired in a step, strongest first, and the number of those without one.
 StepFeatures = tuple[list[Fired], int]
 
 
 class FiredFeatures:
-    """Says which features of a system fire; what is the same for all sentences is computed once."""
+    """Finds the features of a system that fire; computes once what is the same for all sentences."""
 
     def __init__(self, system: AnySystem) -> None:
         self.system = system
@@ -255,7 +255,7 @@ class FiredFeatures:
         self._families, self._ends = [name for name, _ in ranges], [ids.stop for _, ids in ranges]
 
     def of(self, derivation: AnyDerivation) -> list[StepFeatures]:
-        """The features of each step of a derivation, all without features where a system has none."""
+        """The features of each step of a derivation; empty for all steps if the system has none."""
         offsets_N1, ids_A = self.system.step_features(derivation)
         found = []
         for start, end in pairwise(offsets_N1.tolist()):
@@ -269,12 +269,12 @@ class FiredFeatures:
         return found
 
 
-# How many features stand behind the trace of a translation.
+# The number of features shown after the trace of a translation.
 SHOWN = 5
 
 
 def full_explanation(translation: Translation, top: int = SHOWN) -> str:
-    """The trace of a translation, and behind it the strongest sparse features that fired, where there are any."""
+    """The trace of a translation, followed by the strongest sparse features that fired, if any."""
     system, derivation = translation.system, translation.derivations[0]
     trace = system.explain(translation.source, derivation)
     fired = FiredFeatures(system).of(derivation)
@@ -295,7 +295,7 @@ def full_explanation(translation: Translation, top: int = SHOWN) -> str:
 
 
 def fired_title(fired: Sequence[StepFeatures], places: int) -> str:
-    """How many features fired in the steps of a derivation, and what those with a weight add up to."""
+    """The number of features that fired in a derivation's steps, and the sum of those with a weight."""
     total = sum(feature.score for weighted, _ in fired for feature in weighted)
     count = sum(len(weighted) for weighted, _ in fired)
     silent = sum(without for _, without in fired)
@@ -315,12 +315,12 @@ def source_text(source: Sequence[str], step: Step) -> str:
 
 
 def most_reordered(translations: Iterable[Translation]) -> list[tuple[Translation, list[Block]]]:
-    """Translations, those with most phrases that swap first, and the blocks of each: its phrases in target order."""
+    """Translations, those with most swapped phrases first, and the blocks of each: its phrases in target order."""
     found = []
     for translation in translations:
         best = translation.derivations[0]
         rows = zip(best.blocks, best.target_spans, translation.system.orientations(best), strict=True)
-        # A word that is left out has no place among the target words.
+        # A dropped word has no place among the target words.
         blocks = [(*step.source_span, *target, side) for step, target, side in rows if step.target_words]
         found.append((translation, blocks))
     return sorted(found, key=lambda row: (-sum(block[4] == LEFT for block in row[1]), -len(row[0].source)))

@@ -1,7 +1,7 @@
-"""xlate translate: a run's weights at work, and its lattices as files that other programs read.
+"""xlate translate: translates with a run's weights, and writes its lattices as files for other programs.
 
-How lines become tokens and tokens lines says the work directory. An imported system knows tokens that scripts of its
-own have made: its run takes them between blanks as they stand, or raw text, with settings that are kept in the run.
+The work directory determines how lines become tokens and tokens lines. An imported system knows tokens made by other
+scripts: its run takes these tokens, separated by blanks, or raw text, with settings kept in the run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SETTINGS = "text.json"
 
 
 class TokenizedText:
-    """Lines that are tokens between blanks on both sides."""
+    """Lines that are already tokens separated by blanks on both sides."""
 
     casers: Mapping[str, Truecaser] = {}
     source_tokens = target_tokens = staticmethod(split_tokens)
@@ -46,7 +46,7 @@ class TokenizedText:
         return " ".join(tokens)
 
 
-# What is kept of how raw text is prepared.
+# The file with the settings of how raw text is prepared.
 KEPT: Fields = {
     **dict.fromkeys(("source_language", "target_language", "case"), str),
     **dict.fromkeys(("tokenize", "escape", "dashes"), bool),
@@ -58,11 +58,11 @@ class PreparedText:
     """Raw text on both sides of an imported system.
 
     Attributes:
-        source_language, target_language: whose rules are used for tokens; tokenize: false leaves what is between
+        source_language, target_language: the languages whose rules are used for tokens; tokenize: false splits only at
             blanks.
-        case: `lower`, `keep`, or `true`, by the files `truecase.source` and `truecase.target`.
+        case: `lower`, `keep`, or `true` (with the files `truecase.source` and `truecase.target`).
         escape: whether `'` and the like are written `&apos;`. dashes: whether `-` within a word is a token, `@-@`.
-        casers: those of the sides where text is truecased.
+        casers: those of the truecased sides.
     """
 
     source_language: str
@@ -74,7 +74,7 @@ class PreparedText:
     casers: Mapping[str, Truecaser] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """In words, for people: what is taken."""
+        """A readable description of the text that is expected."""
         ways = {"lower": "lower-cased", "keep": "with its capitals", "true": "truecased"}
         tokens = f"raw {self.source_language} text, tokenised by Moses's rules" if self.tokenize else "tokens"
         marks = ["with &apos; and the like"] * self.escape + [f"with {DASH} in words"] * self.dashes
@@ -100,7 +100,7 @@ class PreparedText:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes it this one and no other."""
+        """The identity of these settings."""
         return self._kept | {"casers": {side: caser.words for side, caser in self.casers.items()}}
 
     @classmethod
@@ -128,15 +128,15 @@ class PreparedText:
         }
 
 
-# How lines become tokens and tokens lines: by a work directory, by an import, or as they stand.
+# How lines become tokens and tokens lines: by a work directory, by an import, or unchanged.
 TextSides = WorkDirectory | PreparedText | TokenizedText
 
 
 def text_of(run: Path) -> TextSides:
-    """The text of a run without a work directory: that of the imported system it is, or is based on.
+    """The text settings of a run without a work directory: those of the imported system that it is or is based on.
 
     Raises:
-        InputError: what is kept of it is damaged.
+        InputError: they are damaged.
     """
     while not (run / SETTINGS).exists():
         base = located_runs(run).base
@@ -147,18 +147,18 @@ def text_of(run: Path) -> TextSides:
 
 
 def text_of_base(config: TrainConfig) -> TextSides:
-    """How files are read that a training is given: as its base run takes text, where that has no work directory."""
+    """How the files given to a training are read: as its base run takes text, if that has no work directory."""
     if config.base is None or config.work:
         return TokenizedText()
     return text_of(Path(config.base))
 
 
 KINDS = ("fst", "slf")
-# Says that a folder's files are lattices of ours.
+# Marks a folder of lattices that xlate wrote.
 MARK = "xlate-lattices.json"
 
 
-# The share of unknown words above which a text is hardly what the run was trained for.
+# With a larger share of unknown words, the run was probably not trained for such text.
 MOST_UNKNOWN = 1 / 3
 
 
@@ -174,7 +174,7 @@ class Translation:
     system: AnySystem
 
 
-# A sentence and the translation that is wanted of it, as words.
+# A sentence and the translation to force, as words.
 Pair = tuple[list[str], list[str]]
 
 
@@ -196,7 +196,7 @@ class _ArrivingTokens(Batches[list[str]]):
 
 
 class Translator:
-    """A run's system, and how lines become what it translates."""
+    """A run's system, and how lines become its tokens."""
 
     def __init__(self, text: TextSides, system: AnySystem, *, detokenize: bool = True, trace: bool = False) -> None:
         self.text, self.system, self.detokenize, self.trace = text, system, detokenize, trace
@@ -207,9 +207,8 @@ class Translator:
         """Loads what a configuration names.
 
         Raises:
-            InputError: no finished run, or its work directory is gone or was made anew from other data; a packed run
-                that is damaged, or does not translate as it did where it was packed; a whole grammar that cannot be
-                used.
+            InputError: no finished run; its work directory is gone or was remade from other data; a packed run is
+                damaged, or does not translate as it did where it was packed; a whole grammar cannot be used.
         """
         if is_grammar(Path(config.run)):
             # Of no use to other models.
@@ -224,7 +223,7 @@ class Translator:
         trained = replace(packed, decoder=with_settings(packed.decoder, config.decoder, "decoder"))
         made = cls.of_run(trained, run, config.work)
         if is_pack(run):
-            # It is checked as it was packed, whatever is asked of this decoder.
+            # It is checked with the settings it was packed with, whatever the decoder's settings are now.
             plain = made if trained == packed else cls.of_run(packed, run)
             check_sentences(run, read_pack(run), plain.scored)
         made.system = made.system.with_search(nbest=config.nbest, distinct=config.distinct).changed(fast=config.fast)
@@ -233,7 +232,7 @@ class Translator:
 
     @classmethod
     def of_run(cls, trained: TrainConfig, run: Path, given: str | None = None, near: str | None = None) -> Translator:
-        """The translator of a run's weights under the settings it was trained with; `given` is its work directory, if
+        """The translator of a run's weights with the settings it was trained with; `given` is its work directory, if
         the user has named it, `near` one that may be it.
 
         Raises:
@@ -245,13 +244,13 @@ class Translator:
     def translate(
         self, lines: Sequence[str], targets: Sequence[str] | None = None, processes: int = 1
     ) -> Iterator[Translation]:
-        """Translates lines in so many processes, in order; an empty line gives an empty line.
+        """Translates lines in order, in several processes; an empty line gives an empty line.
 
-        With `targets`, forced decoding: a line is translated into its target, or into nothing when no derivation has
-        its words.
+        With `targets`, forced decoding: each line is translated into its target, or into nothing if no derivation
+        yields it.
 
         Raises:
-            InputError: another number of targets than lines; a process that died.
+            InputError: the numbers of targets and lines differ, or a process died.
         """
         if targets is None:
             return self.translate_arriving(Batches([lines]), processes, len(lines))
@@ -262,11 +261,11 @@ class Translator:
     def translate_arriving(
         self, batches: Batches[str], processes: int = 1, total: int | None = None
     ) -> Iterator[Translation]:
-        """Translates lines as they come, in order; what was translated is not kept, and little is read ahead. `total`
-        is their number, where it is known.
+        """Translates lines as they come, in order; translations are not kept, and little is read ahead. `total` is the
+        number of lines, if known.
 
         Raises:
-            InputError: a process that died.
+            InputError: a process died.
         """
         sources = _ArrivingTokens(self.text, batches)
         found = each_arriving(self.system, type(self.system).translate, sources, processes)
@@ -279,7 +278,7 @@ class Translator:
         """The tokens of lines and their targets.
 
         Raises:
-            InputError: another number of targets than lines.
+            InputError: the numbers of targets and lines differ.
         """
         if len(lines) != len(targets):
             seen = f"{len(lines)} lines, {len(targets)} targets"
@@ -307,8 +306,8 @@ class Translator:
         """Translates every line with the phrase table of its number in a folder; `targets` as in `translate`.
 
         Raises:
-            InputError: a system without such tables, one with sparse features, a table that is missing, or another
-                number of targets than lines.
+            InputError: the system has no such tables or has sparse features, a table is missing, or the numbers of
+                targets and lines differ.
         """
         of_number = self.system.with_tables(folder, len(lines))
         if targets is None:
@@ -342,8 +341,8 @@ class Translator:
             log.warning("line %d: %d words, more than decoder.max_words=%d: translated in %d pieces%s", *seen)
 
     def _counted(self, translation: Translation) -> Translation:
-        """The same; its words, those that were copied because nothing translates them, and the sentences that are
-        longer than a rule may span, are added up.
+        """Returns the translation; counts its words, those copied because nothing translates them, and the sentences
+        longer than a rule may span.
         """
         if translation.derivations:
             limit = self.system.span_limit
@@ -354,8 +353,8 @@ class Translator:
         return translation
 
     def say_counts(self) -> None:
-        """How many sentences were longer than a rule may span, and how many translated words were unknown; a
-        warning when these are more than a third.
+        """Logs how many sentences were longer than a rule may span, and how many translated words were unknown; warns
+        if these are more than a third.
         """
         limit = self.system.span_limit
         if limit is not None and self.limited:
@@ -380,10 +379,10 @@ class Translator:
 
 
 def line_tokens(text: TextSides, line: str, number: int) -> list[str]:
-    """The tokens of the source line of a number, counted from 0.
+    """The tokens of a source line; `number`, counted from 0, is for the message.
 
     Raises:
-        InputError: the line cannot be taken apart; it is named.
+        InputError: the line cannot be split; it is named.
     """
     try:
         return text.source_tokens(line)
@@ -392,10 +391,10 @@ def line_tokens(text: TextSides, line: str, number: int) -> list[str]:
 
 
 def with_lattices(results: Iterable[Translation], folder: Path, kind: str, system: AnySystem) -> Iterator[Translation]:
-    """The same translations; writes the graph of each as it passes into a file that other programs read, N.fst or N.slf
-    counted from 0, with OpenFst at the end also the symbols of all lines, `words.txt`, which fstcompile needs.
+    """Passes translations on and writes the graph of each into a file for other programs, N.fst or N.slf counted from
+    0; for OpenFst, at the end also the symbols of all lines, `words.txt`, which fstcompile needs.
 
-    A line without words has none, nor has one that is translated in pieces.
+    Lines without words and lines translated in pieces have no graph.
 
     Raises:
         InputError: no such format, or a folder that is not ours.
@@ -424,13 +423,13 @@ def with_lattices(results: Iterable[Translation], folder: Path, kind: str, syste
 
 @dataclass(frozen=True)
 class _Forcing:
-    """A system that is asked for the best derivation of given translations."""
+    """A system that finds the best derivation of given translations."""
 
     system: AnySystem
 
     def prepare(self, pairs: Sequence[Pair]) -> None:
-        """Nothing is shared: the free search would rank what forced decoding does not look at."""
+        """Does nothing: the free search would rank options that forced decoding does not consider."""
 
     def force(self, pair: Pair) -> AnyDerivation | None:
-        """The best derivation, None when there is none, or of too long a sentence, which is not forced."""
+        """The best derivation; None if there is none or the sentence is too long to force."""
         return self.system.force(*pair) if len(pair[0]) <= self.system.search.max_words else None

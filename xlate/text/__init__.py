@@ -1,3 +1,1 @@
-"""Text: reading and writing lines, tokens, casing, factors, vocabularies, word classes, and files and folders written
-whole.
-"""
+"""Text: reading and writing lines, tokens, casing, factors, vocabularies, word classes; atomic files and folders."""

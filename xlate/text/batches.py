@@ -1,6 +1,4 @@
-"""Lines in batches, as they arrive: a text of any length takes little memory, and whoever types a line is answered at
-once.
-"""
+"""Lines in batches, as they arrive: a text of any length takes little memory, and typed lines are answered at once."""
 
 from __future__ import annotations
 
@@ -15,21 +13,21 @@ from typing import BinaryIO, Generic, TypeVar
 from xlate.errors import InputError
 from xlate.text.lines import arriving_lines, not_utf8, unreadable
 
-# Processes that are forked after the first batch was read know that batch already.
+# Processes forked after the first batch was read already know that batch.
 FIRST, LATER = 2048, 256
 INPUT = "standard input"
 T = TypeVar("T", covariant=True)
 
 
 class Batches(Generic[T]):
-    """Batches of the lines of a text, some of which may be empty; this text is complete: a file, or lines in memory."""
+    """Batches of lines, some of which may be empty; this class is for complete texts: a file, or lines in memory."""
 
     def __init__(self, batches: Iterable[Sequence[T]]) -> None:
         self._batches = batches
 
     @classmethod
     def of(cls, lines: Iterable[T]) -> Batches[T]:
-        """The batches of a long text, read when they are asked for."""
+        """The batches of a long text, read on demand."""
         return cls(_cut(iter(lines), FIRST))
 
     def __iter__(self) -> Iterator[Sequence[T]]:
@@ -37,13 +35,13 @@ class Batches(Generic[T]):
         return iter(self._batches)
 
     def ready(self) -> bool:
-        """Whether the next batch can be had without waiting for whoever writes the text."""
+        """Whether the next batch is available without waiting for the writer of the text."""
         return True
 
 
 class ArrivingLines(Batches[str]):
-    """Lines of a pipe or a terminal. A batch is all complete lines that have arrived; it is empty while the first has
-    no end yet.
+    """Lines of a pipe or a terminal. A batch is all complete lines that have arrived; it is empty while the first line
+    is incomplete.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -1,7 +1,7 @@
 """Word classes, their file, and taggers, which give each word of a plain line its part of speech or its class.
 
-A file of classes has `word TAB class` on each line, as mkcls and Brown clustering write it. Tags become the factor
-`pos`.
+A file of classes has `word TAB class` on each line, as mkcls writes it, or Brown clustering's format. Tags become the
+factor `pos`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from xlate.text.vocabulary import END_ID
 
 
 def read_classes(path: str | Path) -> dict[str, str]:
-    """Reads the class of each word; classes are the text that stands in the file.
+    """Reads the class of each word; classes are text, as in the file.
 
     A line of three or more columns is read as Brown clustering writes it: bit string, word, count.
 
     Raises:
-        InputError: a line has no tab, or its word came before; the line is named.
+        InputError: a line has no tab, or repeats a word; the line is named.
     """
     classes: dict[str, str] = {}
     for number, line in enumerate(iterate_lines(path), 1):
@@ -43,7 +43,7 @@ def read_classes(path: str | Path) -> dict[str, str]:
 
 
 def write_classes(path: str | Path, classes: Mapping[str, str]) -> None:
-    """Writes `word TAB class`, one word a line."""
+    """Writes `word TAB class`, one word per line."""
     write_lines(path, (f"{word}\t{name}" for word, name in classes.items()))
 
 
@@ -58,12 +58,12 @@ def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[Int
 
 
 def commonest_classes(words: Sequence[str], word_T: AnyInts, value_T: AnyInts, names: Sequence[str]) -> dict[str, str]:
-    """The value that each word of a text has most often, such as its commonest part of speech.
+    """The most frequent value of each word in a text, such as its commonest part of speech.
 
     Args:
         words: by their numbers; special ones get no value.
         word_T: the tokens of the text, shape (T,).
-        value_T: the value of each, shape (T,); of equally frequent ones the first is taken.
+        value_T: the value of each, shape (T,); the first of equally frequent ones is used.
         names: of the values.
 
     Example:
@@ -81,7 +81,7 @@ def commonest_classes(words: Sequence[str], word_T: AnyInts, value_T: AnyInts, n
 
 # The models in HanTa's wheel, by language.
 MODELS = {"de": "morphmodel_ger.pgz", "en": "morphmodel_en.pgz", "nl": "morphmodel_dutch.pgz"}
-# Finding the morphemes of a word takes time in the square of its letters, and its end says what it is.
+# Finding the morphemes of a word takes time quadratic in its length, and its end is enough to tag it.
 MOST_LETTERS = 60
 KNOWN_WORDS = 1 << 16
 
@@ -90,8 +90,8 @@ class HantaTagger:
     """The tags of HanTa's model for a language: Stuttgart-Tübingen's for German (`VV(FIN)`), the BNC's for English
     (`NN1`), those of the Corpus Gesproken Nederlands for Dutch (`WW(pv,tgw,ev)`).
 
-    HanTa takes one sentence whose first word may be a capital in any case, so a line is cut into sentences where its
-    first words are, behind quotes and brackets. What it finds out about a word is kept for when the word comes again.
+    HanTa takes one sentence and expects that its first word may be capitalised, so a line is cut before the first word
+    of each sentence, after quotes and brackets. Results for a word are cached.
     """
 
     def __init__(self, language: str) -> None:
@@ -111,7 +111,7 @@ class HantaTagger:
         import HanTa
         from HanTa.HanoverTagger import HanoverTagger
 
-        # By its whole path: given a bare name, HanTa would first unpickle what has that name in the current folder.
+        # With its full path: given a bare name, HanTa would first unpickle a file of that name in the current folder.
         model = Path(HanTa.__file__).parent / MODELS[language]
         self._tagger: Any = HanoverTagger(str(model))
         self._tagger.analyze_forward = lru_cache(maxsize=KNOWN_WORDS)(self._tagger.analyze_forward)
@@ -141,14 +141,14 @@ def hanta_version() -> str:
         ) from error
 
 
-# What the factor of a tagger is called.
+# The name of a tagger's factor.
 POS = "pos"
-# What a word without a class gets.
+# The class of words without one.
 UNKNOWN = "UNKNOWN"
 
 
 class ClassTagger:
-    """Gives each word its class in a table; a word that is not there gets that of its lower-cased form, or `UNKNOWN`.
+    """Gives each word its class from a table; a word that is not there gets that of its lower-cased form, or `UNKNOWN`.
 
     Example:
         >>> ClassTagger({"das": "7", "Haus": "3"}).tags(["Das", "Haus", "fällt"])
@@ -163,7 +163,7 @@ class ClassTagger:
         """The tagger of a file of word classes.
 
         Raises:
-            InputError: it is no such file, or a class is empty or holds blanks.
+            InputError: it is not such a file, or a class is empty or holds blanks.
         """
         classes = read_classes(path)
         for word, name in classes.items():
@@ -181,7 +181,7 @@ Tagger = HantaTagger | ClassTagger
 
 
 def tagged_line(line: str, preprocessor: Preprocessor, tagger: Tagger) -> str:
-    """The tokens of a plain line with their tags behind them, as `xlate prepare` reads them; empty without words.
+    """The tokens of a plain line, each followed by its tag, as `xlate prepare` reads them; empty without words.
 
     Example:
         >>> tagged_line("Das Haus.", Preprocessor("de"), ClassTagger({"das": "7", "Haus": "3"}))
@@ -192,9 +192,9 @@ def tagged_line(line: str, preprocessor: Preprocessor, tagger: Tagger) -> str:
 
 
 def open_tagger(language: str, classes: str | Path | None = None) -> Tagger:
-    """The tagger of a file of word classes where one is given, otherwise HanTa's for a language.
+    """The tagger of a file of word classes if one is given, otherwise HanTa's for a language.
 
     Raises:
-        InputError: the file is none of word classes; HanTa is not installed, or does not know the language.
+        InputError: the file does not hold word classes; HanTa is not installed, or does not know the language.
     """
     return HantaTagger(language) if classes is None else ClassTagger.read(classes)

@@ -15,15 +15,14 @@ from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText
 
 @dataclass(frozen=True)
 class Clustering:
-    """The classes of V words, -1 for those that never occur, and the log likelihood before and after every sweep."""
+    """The classes of V words, -1 for words that never occur, and the log likelihood before and after every sweep."""
 
     class_V: Ints32
     log_likelihoods: tuple[float, ...]
 
 
 def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1, sweeps: int = 12) -> Clustering:
-    """Clusters the words of a text; the beginning and the end of a sentence have a class of their own, which is not
-    counted.
+    """Clusters the words of a text; the beginning and the end of a sentence have their own class, which is not counted.
 
     Words are moved one by one, the most frequent first, to raise the sum of N ln N over class bigrams minus that over
     classes, until no word moves or all sweeps are done. The same seed gives the same classes on every machine.
@@ -32,15 +31,15 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
         text: numbered words.
         words: the size of the vocabulary V.
         classes: how many classes.
-        seed: of the first classes: the most frequent words have one each, all other words a random one.
-        sweeps: how often every word is looked at.
+        seed: of the initial classes: the most frequent words have one each, all other words a random one.
+        sweeps: how often every word is considered.
 
     Raises:
         InputError: fewer than two classes, or more than there is memory for.
     """
     if classes < 2:
         raise InputError("too few word classes", classes, "2 or more")
-    # Counts of pairs of classes, and what is made of them to compute the likelihood.
+    # Counts of pairs of classes, and values derived from them for the likelihood.
     check_memory("the counts of pairs of word classes", 24 * (classes + 1) ** 2, f"class{classes}")
     left_N, right_N, count_N = _bigrams(text, words)
     occurs_V = np.bincount(text.ids_T, minlength=words)
@@ -64,7 +63,7 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
 
 
 def _bigrams(text: EncodedText, words: int) -> tuple[Ints32, Ints32, Ints]:
-    """The distinct pairs of neighbouring words and their counts; `<s>` stands at both ends of a sentence."""
+    """The distinct pairs of neighbouring words and their counts; `<s>` marks both ends of a sentence."""
     lengths = np.diff(text.offsets_S1)
     with_ends = np.full(len(text.ids_T) + len(lengths) + 1, BEGIN_ID, np.int64)
     with_ends[np.arange(len(text.ids_T)) + np.repeat(np.arange(len(lengths)), lengths) + 1] = text.ids_T
@@ -88,7 +87,7 @@ def _count(class_V: Ints32, left_N: Ints32, right_N: Ints32, count_N: Ints, clas
 
 
 def _log_likelihood(counts: ClassCounts) -> float:
-    """What of the log likelihood depends on the classes: Σ N ln N over bigrams minus that over both margins."""
+    """The log likelihood as far as it depends on the classes: Σ N ln N over bigrams minus that over both margins."""
 
     pairs, first, second = (
         float((x * np.log(np.maximum(x, 1))).sum()) for x in (counts.pairs_CC, counts.first_C, counts.second_C)

@@ -17,9 +17,9 @@ from xlate.text.lines import read_lines
 
 @dataclass(frozen=True)
 class Documents:
-    """D documents of S sentences, one behind the other; document d is `offsets_D1[d]` to `offsets_D1[d + 1]`.
+    """D consecutive documents of S sentences; document d is `offsets_D1[d]` to `offsets_D1[d + 1]`.
 
-    None is empty. Two that follow each other may have the same name when they come from different files.
+    None is empty. Adjacent documents may have the same name if they come from different files.
     """
 
     names: list[str]
@@ -30,7 +30,7 @@ class Documents:
 
     @property
     def sentences(self) -> int:
-        """How many sentences there are in all."""
+        """The total number of sentences."""
         return int(self.offsets_D1[-1])
 
     @property
@@ -43,13 +43,13 @@ class Documents:
         return [range(start, end) for start, end in pairwise(self.offsets_D1.tolist())]
 
     def rows(self, rows: Sequence[int] | AnyInts) -> Documents:
-        """The documents of some of the sentences, given in their order; those without any are left out."""
+        """The documents of some of the sentences, given in order; documents without any are left out."""
         document_K = self.document_S[np.asarray(rows, np.int64)]
         starts = _starts(document_K)
         return Documents([self.names[d] for d in document_K[starts].tolist()], np.append(starts, len(document_K)))
 
     def folds(self, folds: int) -> Ints:
-        """The fold of each sentence, shape (S,): as even as can be when no document is cut.
+        """The fold of each sentence, shape (S,): folds are as even as possible without cutting documents.
 
         Raises:
             InputError: fewer documents than folds.
@@ -66,7 +66,7 @@ class Documents:
 
 
 def joined_documents(many: Sequence[Documents]) -> Documents:
-    """The documents of texts put one behind the other; the first of a text never goes on the last of another."""
+    """The documents of concatenated texts; no document continues from one text to the next."""
     ends = np.cumsum([0, *(documents.sentences for documents in many)])
     starts = [documents.offsets_D1[:-1] + end for documents, end in zip(many, ends, strict=False)]
     names = [name for documents in many for name in documents.names]
@@ -79,10 +79,10 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
     Args:
         path: the file, with as many lines as the text; all sentences of a document follow one another.
         sentences: how many lines the text has.
-        pattern: a regular expression; where it first matches in a line is the name, else the whole line is.
+        pattern: a regular expression; its first match in a line is the name, otherwise the whole line is.
 
     Raises:
-        InputError: another number of lines, a line without a name, a document that goes on after another began.
+        InputError: the number of lines differs, a line has no name, or a document continues after another began.
     """
     lines = read_lines(path)
     if len(lines) != sentences:
@@ -117,5 +117,5 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
 
 
 def _starts(document_S: Ints) -> Ints:
-    """Where a document begins."""
+    """The sentences at which documents begin."""
     return np.flatnonzero(np.diff(document_S, prepend=-1))

@@ -14,7 +14,7 @@ BAR = "&#124;"
 
 
 class FactoredWord(str):
-    """A word that brings its factors along, through whatever takes words; as a word it equals those with others.
+    """A word that carries its factors wherever words are used; it equals the same word with other factors.
 
     Example:
         >>> word = FactoredWord.of("house", {"pos": "NOUN"})
@@ -41,12 +41,12 @@ def with_factors(words: Sequence[str], factors: Mapping[str, Sequence[str]]) -> 
 
 
 def told_apart(words: Sequence[str]) -> tuple[object, ...]:
-    """A key of a sentence that is another one where its words are the same and their factors are not."""
+    """A key of a sentence that differs if words or factors differ."""
     return tuple((word, *word.factors.items()) if isinstance(word, FactoredWord) else word for word in words)
 
 
 def factor_values(words: Sequence[str], name: str) -> list[str]:
-    """The value of a factor that each word brings along.
+    """The value of a factor that each word carries.
 
     Raises:
         InputError: a word has none.
@@ -65,9 +65,9 @@ def factor_values(words: Sequence[str], name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class FactorNames:
-    """What the tokens of factored lines hold behind their word, and what stands between.
+    """The factors that follow the word in tokens of factored lines, and the separator.
 
-    A line may also be plain, without any factor; then too a separator inside a word is written `&#124;`.
+    A line may also be plain, without factors; even then, a separator inside a word is written `&#124;`.
 
     Example:
         >>> FactorNames(("pos",)).split("houses|NOUN fall|VERB")
@@ -83,7 +83,7 @@ class FactorNames:
         """The words of a line and the values of each factor, one per word; no factors for a plain line.
 
         Raises:
-            InputError: some tokens have factors and some have not, or one has too many or too few.
+            InputError: some tokens have factors and some do not, or one has too many or too few.
         """
         tokens = between_blanks(line)
         if not any(self.separator in token for token in tokens):
@@ -91,7 +91,7 @@ class FactorNames:
         return self.split_all(tokens)
 
     def split_all(self, tokens: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-        """As `split`, of tokens that all must have factors; a separator that belongs to a word is written `&#124;`."""
+        """Like `split`, for tokens that must all have factors; a separator within a word is written `&#124;`."""
         rows, count = [], 1 + len(self.names)
         for token in tokens:
             parts = token.split(self.separator)
@@ -114,7 +114,7 @@ class FactorNames:
 
 @dataclass(frozen=True)
 class FactoredLines:
-    """Lines of text, and for each factor and line as many values as the line has tokens."""
+    """Lines of text, and for each factor and line one value per token."""
 
     lines: list[str]
     factors: dict[str, list[list[str]]]
@@ -123,13 +123,13 @@ class FactoredLines:
         return len(self.lines)
 
     def rows(self, rows: Iterable[int]) -> FactoredLines:
-        """Some of the lines, in the order given."""
+        """A selection of the lines, in the order given."""
         chosen = list(rows)
         factors = {name: [values[row] for row in chosen] for name, values in self.factors.items()}
         return FactoredLines([self.lines[row] for row in chosen], factors)
 
     def factored(self, names: FactorNames) -> list[str]:
-        """The lines as they are written with their factors; as they are when there are none."""
+        """The lines in written form with their factors; unchanged if there are none."""
         if not names.names:
             return self.lines
         return [
@@ -139,17 +139,17 @@ class FactoredLines:
 
 
 def joined_lines(texts: Sequence[FactoredLines]) -> FactoredLines:
-    """Texts of the same factors, one behind the other."""
+    """Concatenates texts with the same factors."""
     names = texts[0].factors if texts else {}
     factors = {name: [values for text in texts for values in text.factors[name]] for name in names}
     return FactoredLines([line for text in texts for line in text.lines], factors)
 
 
 def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Path]) -> FactoredLines:
-    """Reads a text whose tokens hold the factors of `joined`, and further factors from files of their own.
+    """Reads a text whose tokens hold the factors of `joined`, and further factors from separate files.
 
-    Such a file has as many lines as the text, and on each as many values between blanks as the line has tokens. In all
-    text with factors `&#124;` stands for the separator; text without any stays as it is.
+    Such a file has as many lines as the text and, on each line, one value per token, separated by blanks. In text with
+    factors `&#124;` means the separator; text without factors is left unchanged.
 
     Raises:
         InputError: a token without its factors, a factor without a token, files of different lengths.
@@ -178,7 +178,7 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
 
 
 def located(error: InputError, file: str | Path | None, line: int) -> InputError:
-    """The same error, with the place where it was seen."""
+    """The same error, with the place where it occurred."""
     return InputError(error.message, error.seen, error.expected, error.remedy, file=file, line=line)
 
 

@@ -1,11 +1,11 @@
-"""Folders and JSON files that are written whole or not at all, and locks that let one process at a time write one.
+"""Folders and JSON files that are written completely or not at all, and locks that let one process at a time write one.
 
 A folder that xlate did not make is never replaced or written into.
 
-The lock is `flock` on a hidden file beside the folder; the file says who holds it. The lock ends with the process that
-holds it, even if that is killed; the next process takes over the file and removes it in the end. Readers take no lock.
-Where the hidden file cannot be written, or the file system or operating system has no `flock`, nothing is locked. Over
-NFS the lock holds between machines (Linux 2.6.12 and newer).
+The lock is `flock` on a hidden file next to the folder; the file says who holds it. The lock ends with the process that
+holds it, even if that is killed; the next process takes over the file and removes it at the end. Readers take no lock.
+If the hidden file cannot be written, or the file system or operating system has no `flock`, nothing is locked. Over NFS
+the lock works between machines (Linux 2.6.12 and newer).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_json(path: str | Path, expected: str, remedy: str, fields: Fields | Non
     """Reads a JSON object; `fields` are those it must have, with the types of their values.
 
     Raises:
-        InputError: the file is missing, damaged, or holds something else; `expected` and `remedy` stand in the message.
+        InputError: the file is missing, damaged, or holds something else; the message has `expected` and `remedy`.
     """
     path = plain_file(path)
     try:
@@ -70,12 +70,12 @@ def check_fields(held: Mapping[str, Any], fields: Fields, file: str | Path, reme
 
 
 def write_json(path: str | Path, value: Mapping[str, Any], indent: int | None = 2) -> None:
-    """Writes a JSON object, whole or not at all."""
+    """Writes a JSON object, completely or not at all."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=str) + "\n"
     write_file(path, text.encode("utf-8", "surrogateescape"))
 
 
-# So many bytes of the file that marks a folder are read.
+# The number of bytes read from the file that marks a folder.
 MARK_BYTES = 1 << 20
 Strangers = Callable[[Path], list[str]]
 
@@ -83,19 +83,19 @@ Strangers = Callable[[Path], list[str]]
 class WholeFolder:
     """A folder that is filled under a hidden name and takes its final name when it is complete.
 
-    A folder that has the name already is replaced if it is empty or carries our mark of the same kind. Used as a
-    context manager it gives the path to fill, keeps the folder when all went well, and otherwise leaves nothing behind.
-    Where a symbolic link has the name, the folder it leads to is replaced.
+    A folder that already has the name is replaced if it is empty or carries our mark of the same kind. As a context
+    manager it gives the path to fill, keeps the folder on success, and otherwise leaves nothing behind. If the name is
+    a symbolic link, the folder it leads to is replaced.
 
     Args:
         final: the folder's name.
         kind: what the folder will hold, with an article: `a candidate store`.
-        strangers: tells which files in a folder are not ours; all of them where it does not carry the mark of this
+        strangers: lists the files in a folder that are not ours; all of them if it does not carry the mark of this
             kind.
-        remedy: what the user can do when there are some.
+        remedy: what the user can do if there are any.
 
     Raises:
-        InputError: what has the name is not a folder or not ours, or the name is one such as `..`.
+        InputError: the name belongs to something that is not a folder or not ours, or is a name such as `..`.
     """
 
     def __init__(self, final: str | Path, kind: str, strangers: Strangers, remedy: str) -> None:
@@ -111,7 +111,7 @@ class WholeFolder:
         """Gives the folder its final name.
 
         Raises:
-            InputError: a folder that is not ours has taken the name meanwhile.
+            InputError: a folder that is not ours has meanwhile taken the name.
             OSError: another process put its folder there at the same moment, or the file system refuses.
         """
         check_replaceable(*self._asked)
@@ -159,7 +159,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def check_replaceable(folder: Path, kind: str, strangers: Strangers, remedy: str) -> None:
-    """Checks that a folder may be made here, in the place of what has the name now.
+    """Checks that a folder may be made here, replacing what has the name now.
 
     Raises:
         InputError: what has the name is not a folder, is not ours, or cannot be replaced.
@@ -187,7 +187,7 @@ def claim_folder(folder: Path, kind: str, mark: str, remedy: str) -> None:
     """Makes a folder for files that are written one by one, with a file `mark` that says that it is ours.
 
     Raises:
-        InputError: what has the name is not a folder, or has files and not the mark.
+        InputError: what has the name is not a folder, or has files but not the mark.
     """
     checked_name(folder)
     if str(folder) == "-":
@@ -227,7 +227,7 @@ def holds(path: Path, text: str) -> bool:
 
 
 def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, held: str | None = None) -> InputError:
-    """The error for a folder with files that are not ours; `held` says what it may hold, when `kind` does not."""
+    """The error for a folder with files that are not ours; `held` says what it may hold if `kind` does not."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return InputError(
         f"the folder holds something else than {kind}",
@@ -259,7 +259,7 @@ def _nameless(folder: Path, kind: str, remedy: str) -> InputError:
 
 
 def _sync(folder: Path) -> None:
-    """Writes the names in a folder to disk, where the file system can."""
+    """Writes the names in a folder to disk if the file system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -279,7 +279,7 @@ ENDING = ".xlate.lock"
 # Seconds between two attempts.
 LOOK = 0.1
 _BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
-# The lock files that this process holds. A forked process closes them, or it would hold them even after this one ends.
+# The lock files that this process holds. A forked process closes them, or it would hold them even after this one ended.
 _held: weakref.WeakSet[_LockFile] = weakref.WeakSet()
 
 
@@ -296,7 +296,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
         what: what the folder is, such as `run`; for the message.
 
     Raises:
-        InputError: another process writes it; the message says which.
+        InputError: another process is writing it; the message says which.
     """
     with _LockFile(folder) as lock:
         if not lock.taken():
@@ -312,7 +312,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Waits until no other process holds the lock of a folder, then holds it; says whom it waits for.
+    """Waits until no other process holds the lock of a folder, then holds it; logs which process it waits for.
 
     Raises:
         StoppedWaitingError: `stop` became true.
@@ -330,9 +330,9 @@ def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[
 
 
 class _LockFile:
-    """The lock file of a folder, which one process can hold; a context manager that lets others go on at the end.
+    """The lock file of a folder, which one process at a time can hold; a context manager that releases it at the end.
 
-    Missing folders around it are made, and removed if they stay empty.
+    Missing parent folders are made, and removed if they stay empty.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -340,7 +340,7 @@ class _LockFile:
         self.path = folder.parent / f".{folder.name}{ENDING}"
         self._file: int | None = None
         self._made = [path for path in self.path.parents if not path.exists()]
-        # Where they cannot be made, the writer will be told when it writes.
+        # If they cannot be made, the writer gets an error when it writes.
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -358,13 +358,13 @@ class _LockFile:
                 path.rmdir()
 
     def close(self) -> None:
-        """Closes the file; where this is a forked process, the parent process goes on holding it."""
+        """Closes the file; if this is a forked process, its parent still holds it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def taken(self) -> bool:
-        """Tries to take the file; true also where nothing can be locked."""
+        """Tries to take the file; also true if nothing can be locked."""
         if fcntl is None:
             return True
         while True:
@@ -382,7 +382,7 @@ class _LockFile:
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file), os.stat(self.path)):
                     break
-            # The process that held it has removed it since it was opened here.
+            # The process that held it removed it after it was opened here.
             os.close(file)
         self._file = file
         _held.add(self)
@@ -392,7 +392,7 @@ class _LockFile:
         return True
 
     def holder(self) -> str:
-        """Who holds the file, in words."""
+        """A description of the holder of the file."""
         try:
             described = json.loads(self.path.read_text(encoding="utf-8"))
             return f"process {int(described['pid'])} on {described['host']}"
@@ -400,7 +400,7 @@ class _LockFile:
             return "another process"
 
     def _opened(self) -> int | None:
-        """The open file; None in a folder that cannot be written, which the writer will be told when it writes."""
+        """The open file; None in a folder that cannot be written, where the writer gets an error when it writes."""
         for flags in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
             with contextlib.suppress(OSError):
                 return os.open(self.path, flags | os.O_NOFOLLOW, 0o666)

@@ -1,4 +1,4 @@
-"""Lines of text files: read strictly, written whole or not at all, and compared between the sides of a text."""
+"""Lines of text files: read strictly, written completely or not at all, and compared between the sides of a text."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from xlate.text.opening import PIECE, DamagedStream, checked_name, named_packing
 
 # The final name (cut short), the machine, the process, and a random part.
 _ASIDE = re.compile(r"\.(.+)\.xlate-([0-9a-f]{8})-([1-9][0-9]*)-[0-9a-f]{8}\.partial", re.DOTALL)
-# The final name is cut to so many characters, so that even the longest leaves room for the rest.
+# The final name is cut to this many characters, so that even the longest leaves room for the rest.
 KEPT = 40
 _in_use: set[str] = set()
 _cleared: set[str] = set()
 
 
 def name_aside(final: Path) -> Path:
-    """A hidden, unused name beside `final`. Until `done_aside` is called, this process does not remove what has that
-    name.
-    """
+    """A hidden, unused name next to `final`. Until `done_aside` is called, this process does not remove what has it."""
     named = f".{final.name[:KEPT]}.xlate-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.partial"
     aside = final.with_name(named)
     _in_use.add(os.path.abspath(aside))
@@ -38,21 +36,21 @@ def name_aside(final: Path) -> Path:
 
 
 def done_aside(aside: Path) -> None:
-    """Says that a name of `name_aside` is no longer in use: what had it was renamed or removed, or may be removed."""
+    """Releases a name of `name_aside`: what had it was renamed or removed, or may be removed."""
     _in_use.discard(os.path.abspath(aside))
 
 
 def final_name(path: str) -> str:
-    """The path with every temporary name replaced by the start of the final name that it stands for."""
+    """The path with every temporary name replaced by the start of its final name."""
     parts = [_ASIDE.fullmatch(part) for part in path.split("/")]
     return "/".join(found[1] if found else part for found, part in zip(parts, path.split("/"), strict=True))
 
 
 def clear_left(folder: Path) -> None:
-    """Removes from a folder the temporary files and folders of processes of this machine that were killed.
+    """Removes from a folder the temporary files and folders of killed processes of this machine.
 
-    What belongs to a living process, to another machine or to another container stays, and so does everything whose
-    name does not have exactly our form.
+    What belongs to a running process, another machine or another container stays, as does everything whose name does
+    not have exactly our form.
     """
     left: list[os.DirEntry[str]] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -66,7 +64,7 @@ def clear_left(folder: Path) -> None:
 
 
 def clear_left_once(folder: Path) -> None:
-    """Calls `clear_left` the first time that this process asks it for a folder; a folder may hold very many files."""
+    """Calls `clear_left` only once per folder in this process, as a folder may hold very many files."""
     key = os.path.abspath(folder)
     if key not in _cleared:
         _cleared.add(key)
@@ -79,7 +77,7 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
         return False
     process = int(found[3])
     if process == os.getpid():
-        # Left by an earlier process of the same number, or by a thread of this one.
+        # Left by an earlier process with the same number, or by a thread of this one.
         return os.path.abspath(entry.path) not in _in_use
     try:
         os.kill(process, 0)
@@ -92,7 +90,7 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
 
 @functools.cache
 def _machine() -> str:
-    """An identity of the machine, or of the container on it, within which process numbers are unique."""
+    """The identity of the machine or container within which process numbers are unique."""
     known = [os.uname().nodename]
     with contextlib.suppress(OSError):
         known.append(os.readlink("/proc/self/ns/pid"))
@@ -101,9 +99,9 @@ def _machine() -> str:
     return hashlib.sha256(" ".join(known).encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
-# Errors for which the file that was to be read is not to blame.
+# Errors that are not the fault of the file to read.
 OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# The most bytes of a line of text, of a rule and the like, and of a record that may hold whole lists or documents.
+# The most bytes of a line (of text, a rule and the like), and of a record that may hold whole lists or documents.
 LONGEST_LINE, LONGEST_RECORD = 1 << 20, 1 << 26
 # The most symbolic links that are followed.
 MOST_LINKS = 40
@@ -113,9 +111,9 @@ _DESCRIPTOR = re.compile(
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Reads a UTF-8 text file, plain or packed by gzip, xz or bzip2, split at LF and at nothing else.
+    """Reads a UTF-8 text file, plain or packed by gzip, xz or bzip2, split only at LF.
 
-    A bare CR, U+2028, NEL and their like are characters of a line, not line ends. A last line without LF counts.
+    A bare CR, U+2028, NEL and the like are characters of a line, not line ends. A last line without LF counts.
 
     Raises:
         InputError: the file is missing, packed and damaged, an archive, not UTF-8 (with the line), or a line is longer
@@ -127,7 +125,7 @@ def read_lines(path: str | Path) -> list[str]:
 def iterate_lines(path: str | Path, longest: int = LONGEST_LINE) -> Iterator[str]:
     """Yields the lines of a file one by one; see `read_lines` for what a line is and what is raised.
 
-    Pipes and whatever else can be read only once may be given too.
+    The file may also be a pipe or anything else that can be read only once.
     """
     path = Path(path)
     number = 0
@@ -150,12 +148,12 @@ def arriving_lines(stream: BinaryIO, file: str | Path, longest: int = LONGEST_LI
     """The lines of a stream as its bytes arrive: those that each piece completes, often none; without their LF.
 
     Raises:
-        InputError: a line of more than `longest` bytes, of which no more than that is read.
+        InputError: a line has more than `longest` bytes; no more of it is read.
     """
     number, begun, size = 0, [b""], 0
     while piece := stream.read1(PIECE):  # type: ignore[attr-defined]
         *lines, rest = piece.split(b"\n")
-        # The others are shorter than a piece.
+        # The other lines are shorter than a piece.
         if size + len(lines[0] if lines else rest) > longest:
             raise InputError(
                 "a line that is too long",
@@ -181,10 +179,10 @@ def count_lines(path: str | Path) -> int:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Writes lines as UTF-8 with LF ends, packed when the name ends in .gz, .xz or .bz2, whole or not at all.
+    """Writes lines as UTF-8 with LF ends, packed if the name ends in .gz, .xz or .bz2, completely or not at all.
 
     Raises:
-        InputError: a line holds an LF, which would become two lines.
+        InputError: a line holds an LF, so it would become two lines.
     """
     with atomic_write(path) as stream:
         for number, line in enumerate(lines, 1):
@@ -194,7 +192,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
-    """Writes a file whole or not at all; text as UTF-8."""
+    """Writes a file completely or not at all; text as UTF-8."""
     with atomic_write(path) as stream:
         stream.write(content.encode("utf-8") if isinstance(content, str) else content)
 
@@ -204,8 +202,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a binary stream to a file that gets its name `path` only when it is complete.
 
     The file is written under a temporary name in the same folder, flushed to disk and renamed; after an error nothing
-    is left. Names ending in .gz, .xz or .bz2 are packed, without a time stamp, so that equal content gives equal bytes.
-    Where a symbolic link has the name, the file it leads to is replaced. `-` is standard output; devices, FIFOs,
+    is left. Files with names ending in .gz, .xz or .bz2 are packed, without a time stamp, so equal content gives equal
+    bytes. If the name is a symbolic link, the file it leads to is replaced. `-` is standard output; devices, FIFOs,
     sockets and open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
 
     Raises:
@@ -248,7 +246,7 @@ def _aside(path: Path) -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, raw)
             except OSError as error:
                 if error.errno is None:
-                    # NumPy says that it could not write an array to its end, but not why; writing one more byte tells.
+                    # NumPy reports that it could not write a complete array, but not why; writing one more byte shows.
                     os.write(raw.fileno(), b"\0")
                 raise
             raw.flush()
@@ -265,7 +263,7 @@ def _aside(path: Path) -> Iterator[BinaryIO]:
 
 
 def _in_place(path: Path) -> contextlib.AbstractContextManager[BinaryIO] | None:
-    """A stream into a device, FIFO or socket; None for a plain file and for what does not exist yet.
+    """A stream into a device, FIFO or socket; None for a plain file or a new one.
 
     Raises:
         IsADirectoryError: it is a folder.
@@ -289,7 +287,7 @@ def _duplicate(number: int) -> Iterator[BinaryIO]:
 
 
 def _descriptor(path: str | Path) -> int | None:
-    """The open descriptor that a name stands for, directly or through symbolic links; None for any other name."""
+    """The open descriptor that a name refers to, directly or through symbolic links; None for any other name."""
     name = str(path)
     if name == "-":
         return 1
@@ -325,7 +323,7 @@ def unreadable(
     """The error for a file that cannot be read.
 
     Raises:
-        OSError: the error itself, where the file is not to blame: too many open files, no memory, a full disk.
+        OSError: the error itself, if it is not the fault of the file: too many open files, no memory, a full disk.
     """
     if error.errno in OF_THE_MACHINE:
         error.filename = error.filename or str(file)
@@ -345,10 +343,10 @@ def read_parallel(source: str | Path, target: str | Path) -> tuple[list[str], li
 
 
 def check_sides(source: str | Path, source_lines: int, target: str | Path, target_lines: int) -> None:
-    """Looks whether two sides have as many lines.
+    """Checks that two sides have the same number of lines.
 
     Raises:
-        InputError: they have not.
+        InputError: they do not.
     """
     if source_lines != target_lines:
         raise InputError(
@@ -362,7 +360,7 @@ def check_sides(source: str | Path, source_lines: int, target: str | Path, targe
 
 
 def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str]]:
-    """Reads reference files; returns one list of lines for each.
+    """Reads reference files; returns one list of lines per file.
 
     Raises:
         InputError: a file does not have the expected number of lines.
@@ -376,10 +374,10 @@ def read_references(paths: Sequence[str | Path], expected: int) -> list[list[str
 
 
 def check_reference(path: str | Path, lines: int, expected: int) -> None:
-    """Looks whether a reference has the expected number of lines.
+    """Checks that a reference has the expected number of lines.
 
     Raises:
-        InputError: it has not.
+        InputError: it does not.
     """
     if lines != expected:
         raise InputError(
@@ -397,7 +395,7 @@ def drop_unusable(
 ) -> tuple[list[int], dict[str, int]]:
     """The numbers of the tokenised pairs that can be trained on, and how many were left out for each reason.
 
-    A pair is left out when a side has no words or more than `max_words`.
+    A pair is left out if a side has no words or more than `max_words`.
     """
     kept: list[int] = []
     dropped = {"an empty side": 0, f"more than {max_words} words": 0}

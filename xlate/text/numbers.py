@@ -1,7 +1,7 @@
 """Strict reading of numbers in files: ASCII digits, finite, of a reasonable length, with nothing around them.
 
-Python's own `int` and `float` also accept `1_0`, digits of other scripts, blanks around a number, `nan` and `inf`, and
-whole numbers too large for an array. No file format here has any of these.
+Python's `int` and `float` also accept `1_0`, digits of other scripts, blanks around a number, `nan` and `inf`, and
+integers too large for an array. No file format here has any of these.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from xlate.errors import shown
 from xlate.settings import LARGEST_INT
 
-# The bytes that a number may be written with; `float` accepts more.
+# The bytes allowed in a number; `float` accepts more.
 WRITTEN_WITH = b"0123456789+-.eE"
 # A number written out with %f has 309 digits before the point.
 MOST_CHARACTERS = 400
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
-# The largest number that is kept in 32 bits: it rounds to the largest one there.
+# The largest number that fits in 32 bits: it rounds to the largest finite one.
 LARGEST_FLOAT32 = 3.4028235e38
 
 
@@ -45,16 +45,16 @@ def parse_float(text: str, largest: float = LARGEST_FLOAT) -> float:
 
 
 def parse_floats(texts: Sequence[str], largest: float = LARGEST_FLOAT) -> list[float] | None:
-    """The numbers that many texts say, None when `parse_float` would refuse one of them."""
+    """The numbers in many texts; None if `parse_float` would refuse one of them."""
     joined = "".join(texts)
-    # There must be no white space anywhere, which `float` would ignore.
+    # There must be no white space anywhere, as `float` would ignore it.
     if joined.split(None, 1) != [joined] and joined:
         return None
     return _floats(joined, texts, largest)
 
 
 def parse_row(text: str, largest: float = LARGEST_FLOAT) -> list[float] | None:
-    """The numbers of a text with white space between them, None when `parse_float` would refuse one of them.
+    """The numbers of a text, separated by white space; None if `parse_float` would refuse one of them.
 
     Example:
         >>> parse_row("1 -0.5"), parse_row("1 x")
@@ -64,7 +64,7 @@ def parse_row(text: str, largest: float = LARGEST_FLOAT) -> list[float] | None:
 
 
 def _floats(whole: str, texts: Sequence[str], largest: float) -> list[float] | None:
-    """The numbers of texts without white space, all of which stand in `whole`; fast, since tables have millions."""
+    """The numbers in texts without white space, all contained in `whole`; fast, as tables have millions."""
     if not whole.isascii() or "_" in whole:
         return None
     if len(whole) > MOST_CHARACTERS and max(map(len, texts), default=0) > MOST_CHARACTERS:
@@ -73,14 +73,14 @@ def _floats(whole: str, texts: Sequence[str], largest: float) -> list[float] | N
         values = list(map(float, texts))
     except ValueError:
         return None
-    # The root of the sum of squares is at least as large as each number, and not finite when one of them is not.
+    # The root of the sum of squares is at least as large as each number, and not finite if one of them is not.
     if hypot(*values) <= largest or all(-largest <= value <= largest for value in values):
         return values
     return None
 
 
 def parse_int(text: str, most: int = LARGEST_INT) -> int:
-    """Reads a whole number from 0 to `most`, written in digits alone.
+    """Reads an integer from 0 to `most`, written only in digits.
 
     Raises:
         ValueError: the text is not such a number.

@@ -1,4 +1,4 @@
-"""Opening files, pipes too: plain, or packed by gzip, xz or bzip2; archives and other packings are named."""
+"""Opening files and pipes: plain, or packed by gzip, xz or bzip2; errors name archives and other packings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any, BinaryIO, cast
 from xlate.errors import InputError
 
 BUFFER = 1 << 20
-# Bytes that are packed, or cut into lines, at a time.
+# The bytes that are packed, or cut into lines, at a time.
 PIECE = 1 << 16
-# A packed file that unpacks to more than so many bytes, and to more than so many times its own size, is no text.
+# A packed file that unpacks to more than this many bytes and more than this many times its own size is not text.
 MOST_UNPACKED, MOST_TIMES = 1 << 26, 500
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
@@ -27,10 +27,10 @@ class Packing:
     """One way to pack a stream.
 
     Attributes:
-        name: in words, and the tool that unpacks and checks such a file.
-        suffix: what names of such files end in.
+        name: the name of the packing, and of the tool that unpacks and checks such a file.
+        suffix: the end of such files' names.
         magic: their first bytes.
-        module: of Python's library.
+        module: the module of Python's library.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Packing:
     module: str
 
     def packed(self, begin: bytes) -> bool:
-        """Whether a stream that begins so is packed in this way."""
-        # Text may begin with the first three bytes of bzip2; its blocks, or its end, tell it apart.
+        """Whether a stream that begins with `begin` is packed in this way."""
+        # Text may begin with the first three bytes of bzip2; bzip2's block or end marks distinguish it.
         return begin.startswith(self.magic) and (self.suffix != ".bz2" or begin[4:10] in _BZIP2_BLOCKS)
 
     @contextlib.contextmanager
     def writer(self, raw: BinaryIO) -> Iterator[BinaryIO]:
-        """A stream whose bytes go packed into another; equal bytes are packed alike."""
+        """A stream whose bytes are packed into another; equal bytes give equal output."""
         packed: io.BufferedIOBase
         if self.suffix == ".gz":
             import gzip
@@ -53,7 +53,7 @@ class Packing:
             packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
         else:
             packed = import_module(self.module).open(raw, "wb")
-        # Packing takes its time for each piece that it is given, and lines are small ones.
+        # Packing has a cost per piece, and lines are small pieces.
         with packed, io.BufferedWriter(cast(io.RawIOBase, packed), PIECE) as pieces:
             yield pieces
 
@@ -64,22 +64,22 @@ PACKINGS = (
     Packing("bzip2", ".bz2", b"BZh", "bz2"),
 )
 SUFFIXES = tuple(packing.suffix for packing in PACKINGS)
-# What is not unpacked here: first bytes, name, and what unpacks it.
+# Packings that are not supported: first bytes, name, and the command that converts the file.
 _OTHERS = (
     (b"PK\x03\x04", "zip archive", "unzip -p FILE | gzip > FILE.gz"),
     (b"\x28\xb5\x2f\xfd", "zstd file", "zstd -dc FILE | gzip > FILE.gz"),
     (b"7z\xbc\xaf\x27\x1c", "7z archive", "7z x -so FILE | gzip > FILE.gz"),
 )
-# Enough bytes to tell, and the first two of all that is packed.
+# The number of bytes that identify a packing, and the first two bytes of every packing.
 LONGEST_MAGIC = 10
 PACKED_BEGINS = frozenset(magic[:2] for magic in (*(p.magic for p in PACKINGS), *(other[0] for other in _OTHERS)))
 
 
 def packing_of(path: Path, begin: bytes) -> Packing | None:
-    """How a file is packed, told by its first bytes; None for plain text.
+    """How a file is packed, according to its first bytes; None for plain text.
 
     Raises:
-        InputError: it is packed in another way, or its name tells of a packing that it does not have.
+        InputError: it is packed in another way, or its name indicates a packing that it does not have.
     """
     for magic, name, command in _OTHERS:
         if begin.startswith(magic):
@@ -105,24 +105,22 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
 
 
 def named_packing(path: Path) -> Packing | None:
-    """The packing that the name of a file tells of."""
+    """The packing that the name of a file indicates."""
     return next((packing for packing in PACKINGS if packing.suffix == path.suffix), None)
 
 
 def packed_beside(path: Path) -> Path:
-    """The file itself or, where there is none, a packed one with one of the endings more; itself where there is none
-    either.
-    """
+    """The file itself or, if it does not exist, a packed one with an ending added; itself if neither exists."""
     beside = (path.parent / f"{path.name}{suffix}" for suffix in SUFFIXES)
     return path if path.exists() else next((packed for packed in beside if packed.exists()), path)
 
 
 class DamagedStream(InputError):
-    """A packed stream that is cut off or damaged; who reads lines adds which one could not be read."""
+    """A packed stream that is cut off or damaged; readers of lines add the line that could not be read."""
 
 
 def checked_name(path: str | Path) -> Path:
-    """Returns the path if a file can have it.
+    """Returns the path if a file can have such a name.
 
     Raises:
         InputError: the path holds a NUL character.
@@ -133,7 +131,7 @@ def checked_name(path: str | Path) -> Path:
 
 
 def plain_file(path: str | Path) -> Path:
-    """Returns the path of a file that can be read again and needs nobody who writes to it; also where nothing is.
+    """Returns the path if it is a file that can be read again without a writer, or if nothing exists there.
 
     Raises:
         InputError: it is a pipe or the like.
@@ -152,17 +150,17 @@ def plain_file(path: str | Path) -> Path:
 
 @contextlib.contextmanager
 def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens the bytes of a file or pipe; its first bytes tell whether it is plain, gzip, xz or bzip2.
+    """Opens the bytes of a file or pipe; its first bytes show whether it is plain, gzip, xz or bzip2.
 
     Raises:
-        InputError: the name tells of a packing that the content does not have, it is an archive or packed in another
+        InputError: the name indicates a packing that the content does not have, it is an archive or packed in another
             way, or no file can have such a name; (when read) it unpacks to more than any text does.
         OSError: it cannot be read.
         DamagedStream: (when read) it is packed and damaged.
     """
     path = checked_name(path)
     with path.open("rb") as raw:
-        # Enough to tell how the stream is packed; of text that comes slowly no more than two bytes are waited for.
+        # Enough to recognise the packing; for text that arrives slowly, only two bytes are awaited.
         begin = raw.read(2)
         if begin in PACKED_BEGINS:
             begin += raw.read(LONGEST_MAGIC - 2)
@@ -179,7 +177,7 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
             with cast(BinaryIO, import_module(packing.module).open(stream, "rb")) as unpacked:
                 yield cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked, begun, path), BUFFER))
         except Exception as error:
-            # bzip2 raises an error of the operating system that has no number, and so does a wrong checksum of gzip.
+            # bzip2 raises an OSError without a number, and so does a wrong checksum in gzip.
             unnumbered = isinstance(error, OSError) and error.errno is None
             if unnumbered or isinstance(error, EOFError | zlib.error) or type(error).__name__ == "LZMAError":
                 raise DamagedStream(
@@ -193,7 +191,7 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
 
 
 class _Begun(io.RawIOBase):
-    """A stream with the bytes that were already read put in front again, and how many bytes were `taken` from it."""
+    """A stream with the bytes already read put back in front; `taken` counts the bytes taken from it."""
 
     def __init__(self, begin: bytes, rest: io.BufferedReader) -> None:
         self._begin, self._rest, self.taken = begin, rest, 0
@@ -211,10 +209,10 @@ class _Begun(io.RawIOBase):
 
 
 class _Unpacked(io.RawIOBase):
-    """What is unpacked from a packed stream.
+    """The unpacked bytes of a packed stream.
 
     Raises:
-        InputError: (when read) it is far more than text can be packed into.
+        InputError: (when read) it unpacks to far more than any text does.
     """
 
     def __init__(self, unpacked: BinaryIO, packed: _Begun, path: Path) -> None:

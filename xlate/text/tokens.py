@@ -1,4 +1,4 @@
-"""Lines to tokens and back, with sacremoses; casing; where a sentence is cut that is too long for a search."""
+"""Lines to tokens and back, with sacremoses; casing; cutting sentences that are too long for a search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xlate.text.opening import plain_file
 
 # Blanks of all kinds, control characters and zero-width marks: never part of a word.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
-# Joiners shape the letters beside them, in Persian or Malayalam: part of a word, but not a word by themselves.
+# Joiners shape the adjacent letters, in Persian or Malayalam: part of a word, but not a word on their own.
 JOINERS = "\u200c\u200d"
 # What Moses's scripts write in tokens in place of the signs & | < > ' " [ ], and of a dash within a word.
 ESCAPED = ("&amp;", "&#124;", "&lt;", "&gt;", "&apos;", "&quot;", "&#91;", "&#93;")
@@ -29,9 +29,9 @@ JOINED_MARK = re.compile(r"[^\W\d_][.,!?;:]$")
 class Preprocessor:
     """Turns lines of one language into tokens and tokens into lines.
 
-    A token that this makes is never empty and holds no blank of any kind. NBSP, zero-width spaces, bare CR and U+2028
-    separate tokens like a blank does; they never end a line. Joiners (U+200C, U+200D) stay inside their words. Of text
-    that is tokenised already, whatever stands between blanks (U+0020), tabs and CRs is a token.
+    Tokens are never empty and hold no blanks of any kind. NBSP, zero-width spaces, bare CR and U+2028 separate tokens
+    like a blank; they never end a line. Joiners (U+200C, U+200D) stay inside their words. Text that is already
+    tokenised is split only at blanks (U+0020), tabs and CRs.
 
     Example:
         >>> english = Preprocessor("en")
@@ -50,11 +50,11 @@ class Preprocessor:
         escape: bool = False,
         dashes: bool = False,
     ) -> None:
-        """Sets up a language by its two-letter code; a language without rules of its own gets the general rules.
+        """Sets up a language by its two-letter code; a language without its own rules gets the general rules.
 
         Args:
             language: its rules for abbreviations and apostrophes are used.
-            tokenize: false splits only at blanks, tabs and CRs, for text that is tokenised already.
+            tokenize: false splits only at blanks, tabs and CRs, for text that is already tokenised.
             normalize: whether typographic punctuation is made plain before tokenising.
             escape: whether signs in tokens are written as Moses's scripts write them, `&apos;s`; text never has these.
             dashes: whether a dash within a word is a token, `@-@`, as with Moses's `-a`.
@@ -66,7 +66,7 @@ class Preprocessor:
         self._dashes = dashes
 
     # Importing sacremoses compiles the letters of all languages, which takes longer than opening a model; text that is
-    # tokenised already does not need it.
+    # already tokenised does not need it.
     @cached_property
     def _tokenizer(self) -> Any:
         from sacremoses import MosesTokenizer
@@ -99,7 +99,7 @@ class Preprocessor:
         return [piece for token in tokens for piece in BLANKS.sub(" ", token).split() if piece.strip(JOINERS)]
 
     def text(self, tokens: Sequence[str]) -> str:
-        """The line that tokens stand for; without tokenising they are just joined with blanks."""
+        """The line for some tokens; without tokenising they are just joined with blanks."""
         if not self._tokenize or not tokens:
             return " ".join(tokens)
         return str(self._detokenizer.detokenize(list(tokens), unescape=self._escape))
@@ -123,12 +123,12 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
 
 
 def between_blanks(text: str) -> list[str]:
-    """The tokens of a line that comes tokenised: what stands between blanks (U+0020), tabs and CRs."""
+    """The tokens of an already tokenised line, split at blanks (U+0020), tabs and CRs."""
     return split_tokens(text.replace("\t", " ").replace("\r", " "))
 
 
 def untokenized_share(words: Iterable[str]) -> float:
-    """The share of different words that a comma, full stop or the like is joined to, as in text that is not tokenised.
+    """The share of different words with a comma, full stop or the like attached, as in text that is not tokenised.
 
     Example:
         >>> untokenized_share(["no,", "he", "said", "."])
@@ -139,9 +139,9 @@ def untokenized_share(words: Iterable[str]) -> float:
 
 
 def same_letters(one: str, other: str) -> bool:
-    """Whether two texts have the same letters and digits in a row, as a text and its tokens have.
+    """Whether two texts have the same sequence of letters and digits, as a text and its tokens do.
 
-    A text with `<unk>`, which neural systems write for words that they do not know, is the same as any other.
+    A text with `<unk>`, which neural systems write for unknown words, equals any other.
 
     Example:
         >>> same_letters("Don't stop!", "don &apos;t st@@ op !"), same_letters("Don't stop!", "do stop")
@@ -154,7 +154,7 @@ def same_letters(one: str, other: str) -> bool:
 
 
 def split_tokens(line: str) -> list[str]:
-    """The tokens of a tokenised line: what stands between blanks (U+0020). A no-break space is part of a token."""
+    """The tokens of a tokenised line, split only at blanks (U+0020). A no-break space is part of a token."""
     return [token for token in line.split(" ") if token]
 
 
@@ -197,10 +197,10 @@ OPENERS = frozenset("\"'([{«„“‘¿¡")
 
 
 class Truecaser:
-    """Knows how each word is written most often where no sentence begins.
+    """Knows how each word is most often written inside sentences.
 
-    Only tokens at the beginning of a sentence, or behind `. : ? !`, are changed. Words that were seen nowhere else
-    become lower-case, which is right more often than not.
+    Only tokens at the beginning of a sentence, or after `. : ? !`, are changed. Words seen nowhere else become
+    lower-case, which is right more often than not.
     """
 
     def __init__(self, casing: dict[str, str]) -> None:
@@ -209,7 +209,7 @@ class Truecaser:
 
     @classmethod
     def train(cls, sentences: Iterable[Sequence[str]]) -> Truecaser:
-        """Counts how words are written where nothing forces a capital."""
+        """Counts how words are written in places that do not force a capital."""
         counts: dict[str, Counter[str]] = {}
         for tokens in sentences:
             starts = sentence_starts(tokens)
@@ -220,7 +220,7 @@ class Truecaser:
         return cls({lower: form for lower, form in best.items() if form != lower})
 
     def apply(self, tokens: Sequence[str]) -> list[str]:
-        """The tokens with sentence beginnings in their usual casing; those with further capitals stay as they are."""
+        """The tokens with sentence beginnings in their usual casing; tokens with further capitals are unchanged."""
         cased = list(tokens)
         for place in sentence_starts(tokens):
             token, lower = tokens[place], tokens[place].lower()
@@ -235,11 +235,11 @@ class Truecaser:
 
     @property
     def words(self) -> list[str]:
-        """The words whose usual form is not lower-case."""
+        """The words whose usual form is not lower case."""
         return sorted(self._casing.values())
 
     def save(self, path: str | Path) -> None:
-        """Writes the words whose usual form is not lower-case, one on each line."""
+        """Writes the words whose usual form is not lower case, one per line."""
         write_lines(path, self.words)
 
     @classmethod
@@ -259,8 +259,8 @@ class Truecaser:
     def moses_lines(self, words: Iterable[str]) -> list[str]:
         """The lines of a model of Moses's truecaser for the words of a text in this casing.
 
-        Each has the usual form of a word and then its others. Counts are 1, as they are not known here; Moses goes by
-        the order alone.
+        Each has the usual form of a word, then its other forms. Counts are 1, as they are not known here; Moses uses
+        only the order.
         """
         forms: dict[str, set[str]] = {lower: {form} for lower, form in self._casing.items()}
         for word in words:
@@ -292,7 +292,7 @@ class Truecaser:
 
 
 def sentence_starts(tokens: Sequence[str]) -> set[int]:
-    """The places of the first words of sentences in a line, behind quotes and brackets."""
+    """The places of the first words of sentences in a line, after quotes and brackets."""
     starts: set[int] = set()
     pending = True
     for place, token in enumerate(tokens):

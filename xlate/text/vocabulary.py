@@ -23,12 +23,12 @@ RESERVED = {UNKNOWN: UNKNOWN_ID, BEGIN: BEGIN_ID, END: END_ID}
 class Vocabulary:
     """A frozen list of distinct words; a word that is not in it has the number of `<unk>`.
 
-    The first three are always `<unk>` 0, `<s>` 1, `</s>` 2. They are no words of a text: where a text holds them, they
+    The first three are always `<unk>` 0, `<s>` 1, `</s>` 2. They are not words of a text: if a text holds them, they
     are unknown words.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        """Numbers the words in the order given, behind the three special ones.
+        """Numbers the words in the order given, after the three special ones.
 
         Raises:
             InputError: a word is given twice.
@@ -55,20 +55,20 @@ class Vocabulary:
         return word in self._ids
 
     def id(self, symbol: str) -> int:
-        """The number of a word, of `<s>` or of `</s>`; 0 (`<unk>`) when it is unknown."""
+        """The number of a word, of `<s>` or of `</s>`; 0 (`<unk>`) if it is unknown."""
         return self._ids.get(symbol, RESERVED.get(symbol, UNKNOWN_ID))
 
     def ids(self, words: Sequence[str]) -> Ints32:
-        """The numbers of a sentence's words, shape (len(words),); 0 for unknown ones, `<s>` and `</s>` among them."""
+        """The numbers of a sentence's words, shape (len(words),); 0 for unknown ones, including `<s>` and `</s>`."""
         get = self._ids.get
         return np.fromiter((get(w, UNKNOWN_ID) for w in words), np.int32, count=len(words))
 
     def word(self, number: int) -> str:
-        """The word that has a number."""
+        """The word with a number."""
         return self.words[number]
 
     def save(self, path: str | Path) -> None:
-        """Writes one word on each line, with the special ones."""
+        """Writes one word per line, including the special ones."""
         write_lines(path, self.words)
 
     @classmethod
@@ -76,7 +76,7 @@ class Vocabulary:
         """Reads what `save` wrote.
 
         Raises:
-            InputError: the first three lines are not the special words, or a word stands twice.
+            InputError: the first three lines are not the special words, or a word occurs twice.
         """
         lines = read_lines(plain_file(path))
         if lines[:3] != [UNKNOWN, BEGIN, END]:
@@ -95,8 +95,8 @@ def check_reserved(
 
     Args:
         sentences: the words of each sentence.
-        files: whose lines they are; they are read again for the message.
-        lines: the line of each sentence, counted from 0 over all files; None where each line is a sentence.
+        files: the files they are from; these are read again for the message.
+        lines: the line of each sentence, counted from 0 over all files; None if each line is a sentence.
 
     Raises:
         InputError: a sentence holds `<unk>`, `<s>` or `</s>`; the first line with one is named.
@@ -114,7 +114,7 @@ def check_reserved(
 
 
 def reserved(word: str, file: str | Path, line: int) -> InputError:
-    """The error for a line with one of the words that a vocabulary keeps for itself."""
+    """The error for a line with one of a vocabulary's reserved words."""
     return InputError(
         "a reserved word in a text",
         word,
@@ -127,7 +127,7 @@ def reserved(word: str, file: str | Path, line: int) -> InputError:
 
 @dataclass(frozen=True)
 class EncodedText:
-    """S sentences of T words in all; sentence s is `ids_T[offsets_S1[s]:offsets_S1[s + 1]]`.
+    """S sentences with T words in total; sentence s is `ids_T[offsets_S1[s]:offsets_S1[s + 1]]`.
 
     Example: sentences "a b", "" and "c" with a=3, b=4, c=5::
 
@@ -145,7 +145,7 @@ class EncodedText:
 
     @classmethod
     def from_ids(cls, sentences: Iterable[Ints32]) -> EncodedText:
-        """The text of some sentences, each an array of word numbers."""
+        """The text with these sentences, each an array of word numbers."""
         rows = list(sentences)
         offsets_S1 = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
@@ -161,9 +161,9 @@ class EncodedText:
 
 @dataclass(frozen=True)
 class Numbering:
-    """Target words of a sentence: those of the vocabulary, and behind it the words of its source, equal ones alike.
+    """Numbers the target words of a sentence: first the vocabulary, then the distinct words of its source.
 
-    A word that is neither has one number more, which words of other spelling share.
+    All other words share the next number.
 
     Example: with the three special words and `house`, `Haus` of the source `das Haus` is number 5, `Auto` number 6.
     """
@@ -182,7 +182,7 @@ class Numbering:
         return ids
 
     def words(self, ids: AnyInts) -> list[str]:
-        """The words of numbers; what is neither a word of the vocabulary nor of the source is `<unk>`."""
+        """The words with these numbers; `<unk>` if in neither the vocabulary nor the source."""
         known, own = self.vocabulary.words, [*self.source, UNKNOWN]
         return [known[i] if i < len(known) else own[i - len(known)] for i in ids.tolist()]
 

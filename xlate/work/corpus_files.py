@@ -1,4 +1,4 @@
-"""Which files a corpus is read from, what its settings mean together, and what its stage depends on."""
+"""The files of a corpus, whether its settings fit together, and what its stage depends on."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class CorpusFiles:
         data: the configuration.
         held: the files of text by split and side.
         tagger_classes: the word classes that the source is tagged with.
-        factors: by split and side, the files of each factor that has files of its own, one for each text.
-        documents: by split, the files that name the document of each sentence, one for each text.
+        factors: by split and side, the files of each factor that has its own files, one per text.
+        documents: by split, the files that name the document of each sentence, one per text.
     """
 
     data: DataConfig
@@ -51,12 +51,12 @@ class CorpusFiles:
         return self.source_language if side == "source" else self.target_language
 
     def joined_factors(self, side: str) -> FactorNames:
-        """Which factors are joined to the words of a side's files."""
+        """The factors that are joined to the words in a side's files."""
         joined = self.data.source_factors if side == "source" else self.data.target_factors
         return FactorNames(tuple(joined), self.data.factor_separator)
 
     def factor_names(self, side: str) -> FactorNames:
-        """All factors of a side: first those that are joined to its words, then those with files of their own."""
+        """All factors of a side: first those joined to its words, then those with their own files."""
         joined = self.joined_factors(side)
         return replace(joined, names=(*joined.names, *self.factors.get(("train", side), {})))
 
@@ -66,7 +66,7 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
 
     Raises:
         InputError: XLATE_DATA is needed and not set, the pair is not `a-b`, a side has no training file, or files of
-            factors or documents do not pair up with the texts.
+            factors or documents do not match the texts.
     """
     source, dash, target = data.pair.partition("-")
     if not (source and dash and target):
@@ -146,7 +146,7 @@ def write_demo_corpus(data: DataConfig, work: Path) -> None:
     """Writes the built-in corpus into the work directory when the configuration asks for it.
 
     Raises:
-        InputError: the folder it goes to is not ours.
+        InputError: the folder it is written to is not ours.
     """
     if data.generated is None:
         return
@@ -170,10 +170,10 @@ _FACTOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def check_settings(files: CorpusFiles) -> None:
-    """Looks whether the settings of a corpus can be met together.
+    """Checks that the settings of a corpus fit together.
 
     Raises:
-        InputError: they cannot.
+        InputError: they do not.
     """
     data = files.data
     check_choice("unknown casing", data.case, CASES)
@@ -192,10 +192,10 @@ def check_settings(files: CorpusFiles) -> None:
 
 
 def check_dev_set(data: DataConfig) -> None:
-    """Looks whether there is a dev set with references, which trainings learn or choose by.
+    """Checks that there is a dev set with references, by which trainings learn or choose.
 
     Raises:
-        InputError: there is none, and none was said to be needed.
+        InputError: there is none, and the settings do not allow this.
     """
     if data.dev_source is not None and not data.dev_references:
         raise InputError(
@@ -220,7 +220,7 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
     wrong = [name for name in names if not _FACTOR.fullmatch(name) or names.count(name) > 1]
     if wrong:
         raise InputError(f"not the name of a {side} factor", wrong[0], "a short name, each once")
-    # A factor of the training text is one of every source too; references may do without.
+    # A factor of the training text is required in every source too; references may lack it.
     trained = files.factors.get(("train", side), {}).keys()
     for split in SPLITS[1:]:
         held = files.factors.get((split, side), {}).keys()
@@ -242,9 +242,9 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
 
 
 def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
-    """All that the corpus stage depends on."""
+    """Everything the corpus stage depends on."""
     data = files.data
-    # Named only where they are given.
+    # Included only if given.
     later: dict[str, Any] = {
         "dev_pairs": data.dev_pairs or None,
         "tokenized": sorted(data.tokenized),
@@ -282,17 +282,17 @@ def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
 
 log = logging.getLogger(__name__)
 CLASSES = "classes"
-# What a work directory says of its tagger; the version is that of HanTa, or the SHA-256 of the file of classes.
+# What a work directory records about its tagger; the version is HanTa's, or the SHA-256 of the file of classes.
 TAGGER: Fields = {"name": str, "version": str}
 STORED_CLASSES = "tagger.classes"
 
 
 def tagger_record(files: CorpusFiles) -> dict[str, str]:
-    """The tagger of a corpus and its version, nothing when it has none.
+    """The tagger of a corpus and its version; empty if it has none.
 
     Raises:
-        InputError: settings that cannot be met together; HanTa is asked for and not installed; a file of classes that
-            cannot be read.
+        InputError: settings do not fit together, HanTa is needed and not installed, or a file of classes cannot be
+            read.
     """
     data = files.data
     if (data.tagger == CLASSES) != (files.tagger_classes is not None):
@@ -315,7 +315,7 @@ def tagger_record(files: CorpusFiles) -> dict[str, str]:
 
 
 def keep_tagger(files: CorpusFiles, folder: Path) -> Tagger | None:
-    """Opens the tagger of a corpus, and keeps its classes in the folder of the stage.
+    """Opens the tagger of a corpus and stores its classes in the folder of the stage.
 
     Raises:
         InputError: as `tagger_record` and `open_tagger` do.
@@ -328,7 +328,7 @@ def keep_tagger(files: CorpusFiles, folder: Path) -> Tagger | None:
 
 
 def kept_tagger(record: Mapping[str, str], language: str, folder: Path) -> Tagger:
-    """The tagger that a corpus was prepared with; a warning when HanTa has another version by now.
+    """The tagger that a corpus was prepared with; warns if HanTa's version has changed.
 
     Raises:
         InputError: as `open_tagger` does.

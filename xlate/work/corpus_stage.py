@@ -1,6 +1,6 @@
 """The first stage of prepare: from raw text files to tokens, cases, vocabularies, factors and documents.
 
-Independent parts run in processes, as far as there are cores.
+Independent parts run in parallel processes, at most one per core.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ Result = TypeVar("Result")
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """What each of some tasks returns; they run in forked processes, as far as there are cores.
+    """Runs tasks in forked processes, at most one per core, and returns their results.
 
-    What comes out is the same as if they ran one after the other; tasks must not depend on each other. None runs here:
-    threads that a task starts for its loops are not there in processes forked later, which would wait for them.
+    The results are the same as if they ran one after the other; tasks must not depend on each other. None runs in this
+    process: processes forked later would lack the threads that a task started for its loops, and wait for them.
 
     Raises:
-        InputError: a process died; what a task raises.
+        InputError: a process died; also whatever a task raises.
     """
     if cores() < 2 or len(tasks) < 2:
         return [task() for task in tasks]
@@ -61,28 +61,28 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
                 workers.give(number, [number])
             return [workers.take()[0] for _ in tasks]
         except BaseException:
-            # A signal, or an error: nobody waits for what the others are at.
+            # After a signal or an error, the results of the others are not needed.
             workers.end()
             raise
 
 
 @dataclass(frozen=True)
 class AnnotatedText:
-    """A source, its translations (one of the training text, any number elsewhere) and perhaps its documents."""
+    """A source, its translations (one for the training text, any number for others) and perhaps its documents."""
 
     source: FactoredLines
     targets: list[FactoredLines]
     documents: Documents | None
 
     def rows(self, rows: Iterable[int]) -> AnnotatedText:
-        """Some of the sentences, in their order."""
+        """A selection of the sentences, in the order given."""
         chosen = list(rows)
         documents = None if self.documents is None else self.documents.rows(chosen)
         return AnnotatedText(self.source.rows(chosen), [target.rows(chosen) for target in self.targets], documents)
 
 
 def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[str]]) -> AnnotatedText:
-    """A text with the tags of its source; `sentences` are the source's words as they were written."""
+    """A text with the tags of its source; `sentences` are the source's words as written."""
     tags = [tagger.tags(words) for words in track(sentences, "tagging")]
     return replace(text, source=replace(text.source, factors={POS: tags}))
 
@@ -94,7 +94,7 @@ def _read_side(split: str, side: str, number: int, files: CorpusFiles) -> Factor
 
 
 def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documents | None:
-    """The documents of a split whose files have so many lines; raises what `read_documents` raises."""
+    """The documents of a split whose files have these numbers of lines; raises what `read_documents` raises."""
     if split not in files.documents:
         return None
     paths = zip(files.documents[split], lengths, strict=True)
@@ -125,7 +125,7 @@ log = logging.getLogger(__name__)
 
 
 def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
-    """Reads, checks, tokenises and cases every file of the corpus into a stage folder.
+    """Reads, checks, tokenises and cases every file of the corpus, and writes it to a stage folder.
 
     Raises:
         InputError: sides of unequal length, files that cannot be read, reserved words, nothing left to train on.
@@ -172,7 +172,7 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
 def _write_side(
     folder: Path, side: str, tokens: list[list[str]], kept: list[int], preprocessor: Preprocessor, files: CorpusFiles
 ) -> dict[str, int]:
-    """Cases and writes a side of the training text and its vocabulary; the figures of the side."""
+    """Cases and writes a side of the training text and its vocabulary; returns the figures of the side."""
     caser = Truecaser.train(tokens) if files.data.case == "true" else None
     if caser is not None:
         caser.save(folder / f"truecase.{side}")
@@ -191,7 +191,7 @@ def _write_side(
 
 
 def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, AnnotatedText]:
-    """The dev and test sets that there are; `dev` is one that was cut off the training text."""
+    """The dev and test sets that exist; `dev` is one cut off the training text."""
     splits = {
         split: _plain_text(split, _read_split(split, files), files)
         for split in ("dev", "test")
@@ -211,7 +211,7 @@ def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, Annotate
 
 
 def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
-    """What lines of either side are read with."""
+    """The settings for reading lines of either side."""
     data = files.data
     settings: dict[str, Any] = {
         "source_language": files.source_language,
@@ -240,7 +240,7 @@ def _plain_text(part: str, text: AnnotatedText, files: CorpusFiles) -> Annotated
 
 
 def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | None]:
-    """The training text, and the dev set that was its end."""
+    """The training text, and the dev set cut off its end."""
     text = _plain_text("train", _read_training(files), files)
     total = len(text.source)
     held = min(files.data.dev_pairs or 0, total)
@@ -249,7 +249,7 @@ def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | N
 
 
 def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles) -> int:
-    """Writes a source line by line as it is translated, with the factors it came with, and its references without."""
+    """Writes a source as it will be translated, with the factors it came with, and its references without factors."""
     write_lines(folder / f"{split}.source.gz", text.source.factored(files.factor_names("source")))
     for number, reference in enumerate(text.targets):
         write_lines(folder / f"{split}.reference.{number}.gz", reference.lines)
@@ -258,7 +258,7 @@ def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFil
 
 
 def _save_annotations(folder: Path, split: str, text: AnnotatedText) -> None:
-    """Writes the factors and documents of a split; those of `train` come first."""
+    """Writes the factors and documents of a split; call it for `train` first."""
     for side, texts in (("source", [text.source]), ("target", text.targets)):
         for number, lines in enumerate(texts):
             for name, values in lines.factors.items():

@@ -1,8 +1,8 @@
 """A prepared work directory, and what is loaded from it.
 
-Beside the words of a text it holds factors (a numbered value for each token), documents (ranges of sentences),
-copies (groups of sentence pairs), and perhaps the counts of words, where the text itself is absent. It also says how
-lines become the tokens of its text, and words lines again.
+Besides the words of a text it holds factors (a numbered value per token), documents (ranges of sentences), copies
+(groups of sentence pairs) and, if the text itself is absent, perhaps the counts of words. It also determines how lines
+become tokens, and words become lines again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _part(split: str, number: int) -> str:
 
 
 def save_factor(folder: Path, split: str, values: Sequence[Sequence[str]], reference: int = 0) -> None:
-    """Writes a factor of a split; that of `train`, which the numbers are of, comes first."""
+    """Writes a factor of a split; call it for `train` first, which defines the numbers."""
     if split == "train":
         folder.mkdir(parents=True, exist_ok=True)
         Vocabulary.build(values).save(folder / "vocabulary")
@@ -61,7 +61,7 @@ def save_factor(folder: Path, split: str, values: Sequence[Sequence[str]], refer
 
 
 def load_factor_vocabulary(folder: Path) -> Vocabulary:
-    """The values that a factor has in the training text.
+    """The values of a factor in the training text.
 
     Raises:
         InputError: there is none, or it is damaged.
@@ -71,7 +71,7 @@ def load_factor_vocabulary(folder: Path) -> Vocabulary:
 
 
 def load_factor(folder: Path, split: str, reference: int = 0) -> EncodedText:
-    """The numbered values of a factor in a split, one for each token.
+    """The numbered values of a factor in a split, one per token.
 
     Raises:
         InputError: there are none, or they are damaged.
@@ -97,7 +97,7 @@ def load_documents(folder: Path) -> Documents:
     """Reads what `save_documents` wrote.
 
     Raises:
-        InputError: it is not there, or damaged.
+        InputError: it is missing or damaged.
     """
 
     def check(stored: StoredArrays) -> None:
@@ -119,7 +119,7 @@ def load_copies(folder: Path) -> Ints:
     """Reads what `save_copies` wrote.
 
     Raises:
-        InputError: it is not there, or damaged.
+        InputError: it is missing or damaged.
     """
 
     def check(stored: StoredArrays) -> None:
@@ -130,11 +130,11 @@ def load_copies(folder: Path) -> Ints:
 
 @dataclass(frozen=True)
 class PreparedSide:
-    """Tokens and casing of a side.
+    """Tokenisation and casing of a side.
 
     Attributes:
-        preprocessor: makes tokens of lines. case: `true`, `lower` or `keep`.
-        caser: what `true` goes by.
+        preprocessor: turns lines into tokens. case: `true`, `lower` or `keep`.
+        caser: the truecaser for `true`.
     """
 
     preprocessor: Preprocessor
@@ -152,7 +152,7 @@ class PreparedSide:
         return [token.lower() for token in tokens] if self.case == "lower" else tokens
 
     def text(self, tokens: Sequence[str], detokenize: bool = True) -> str:
-        """A line: beginnings of sentences as they are written and, when asked, detokenised."""
+        """A line with the beginnings of sentences capitalised and, if requested, detokenised."""
         if self.caser is not None:
             tokens = self.caser.restore(tokens)
         return self.preprocessor.text(tokens) if detokenize else " ".join(tokens)
@@ -168,7 +168,7 @@ STAGES = ("corpus", "align", "lm", "phrases", "blocks")
 
 @dataclass(frozen=True)
 class WorkDirectory:
-    """The folder `xlate prepare` made; everything is loaded when first asked for.
+    """The folder that `xlate prepare` made; everything is loaded on first use.
 
     Attributes:
         path: the folder.
@@ -180,18 +180,18 @@ class WorkDirectory:
     path: Path
 
     def check(self) -> WorkDirectory:
-        """Returns itself when every stage is there; raises InputError naming the first that is not."""
+        """Returns itself if every stage exists; raises InputError naming the first that does not."""
         for name in STAGES:
             read_stage(self.path, name)
         return self
 
     @cached_property
     def identity(self) -> str:
-        """The identity of the last stage, which stands on all others."""
+        """The identity of the last stage, which depends on all others."""
         return self.identities("blocks")[0]
 
     def identities(self, *stages: str) -> list[str]:
-        """The identities of some stages, which what is made of them stands on."""
+        """The identities of some stages, for what is made from them."""
         return [read_stage(self.path, name).identity for name in stages]
 
     @cached_property
@@ -218,7 +218,7 @@ class WorkDirectory:
 
     @property
     def words(self) -> tuple[int, int]:
-        """How many source and target words there are, special ones included."""
+        """The number of source and target words, including special ones."""
         return len(self.source_vocabulary), len(self.target_vocabulary)
 
     def training_tokens(self, side: str) -> list[list[str]]:
@@ -249,7 +249,7 @@ class WorkDirectory:
         return Matches.load(self.path / "blocks" / "matches", len(self.blocks))
 
     def settings(self, stage: str, fields: Fields) -> dict[str, Any]:
-        """What a stage was made from, with these fields in it.
+        """What a stage was made from; the record must have these fields.
 
         Raises:
             InputError: it is missing, or its record is damaged.
@@ -260,9 +260,9 @@ class WorkDirectory:
         return dict(made)
 
     def estimated_lm(self, target: EncodedText, order: int | None = None) -> ArpaModel:
-        """The language model of target sentences, and of further text where it was prepared.
+        """The language model of target sentences and, if it was prepared, of further text.
 
-        Without `order` it has that of the language model of the whole text.
+        The default order is that of the language model of the whole text.
         """
         from xlate.lm.kneser_ney import estimate
 
@@ -274,10 +274,10 @@ class WorkDirectory:
         return estimate(target, self.target_vocabulary, order or read_stage(self.path, "lm").number("order"))
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
-        """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` for each token.
+        """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` per token.
 
-        The training text has the sentences of `training_text`, the source of other splits those of `source_lines`, the
-        target those of a reference.
+        Its sentences are those of `training_text`; in other splits, those of `source_lines` on the source side, and of
+        a reference on the target side.
 
         Raises:
             InputError: the text was prepared without this factor.
@@ -285,16 +285,16 @@ class WorkDirectory:
         return load_factor(self._factor_folder(side, name), split, reference)
 
     def factor_vocabulary(self, side: str, name: str) -> Vocabulary:
-        """The values that a factor has in the training text; raises what `factor` raises."""
+        """The values of a factor in the training text; raises what `factor` raises."""
         return load_factor_vocabulary(self._factor_folder(side, name))
 
     @cached_property
     def copies(self) -> Ints:
-        """The group of each training pair, copies having the same; see `align.copies.copy_groups`."""
+        """The group of each training pair, equal for copies; see `align.copies.copy_groups`."""
         return load_copies(self.path / "corpus" / "copies")
 
     def documents(self, split: str = "train") -> Documents:
-        """Which sentences of `train`, `dev` or `test` are a document.
+        """Which sentences of `train`, `dev` or `test` form a document.
 
         Raises:
             InputError: the text was prepared without documents.
@@ -318,18 +318,18 @@ class WorkDirectory:
         return read_lines(plain_file(self.path / "corpus" / f"{split}.source.gz"))
 
     def references(self, split: str) -> list[list[str]]:
-        """The raw references of `dev` or `test`, one list a reference."""
+        """The raw references of `dev` or `test`, one list per reference."""
         paths = sorted((self.path / "corpus").glob(f"{split}.reference.*.gz"))
         return [read_lines(plain_file(path)) for path in paths]
 
     def training_sentence(self, row: int) -> list[str]:
-        """The source words of a pair of the training text, with their factors if it was given any."""
+        """The source words of a training pair, with their factors if the text has any."""
         words = [self.source_vocabulary.word(word) for word in self.encoded[0][row].tolist()]
         return with_factors(words, {name: texts(row) for name, texts in self._training_factors.items()})
 
     @cached_property
     def _training_factors(self) -> dict[str, Callable[[int], list[str]]]:
-        """The values of each source factor in a pair of the training text; none where a tagger finds them."""
+        """The values of each source factor in a training pair; none if a tagger supplies them."""
         names = () if self._tagger is not None else self.factor_names("source").names
 
         def values(name: str) -> Callable[[int], list[str]]:
@@ -368,37 +368,37 @@ class WorkDirectory:
 
     @property
     def lowercased(self) -> bool:
-        """Whether its text was lowercased, so that its translations are."""
+        """Whether its text, and thus every translation, is lowercased."""
         return bool(self.preprocessing["case"] == "lower")
 
     @property
     def casers(self) -> dict[str, Truecaser]:
-        """What each side was truecased by; none where the text was not truecased."""
+        """The truecaser of each side; none if the text was not truecased."""
         return {name: side.caser for name, side in self._sides.items() if side.caser is not None}
 
     def factor_names(self, side: str) -> FactorNames:
-        """The factors of `source` or `target`, in their order; none for most corpora.
+        """The factors of `source` or `target`, in order; none for most corpora.
 
-        Lines may carry them behind their words, or a tagger finds them (`data.tagger`).
+        They follow the words in the lines, or a tagger supplies them (`data.tagger`).
         """
         if side == "source" and "tagger" in self.preprocessing:
             return FactorNames((POS,))
         return self._factor_names[side]
 
     def source_tokens(self, line: str) -> list[str]:
-        """Tokenises and cases one source line as the training text was; the words of a line with factors bring them.
+        """Tokenises and cases one source line as the training text was; words of a factored line keep their factors.
 
         Raises:
-            InputError: some tokens of the line have factors and some have not, or one has too many or too few.
+            InputError: some tokens of the line have factors and some do not, or one has too many or too few.
         """
         words = self._sides["source"].cased(self._source_words(line))
         return words if self._tagger is not None else with_factors(words, self.source_factors(line))
 
     def source_factors(self, line: str) -> dict[str, list[str]]:
-        """The values of each factor of a source line, one a token; none for a plain line that no tagger reads.
+        """The values of each factor of a source line, one per token; none for a plain line without a tagger.
 
         Raises:
-            InputError: as `source_tokens` does; the tagger that the text was prepared with is not there.
+            InputError: as `source_tokens`; the tagger that the text was prepared with is missing.
         """
         if self._tagger is not None:
             return {POS: self._tagger.tags(self._source_words(line))}
@@ -411,7 +411,7 @@ class WorkDirectory:
         return self._tagger is not None
 
     def source_tags(self, words: Sequence[str]) -> list[str]:
-        """The tags of a sentence's tokens by the tagger that the text was prepared with.
+        """The tags of a sentence's tokens, by the tagger that the text was prepared with.
 
         Raises:
             InputError: it was prepared without one.
@@ -430,24 +430,24 @@ class WorkDirectory:
         return self._sides["target"].tokens(line)
 
     def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
-        """One output line: sentence case restored and, when asked, detokenised."""
+        """One output line: sentence case restored and, if requested, detokenised."""
         return self._sides["target"].text(tokens, detokenize)
 
     def _source_words(self, line: str) -> list[str]:
-        """The tokens of a source line as they were written."""
+        """The tokens of a source line in their original casing."""
         names = self._factor_names["source"]
         return names.split(line)[0] if names.names else self._sides["source"].preprocessor.tokens(line)
 
     @cached_property
     def _tagger(self) -> Tagger | None:
-        """What tags source lines; None for most corpora."""
+        """The tagger of source lines; None for most corpora."""
         held = self.preprocessing.get("tagger")
         language = self.preprocessing["source_language"]
         return None if held is None else kept_tagger(held, language, self.path / "corpus")
 
     @cached_property
     def _factor_names(self) -> dict[str, FactorNames]:
-        """The factors that lines of either side may carry behind their words."""
+        """The factors that may follow the words in the lines of each side."""
         held = self.preprocessing.get("factors")
         if held is None:
             return dict.fromkeys(SIDES, FactorNames())
@@ -469,10 +469,10 @@ COUNTS_LAYOUT = {"count_V": ("<i8", 1)}
 
 
 def word_counts(work: WorkDirectory, side: str) -> Ints:
-    """The count of each word of the vocabulary of `source` or `target`, (V,): as it is kept, or else of the text.
+    """The count of each word of the vocabulary of `source` or `target`, (V,): as stored, or else from the text.
 
     Raises:
-        InputError: what is kept is damaged, or there is neither.
+        InputError: the stored counts are damaged, or there is neither.
     """
     words = len(work.source_vocabulary if side == "source" else work.target_vocabulary)
     kept = work.path / WORD_COUNTS / side
@@ -484,5 +484,5 @@ def word_counts(work: WorkDirectory, side: str) -> Ints:
 
 
 def keep_word_counts(work: WorkDirectory, side: str, into: Path) -> None:
-    """Keeps the counts in another folder of the form of a work directory, which has no text."""
+    """Stores the counts in another folder, which is like a work directory but has no text."""
     save_arrays(into / WORD_COUNTS / side, COUNTS_OF_WORDS, {"count_V": word_counts(work, side).astype(np.int64)})

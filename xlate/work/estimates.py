@@ -1,9 +1,9 @@
-"""What the features of blocks are computed from: estimates of the training text, or of it without a fold.
+"""Estimates from which the features of blocks are computed: of the training text, or of it without a fold.
 
-Most blocks were extracted once, from the one sentence pair that they match in. Events whose features come from
-estimates of the whole text do not look like new text: their true blocks are long and nearly without alternatives. So
-the events of a fold are made with blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep
-the numbers that they have in the whole text. The word alignment is that of the whole text.
+Most blocks were extracted only once, from the one sentence pair where they match. So events whose features come from
+estimates of the whole text do not look like new text: their true blocks are long, with hardly any alternatives.
+Therefore the events of a fold use blocks, counts, language model, jumps and Model 1 of the other folds. Blocks keep
+their numbers in the whole text. The word alignment is that of the whole text.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
 
-# Stands for a fold where estimates of the whole text are used.
+# In place of a fold: estimates of the whole text are used.
 WHOLE = -1
 
 
 @dataclass(frozen=True)
 class Folds:
-    """The fold of each of S sentence pairs, `WHOLE` for those that estimates of the whole text are used for.
+    """The fold of each of S sentence pairs, `WHOLE` for those that use estimates of the whole text.
 
-    All copies of a pair are in one fold (`align/copies.py`), or estimates without the fold would have seen it.
-    `heldout_S` marks the pairs that nothing is trained on, copies with them.
+    All copies of a pair are in one fold (`align/copies.py`); otherwise estimates without the fold would have seen it.
+    `heldout_S` marks the pairs that nothing is trained on, including their copies.
     """
 
     fold_S: Ints
@@ -49,10 +49,10 @@ class Folds:
 
     @classmethod
     def of_events(cls, work: WorkDirectory, folds: int) -> Folds:
-        """The folds that events are made in; with 0, as in the paper, only held-out pairs are one.
+        """The folds in which events are made; with 0, as in the paper, the only fold is the held-out pairs.
 
         Raises:
-            InputError: all pairs are copies of each other, so that there is nothing outside of their fold.
+            InputError: all pairs are copies of each other, so nothing is outside their fold.
         """
         every = read_stage(work.path, "blocks").number("heldout_every")
         heldout_S = heldout_pairs(work.copies, every)
@@ -100,7 +100,7 @@ class Estimates:
 
     @property
     def folder(self) -> Path:
-        """Where further estimates of the same text belong, below the work directory."""
+        """The folder for further estimates of the same text, inside the work directory."""
         return Path()
 
     @property
@@ -110,7 +110,7 @@ class Estimates:
 
     @cached_property
     def blocks(self) -> BlockSet:
-        """The blocks with their counts."""
+        """The blocks and their counts."""
         return self.work.blocks
 
     @cached_property
@@ -120,17 +120,17 @@ class Estimates:
 
     @cached_property
     def text(self) -> tuple[EncodedText, EncodedText, Links]:
-        """Source, target and links of the sentence pairs that estimates are made from."""
+        """Source, target and links of the sentence pairs behind the estimates."""
         return (*self.work.encoded, self.work.links)
 
 
 @dataclass(frozen=True)
 class WithoutFold(Estimates):
-    """Estimates of the training text without a fold; made once a work directory.
+    """Estimates of the training text without a fold; made once per work directory.
 
     Attributes:
         folds: of the training text; fold: the one left out.
-        rows: finds the blocks in the table of the whole text; share it, since it takes time to make.
+        rows: finds the blocks in the table of the whole text; share it, as it is slow to build.
     """
 
     folds: Folds
@@ -139,7 +139,7 @@ class WithoutFold(Estimates):
 
     @property
     def folder(self) -> Path:
-        """Where estimates without this fold belong."""
+        """The folder for estimates without this fold."""
         return Path("without") / self.folds.identity[:12] / str(self.fold)
 
     @property
@@ -159,7 +159,7 @@ class WithoutFold(Estimates):
 
     @cached_property
     def blocks(self) -> BlockSet:
-        """The blocks of the whole text, those of the other folds as known, with the counts there."""
+        """The blocks of the whole text, with those of the other folds marked as known, and the counts there."""
         stored = open_arrays(self._stage(COUNTS, self._count).folder, KIND, LAYOUT, _check, memory_map=False)
         arrays = dict(stored.arrays)
         table = self.work.blocks.table
@@ -170,7 +170,7 @@ class WithoutFold(Estimates):
 
     @cached_property
     def lm(self) -> NgramModel:
-        """The language model of the other folds, and of further text where it was prepared."""
+        """The language model of the other folds and, if it was prepared, of further text."""
         return NgramModel.load(self._stage(LM, self._estimate_lm).folder / LM)
 
     def _stage(self, name: str, build: Any) -> Stage:
@@ -179,7 +179,7 @@ class WithoutFold(Estimates):
     def _count(self, folder: Path) -> dict[str, Any]:
         table, made = self.work.blocks.table, self.work.settings("blocks", {"settings": dict})
         extracted = self.work.settings("phrases", {"min_count": int, "max_length": int})
-        # How often each block was extracted from the other folds.
+        # The number of times each block was extracted from the other folds.
         here = extract_phrases(*self._pairs(self.folds.rows(self.fold)), extracted["max_length"])
         row_X = self.rows.of(here).pair_B
         elsewhere_B = np.array(table.count_B, dtype=np.int64)
@@ -196,7 +196,7 @@ class WithoutFold(Estimates):
         total_P = np.bincount(table.source_B, weights=elsewhere_B, minlength=len(table.source_phrases))
         share_B = elsewhere_B / np.maximum(total_P[table.source_B], 1)
         lexical_B = direct_lexical_weights(table, lexical_table(*self.text))
-        # A link inside a block that is seen nowhere else has no probability.
+        # A link inside a block that occurs nowhere else has no probability.
         return np.stack([share_B, np.nan_to_num(lexical_B, nan=LEAST_LEXICAL)], axis=1).astype(np.float32)
 
     def _estimate_lm(self, folder: Path) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def estimates_of(work: WorkDirectory, folds: Folds) -> dict[int, Estimates]:
 
 
 def part_of(matches: Matches, chosen_S: Bools, known_B: Bools | None) -> Matches:
-    """The matches of some sentences, those of known blocks."""
+    """The matches of known blocks in some sentences."""
     kept_M = chosen_S[matches.sentence_M]
     return matches.select(kept_M if known_B is None else kept_M & known_B[matches.block_M])
 

@@ -1,4 +1,4 @@
-"""What a work directory is made of: its corpus, and how it is aligned, extracted and counted."""
+"""The settings of a work directory: its corpus, and how it is aligned, extracted and counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DemoCorpusConfig:
 
 
 class _DataKeys:
-    """A corpus is of files unless it is generated."""
+    """A corpus consists of files unless it is generated."""
 
     generated: DemoCorpusConfig | None = None
 
@@ -66,7 +66,7 @@ class DemoDataConfig(DataConfig):
 
 
 class _AlignKeys:
-    """Given links are taken as they are."""
+    """Given links are used as they are."""
 
     symmetrization: str = "given"
     links: str | None = None

@@ -1,4 +1,4 @@
-"""Stages of a work directory: each built aside, renamed when whole, and skipped when nothing it stands on changed."""
+"""Stages of a work directory: built aside, renamed when complete, and skipped if nothing they depend on changed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from xlate.text.opening import plain_file
 
 log = logging.getLogger(__name__)
 MARK = "stage.json"
-# Folders are told apart by the beginning of an identity, which says nothing to people.
+# The beginning of an identity distinguishes folders; it is of no use to a reader.
 IDENTITY_IN_NAME = re.compile(r"/[0-9a-f]{12,}(?=/|$)")
-# Stages within folders deeper than this are what folds are made from.
+# Stages in deeper folders than this are intermediate stages of folds.
 MOST_DEPTH = 2
 FIELDS: Fields = {"identity": str, "figures": dict, "seconds": (int, float)}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A finished stage: its folder, its identity (SHA-256 of all it was made from) and what it said of itself."""
+    """A finished stage: its folder, its identity (SHA-256 of all it was made from), its figures and its time."""
 
     folder: Path
     identity: str
@@ -51,7 +51,7 @@ class Stage:
     seconds: float
 
     def number(self, name: str) -> int:
-        """A whole number among the figures.
+        """An integer among the figures.
 
         Raises:
             InputError: there is none of this name.
@@ -69,7 +69,7 @@ def file_hash(path: str | Path) -> str:
     """The SHA-256 of a file's bytes.
 
     Raises:
-        InputError: the file cannot be read, or only once: what is hashed is read again.
+        InputError: the file cannot be read, or only once: it has to be read again later.
     """
     digest = hashlib.sha256()
     try:
@@ -82,11 +82,11 @@ def file_hash(path: str | Path) -> str:
 
 
 def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callable[[Path], dict[str, Any]]) -> Stage:
-    """Runs one stage unless its folder was made from the same things before.
+    """Runs one stage unless its folder was already made from the same things.
 
-    `build` gets an empty folder and returns figures to record; the folder takes its final name only after it returned.
-    A stage whose arrays are damaged, or of an earlier version, is made again. Where another process makes the stage, it
-    is waited for.
+    `build` gets an empty folder and returns figures to record; only then does the folder take its final name. A stage
+    with damaged arrays, or from an earlier version, is made again. If another process is making the stage, this one
+    waits for it.
     """
     wanted = identity_of(identity)
     if (there := _unchanged(work, name, wanted)) is not None:
@@ -99,7 +99,7 @@ def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
     finished = _finished(work / name / MARK)
     if finished is None or finished["identity"] != wanted or not _arrays_whole(work / name, finished):
         return None
-    # Stages within others are made when a command first needs them, and go without saying once they are there.
+    # Stages within others are made when first needed; their reuse is logged only with -v.
     log.log(logging.DEBUG if "/" in name else logging.INFO, "%-8s unchanged", name)
     return Stage(work / name, wanted, finished["figures"], finished["seconds"])
 
@@ -125,11 +125,11 @@ def _build_stage(
             }
             write_json(aside / MARK, record)
     except OSError as error:
-        # Another process may have finished the same stage in the moment when this one was to take its name.
+        # Another process may have finished the same stage just before this one was renamed.
         there = _finished(final / MARK)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or there is None or there["identity"] != wanted:
             raise
-    # Those of folds come by the dozen while what is made of them shows how far it is.
+    # Stages of folds come by the dozen, and the work that uses them shows its own progress.
     level = logging.DEBUG if name.count("/") > MOST_DEPTH else logging.INFO
     told = ", ".join(f"{k} {_short(v)}" for k, v in figures.items())
     log.log(level, "%-8s %.1f s  %s", IDENTITY_IN_NAME.sub("", name), seconds, told)
@@ -137,7 +137,7 @@ def _build_stage(
 
 
 def _arrays_whole(final: Path, record: Mapping[str, Any]) -> bool:
-    """Whether the folders of arrays of a stage are all there and as they were written; says which is not."""
+    """Whether all folders of arrays of a stage are there and unchanged; logs which is not."""
     named = {final / str(folder) for folder in record.get("arrays", [])}
     for folder in sorted(named | {path.parent for path in final.rglob("*.npy")}):
         if not is_whole(folder):
@@ -147,21 +147,21 @@ def _arrays_whole(final: Path, record: Mapping[str, Any]) -> bool:
 
 
 def check_stage(work: Path, name: str) -> None:
-    """Looks at what stands where a stage is to be made.
+    """Checks that a stage may be made in its place.
 
     Raises:
-        InputError: it is not that stage, and no empty folder.
+        InputError: the place is taken by something other than that stage or an empty folder.
     """
     check_replaceable(work / name, *_asked(work, name))
 
 
 def _asked(work: Path, name: str) -> tuple[str, Strangers, str]:
-    """What a stage is called, how it is known, and what to do where something else stands."""
+    """A stage's name, how to recognise it, and the remedy if something else is in its place."""
     return f"the stage {name}", partial(_strangers, name), f"move it away, or name another folder than {work}"
 
 
 def _strangers(name: str, folder: Path) -> list[str]:
-    """All that a folder holds, when it is not this stage, though perhaps a damaged one."""
+    """All that a folder holds if it is not this stage; a damaged stage counts as this one."""
     finished = _finished(folder / MARK)
     if finished is None:
         known = holds(folder / MARK, '"identity": ') and not _is_json(folder / MARK)
@@ -171,7 +171,7 @@ def _strangers(name: str, folder: Path) -> list[str]:
 
 
 def read_stage(work: Path, name: str) -> Stage:
-    """A stage finished before.
+    """Reads a finished stage.
 
     Raises:
         InputError: the work directory lacks it, or its `stage.json` is damaged.
@@ -198,7 +198,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _finished(marker: Path) -> dict[str, Any] | None:
-    """What a stage said of itself, None when it is not there or damaged: then it is made again."""
+    """The record of a stage; None if it is missing or damaged: then the stage is made again."""
     if not marker.exists():
         return None
     try:
