@@ -1,1 +1,1 @@
-"""From a work directory to a run, one way of training a file."""
+"""From a work directory to a run; one file per way of training."""

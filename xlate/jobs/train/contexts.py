@@ -1,9 +1,9 @@
-"""Training of a classifier that predicts translations, or where they stand (Kolachina et al. 2010, section 3.1).
+"""Training of a classifier that predicts translations, or their positions (Kolachina et al. 2010, section 3.1).
 
-It learns from events, or is trained on for expected BLEU over n-best lists of the system whose feature it is. Then the
-training text is decoded in folds, each by a phrase system with a classifier that has not seen the fold, under the
-float weights of the run base. Learned are changes of the classifier's weights, the same for the classifiers of all
-folds; in the end they are added to the weights of the classifier of the whole text. Float weights stay as they are.
+It learns from events, or is trained further for expected BLEU over n-best lists of the system that uses it as a
+feature. For the latter, the training text is decoded in folds, each by a phrase system with a classifier that has not
+seen the fold, with the float weights of the base run. This learns changes of the classifier's weights, the same for all
+folds, which at the end are added to the classifier of the whole text. Float weights do not change.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
-# Bytes of a hashed weight in training: itself, the best so far and what is saved; more with AdaGrad and with averages.
+# Bytes per hashed weight in training: the weight, the best so far and the saved one; more for AdaGrad and averages.
 WEIGHT, SQUARES, SUMS = 24, 4, 16
 
 
@@ -101,7 +101,7 @@ class ContextTraining(EventRecipe):
         config = self.config
         stores, settings = context_stores(self.work, config.model), phase_settings(config)
         alone = losses()[config.loss.name].judges_each
-        # ln p(e|f) is what is known without a context; alone it is no probability of yes or no.
+        # ln p(e|f) is known without a context; alone it is not a probability of yes or no.
         start = Weights(np.array([0.0 if alone else 1.0]), np.zeros(1 << config.model.bits), DENSE)
         held = self.trained(run, [Phase(settings, stores.train, stores.heldout)], stores.identity, {KIND: start})
         if held is None:
@@ -116,7 +116,7 @@ class ContextTraining(EventRecipe):
         parts = ContextParts.of(self.work, config.model)
         quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts), alone=alone)
         if config.model.left_out is not None:
-            # There is one for each fold, and each is made in less time than it is learned from.
+            # There is one per fold, and each takes less time to make than to learn from.
             remove_folder(stores.folder)
         last, what = history[-1] if history else {}, config.model.predicts
         seen = int(last.get("seen", 0))
@@ -133,7 +133,7 @@ class ContextTraining(EventRecipe):
 
 
 def phase_settings(config: TrainConfig) -> PhaseSettings:
-    """How a configuration trains."""
+    """The phase settings of a configuration."""
     loss = config.loss
     negatives = (("negatives", loss.negatives),) if loss.negatives else ()
     return settings_of(
@@ -163,7 +163,7 @@ def heldout_quality(
         weights: the classifier's.
         contexts: what their contexts are made of.
         times_P: how often each source phrase was extracted.
-        alone: each candidate is judged by itself.
+        alone: whether each candidate is judged on its own.
     """
     held = store.arrays
     offsets_I1 = np.asarray(held.candidate_offsets_I1)
@@ -180,7 +180,7 @@ def heldout_quality(
 def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step: int, what: str) -> dict[str, Any]:
     """Reports held-out figures, a reliability picture and the spread of weights; returns the figures.
 
-    `what` is predicted: a translation, a distance.
+    `what` names what is predicted: a translation, a distance.
     """
     reporter.histogram("weights/context/sparse", weights.sparse_F[weights.sparse_F != 0], step)
     if not len(quality):
@@ -213,7 +213,7 @@ def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step
 
 
 class ContextListTraining(WorkRecipe):
-    """Lists of the training text, and the weights of a classifier trained on over them.
+    """Makes lists of the training text and trains the weights of a classifier further on them.
 
     The model of the run is that of the base's classifier.
 
@@ -263,7 +263,7 @@ class ContextListTraining(WorkRecipe):
             "active_features": self._save(changes_F, run),
             "changed_weights": int(np.count_nonzero(changes_F)),
         }
-        # The base translates, with the classifier of the run in place of its own.
+        # The base translates, with the run's classifier in place of its own.
         phrases = replace(self.system.model, context=replace(self.use, run=str(run.path)))
         opened = open_phrase_model(self.base, replace(self.system, model=phrases))
         decoder = PhraseDecoder.opened(opened, model.theta, self.system.decoder)
@@ -279,7 +279,7 @@ class ContextListTraining(WorkRecipe):
     def _learner(
         self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
     ) -> PredictedListLearner | None:
-        """Who learns the changes of the weights; None when stopped."""
+        """The learner of the changes of the weights; None if stopped."""
         settings = self.config.loss.lists
         weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
         parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
@@ -291,7 +291,7 @@ class ContextListTraining(WorkRecipe):
         return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps)
 
     def _save(self, changes_F: AnyFloats, run: Run) -> int:
-        """Writes the weights of the whole text's classifier with the changes; how many are not 0."""
+        """Writes the weights of the whole text's classifier with the changes; returns how many are not 0."""
         file, model = weights_of(self.classifier), context_model(self.classifier, self.work)
         changed = replace(file.sets[KIND], sparse_F=file.sets[KIND].sparse_F + changes_F)
         metadata = {**made_of(self.config, self.work), ALONE: model.alone}
@@ -300,11 +300,11 @@ class ContextListTraining(WorkRecipe):
 
 
 def check_context_lists(config: TrainConfig) -> ContextUseConfig:
-    """Looks whether a run says which classifier is trained on, and how; returns how its base uses it.
+    """Checks the base run, whose classifier is trained further, and the settings; returns how the base uses it.
 
     Raises:
-        InputError: no base, or one without predictions, with other features to be learned, without a weight for them
-            or tuned with another classifier than is there; settings of a model other than that of the classifier.
+        InputError: there is no base, or it has no predictions, other features to be learned, no weight for predictions,
+            or was tuned with another classifier; the settings of the model differ from the classifier's.
     """
     remedy = "base=RUN of model=phrase context=feature"
     refuse_if(config.base is None, "no system to train a classifier on for", "no base", "base=RUN", remedy)
@@ -333,7 +333,7 @@ def _base_config(config: TrainConfig) -> TrainConfig:
     """The configuration of the base.
 
     Raises:
-        InputError: it is no phrase model with float weights alone.
+        InputError: it is not a phrase model with only float weights.
     """
     base = Path(str(config.base))
     phrase_base(base)
@@ -343,7 +343,7 @@ def _base_config(config: TrainConfig) -> TrainConfig:
 
 
 def _check_classifier(config: TrainConfig, run: Path) -> None:
-    """It must predict translations; the settings of the model are its own."""
+    """Checks that the classifier predicts translations and that the model settings are its own."""
     given, held = config.model, classifier_config(run).model
     wrong, seen = held.predicts != TRANSLATION, f"model.predicts={held.predicts}"
     refuse_if(wrong, "not a classifier of translation", seen, f"model.predicts={TRANSLATION}", file=run)
@@ -363,15 +363,15 @@ def predicted(
     weight: float,
     stop: Callable[[], bool],
 ) -> PredictedParts | None:
-    """What the parts of lists are predicted among, by classifiers that have not seen the fold; None when stopped.
+    """The candidates among which classifiers that have not seen the fold predict parts of lists; None if stopped.
 
     Args:
         lists: with units of the phrase model, pairs by their numbers in the table of the whole text.
         work: the work directory.
         classifier: the run of the classifier of the whole text.
-        fold_I: the fold of each sentence of the text, in so many `folds`.
+        fold_I: the fold of each sentence of the text, out of `folds`.
         weight: of ln p in the score of a part.
-        stop: says when to leave off.
+        stop: says when to stop.
 
     Raises:
         InputError: a classifier without a fold is missing.

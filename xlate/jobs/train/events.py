@@ -1,7 +1,7 @@
-"""Training on stored events: float weights first, then the binary ones (TZ07); and of weights that are not trained.
+"""Training on stored events: float weights first, then binary ones (TZ07); and runs with untrained weights.
 
-The events are those of the training text, or, for floats, of n-best lists (TZ07 section 5.2, the modified training):
-the steps of the best-BLEU block sequence of each list.
+The events come from the training text or, for floats, from n-best lists (TZ07 section 5.2, the modified training): the
+steps of the best-BLEU block sequence of each list.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ UNIFORM = "uniform"
 
 
 class Untrained(WorkRecipe):
-    """The weights that the kind of model begins with: they are written, and the run is measured."""
+    """Writes the initial weights of the kind of model, and measures the run."""
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -77,10 +77,10 @@ class Untrained(WorkRecipe):
 
 
 class LocalTraining(EventRecipe):
-    """Phases over stored events; what they need is in the work directory, or made there.
+    """Phases over stored events; what they need is in the work directory, or is made there.
 
     Raises:
-        InputError: no prepared work directory, or a split or base run that is not there.
+        InputError: no prepared work directory, or the split or base run does not exist.
     """
 
     def __init__(self, config: TrainConfig) -> None:
@@ -130,7 +130,7 @@ class LocalTraining(EventRecipe):
             return None
         sets = held.weights
         if any(phase.settings.train_sparse for phase in todo) and config.loss.binary.centred:
-            # Centred by the events that they were learned from.
+            # Centred with the events that they were learned from.
             count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
             sets = {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
         _warn_of_nothing_learned(config, initial, sets)
@@ -150,7 +150,7 @@ def check_event_model(model: EventModelConfig) -> None:
     """Checks the features of a model over blocks.
 
     Raises:
-        InputError: one there is none of, or no floats.
+        InputError: a feature is unknown, or there are no floats.
     """
     floats = event_kind(model.kind).choices
     one_of("model.floats", model.floats, floats)
@@ -159,10 +159,10 @@ def check_event_model(model: EventModelConfig) -> None:
 
 
 def check_split(work: WorkDirectory, setting: str, split: str) -> None:
-    """Checks that a split to train on is there.
+    """Checks that a split to train on exists.
 
     Raises:
-        InputError: it is not, or has no references.
+        InputError: it does not, or has no references.
     """
     refuse_if(
         not work.has_split(split) or not work.references(split),
@@ -175,7 +175,7 @@ def check_split(work: WorkDirectory, setting: str, split: str) -> None:
 
 
 def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
-    """The phases of a training: float weights, those of the neutral model, then the binary weights."""
+    """The phases of a training: float weights, those of the neutral model, then binary weights."""
     loss, floats, kind = config.loss, config.model.floats, event_kind(config.model.kind)
     if loss.name == UNIFORM:
         return []
@@ -203,8 +203,8 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
                 project=loss.project_sign,
             ),
         )
-        # A language model knows its own training text too well, so its weight comes out too large there; dev
-        # sentences, which it has not seen, give weights that hold for other text.
+        # A language model knows its training text too well, so its weight would be too large there; dev sentences,
+        # which it has not seen, give weights that are valid for other text.
         source = weights if sparse or loss.floats.data == "train" else f"{weights}.{loss.floats.data}"
         absent, expected = source not in stores.stores, "a work directory with one"
         refuse_if(absent, "no dev set to train floats on", "loss.floats.data=dev", expected)
@@ -233,7 +233,7 @@ def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], af
 
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
-    """Zero weights, as the paper starts; -1 on every chosen float when nothing is to be trained."""
+    """Zero weights, as in the paper; -1 for every chosen float if nothing is to be trained."""
     kind = event_kind(config.model.kind)
     names = kind.names(config.model)
     sets = {name: Weights.zeros(names, 0 if name == "neutral" else len(stores.features)) for name in kind.sets}
@@ -246,7 +246,7 @@ def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:
 
 
 def _summary(stores: BlockStores, held: Standing, sets: Mapping[str, Weights]) -> dict[str, Any]:
-    """What a training on events says of itself, apart from the quality of its translations."""
+    """The summary of a training on events, without the quality of its translations."""
     last = {entry["phase"]: entry for entry in held.state.history}
     linked = last.get("binary") or last.get("floats") or {}
     return {
@@ -262,10 +262,10 @@ def _summary(stores: BlockStores, held: Standing, sets: Mapping[str, Weights]) -
 
 
 def with_nbest_stores(stores: BlockStores, work: WorkDirectory, config: TrainConfig, folder: Path) -> BlockStores:
-    """The stores, and `linked.nbest` and `neutral.nbest` of a split's n-best lists, decoded with the run `base`.
+    """Adds `linked.nbest` and `neutral.nbest` to the stores, from a split's n-best lists, decoded with the run `base`.
 
-    They are made once in the folder of the run to be trained. The oracle of a sentence is its list's translation of the
-    highest sentence BLEU (add-1), the first of equal ones.
+    They are made once in the folder of the run to train. The oracle of a sentence is the translation in its list with
+    the highest sentence BLEU (add-1), the first of equals.
 
     Raises:
         InputError: no finished run at `base`.

@@ -1,4 +1,4 @@
-"""xlate train loss=global base=RUN: the global model (TZ07 Eq. 4) from the weights of a run of the local one.
+"""xlate train loss=global base=RUN: the global model (TZ07 Eq. 4), from the weights of a run of the local model.
 
 It learns from a split with references, or from the training text, decoded in folds.
 """
@@ -55,7 +55,7 @@ class GlobalMethod(WorkRecipe):
 
     Raises:
         InputError: no base run, one of another model or work directory, or no such split; for the training text, a
-            model that is not over blocks, or has a partition.
+            model that is not over blocks or has a partition.
     """
 
     def __init__(self, config: TrainConfig) -> None:
@@ -92,7 +92,7 @@ class GlobalMethod(WorkRecipe):
         text = (folded_text if g.split == TRAIN else text_of_split)(config, self.work, self.base)
         file, system, sentences, opened = text
         last = g.heldout_every - 1
-        # The last of every so many is held out.
+        # Every N-th sentence is held out.
         kept = [row for n, row in enumerate(sentences) if n % g.heldout_every != last]
         held = sentences[last :: g.heldout_every]
         start = system.weights
@@ -138,18 +138,18 @@ class Sentence(NamedTuple):
     fold: int = 0
 
 
-# What decodes a fold under some weights.
+# Decodes a fold with some weights.
 Opened = Callable[[int, Weights], AnySystem]
-# The weights to begin with, the model under them, sentences without empty sides, and what decodes them.
+# The initial weights, their model, sentences without empty sides, and the function that decodes them.
 GlobalText = tuple[WeightsFile, AnySystem, list[Sentence], Opened]
 
 
 def _lattices(
     opened: Opened, sentences: Sequence[Sentence], settings: GlobalConfig, weights: Weights
 ) -> Iterator[LatticeExample]:
-    """The lattices of sentences under some weights, fold by fold, with the oracles' derivations wanted.
+    """The lattices of sentences under some weights, fold by fold, with the requested oracle derivations.
 
-    There is none where no path has a word of the references.
+    Sentences without any path that has a word of the references have no lattice.
     """
     ordered = track(sorted(sentences, key=attrgetter("fold")), "lattices")
     for fold, some in groupby(ordered, key=attrgetter("fold")):
@@ -162,7 +162,7 @@ def _lattices(
 
 
 def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
-    """The first sentences of a split with references, decoded by the system of the base run, which has seen none."""
+    """The first sentences of a split with references, decoded by the base run's system, which has seen none of them."""
     file, settings = weights_of(base), config.loss.globally
     system = kind_of(config.model.kind).open(base, config, file, work)
     text = tuning_text(TuneConfig(GLOBAL, settings.split), work, config.decoder.max_words)
@@ -172,9 +172,9 @@ def text_of_split(config: TrainConfig, work: WorkDirectory, base: Path) -> Globa
 
 
 def folded_text(config: TrainConfig, work: WorkDirectory, base: Path) -> GlobalText:
-    """The training text, or so many sentences of it drawn by the seed, each fold decoded by a system without it.
+    """The training text, or a sample of its sentences drawn by the seed, each fold decoded by a system without it.
 
-    Blocks and features have the numbers of the whole text. Binary features that the base run has not learned begin
+    Blocks and features have their numbers in the whole text. Binary features that the base run has not learned start
     at 0.
     """
     kind, settings = event_kind(config.model.kind), config.loss.globally

@@ -1,8 +1,8 @@
 """N-best lists of the training text, decoded in folds by systems that have not seen them (Auli et al. 2014, section 5).
 
-The word alignment is that of the whole text; all else that a fold's system knows is counted without the fold. Shards
-are kept in the work directory under what they were made from: a run that was killed goes on with the first shard that
-is missing, and runs that differ only in features or losses decode nothing.
+The word alignment is that of the whole text; everything else in a fold's system is counted without the fold. Shards are
+kept in the work directory under the identity of what they were made from: a killed run resumes with the first missing
+shard, and runs that differ only in features or losses decode nothing.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Jackknife:
     Attributes:
         work: the work directory.
         models: the systems that decode the folds.
-        weights: float weights to decode with, sparse ones too when there are `sparse`.
+        weights: the float weights to decode with, and sparse ones if there are `sparse`.
         decoder: search settings.
         settings: folds, list size, shard size, processes.
-        seed: of derivations that are drawn.
-        sparse: the sparse features of the whole text's model, None to decode without.
+        seed: of the derivations that are drawn.
+        sparse: the sparse features of the whole text's model; None to decode without.
     """
 
     work: WorkDirectory
@@ -69,9 +69,9 @@ class Jackknife:
     sparse: UnitFeatures | None = None
 
     def decode(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Decodes every shard that is not there; False when `stop` said so before the end.
+        """Decodes every missing shard; False if `stop` ended it early.
 
-        A fold that another process decodes is waited for.
+        Waits for folds that another process is decoding.
         """
         for fold in own_folds(self.settings):
             shards = self._shards(fold)
@@ -80,7 +80,7 @@ class Jackknife:
                     wanted = [(path, some) for path, some in shards if not is_whole(path)]
                     if not wanted:
                         log.info("fold %d: %d shards, all there", fold, len(shards))
-                        # Killed behind its last shard, a process has left the model.
+                        # A process killed after its last shard has left the model.
                         self.models.discard(fold)
                         continue
                     log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
@@ -91,7 +91,7 @@ class Jackknife:
         return True
 
     def part(self, stop: Callable[[], bool]) -> dict[str, Any] | None:
-        """Decodes what this machine is to, and says where the lists are; None when stopped."""
+        """Decodes this machine's part, and says where the lists are; None if stopped."""
         if not self.decode(stop):
             return None
         machine, machines = self.settings.machine, self.settings.machines
@@ -160,7 +160,7 @@ class Jackknife:
 
 
 def pooled(made: Sequence[Jackknife]) -> CandidateBatch:
-    """The lists of several decodings; those of one are as they were decoded.
+    """The pooled lists of several decodings; those of a single one are unchanged.
 
     Raises:
         InputError: a shard is missing or damaged.
@@ -169,10 +169,10 @@ def pooled(made: Sequence[Jackknife]) -> CandidateBatch:
 
 
 def headroom(lists: CandidateBatch) -> dict[str, Any]:
-    """How many lists and hypotheses, and BLEU of the first and of the best hypotheses."""
+    """The number of lists and hypotheses, and BLEU of the first and of the best hypotheses."""
     sizes = np.diff(lists.candidate_offsets_I1)
     offsets_I1 = offsets_of(sizes[sizes > 0])
-    # Sums over a large text are beyond single precision.
+    # Sums over a large text need more than single precision.
     statistics_CK = lists.gain_CG.astype(np.int64)
     # The hypotheses of highest BLEU+1: climbing further takes longer than decoding.
     best = oracle(statistics_CK, offsets_I1, passes=0)
@@ -186,17 +186,17 @@ def headroom(lists: CandidateBatch) -> dict[str, Any]:
 
 
 def own_folds(settings: SparseListsConfig) -> list[int]:
-    """The folds that are decoded here: all, or those of one machine."""
+    """The folds to decode here: all, or those of one machine."""
     folds, machine = range(settings.folds), settings.machine
     return [fold for fold in folds if machine is None or fold % settings.machines == machine]
 
 
 def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_part: TrainPart, stop: StopFlag) -> bool:
-    """Trains the classifiers that have not seen a fold, where they are not there; False when stopped.
+    """Trains the missing classifiers that have not seen a fold; False if stopped.
 
     Args:
-        config: says the work directory, and which folds there are.
-        use: the classifiers of the whole text, as those without a fold are trained as they are.
+        config: has the work directory and the folds.
+        use: the classifiers of the whole text; those without a fold are trained like them.
         train_part: trains one.
         stop: of the training that they are a part of.
     """

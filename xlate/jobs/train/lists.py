@@ -1,11 +1,11 @@
 """Runs of sparse features trained from lists of the training text (Auli, Galley & Gao 2014, section 5).
 
-One command: float weights θ are tuned, or are those of a base run; the training text is decoded in folds, sparse
-weights φ are learned with θ fixed, or beside them, and float weights are tuned again with the sums φ·u as new float
-features. With `rounds` the text is decoded again with φ, and φ learned anew from the lists of all rounds. θ and the
-lists are kept in the work directory under what they were made from, so that runs that differ in features or losses
-share them. With predictions in context the classifiers of folds, which have not seen them, are trained first and kept
-there, too.
+One command does it all: float weights θ are tuned or taken from a base run; the training text is decoded in folds;
+sparse weights φ are learned with θ fixed, or together with θ; and float weights are tuned again with the sums φ·u as
+new float features. With `rounds` the text is decoded again with φ, and φ is relearned from the lists of all rounds. θ
+and the lists are kept in the work directory under the identity of what they were made from, so runs that differ in
+features or losses share them. With predictions in context, the classifiers of folds, which have not seen them, are
+trained first and kept there, too.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
-# Of the checkpoint beside what is learned.
+# The ending of the checkpoint next to the learned weights.
 EPOCHS = ".epochs.safetensors"
 # Float weights θ, sparse weights φ, and figures of how they were learned.
 Learned = tuple[Weights, Floats, dict[str, Any]]
 
 
 class ListTraining(WorkRecipe):
-    """Float weights tuned, sparse weights learned from lists of the training text, float weights tuned again.
+    """Tunes float weights, learns sparse weights from lists of the training text, and tunes float weights again.
 
     Raises:
         InputError: no work directory, or nothing to tune on.
@@ -83,7 +83,7 @@ class ListTraining(WorkRecipe):
         return made_from_text(self.work, self.text)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
-        """All three steps; with `machine`, only lists of some folds of the training text are made."""
+        """Runs all three steps; with `machine`, only makes lists of some folds of the training text."""
         config, work = self.config, self.work
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
         if base is None or not fold_classifiers(config, config.model.context, self.train_part, run.stop):
@@ -99,7 +99,7 @@ class ListTraining(WorkRecipe):
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
 
     def _tuned_floats(self, run: Run) -> Path | None:
-        """The run of a phrase model's float weights, made when it is not there; None when stopped."""
+        """The run of a phrase model's float weights, made if it does not exist; None if stopped."""
         model = replace(self.config.model, sparse=None)
         plain = replace(self.as_tuning, model=model, row=None, measure_test=False, run=None, base=None)
         key = identity_of({**identity_of_training(plain), "on": self.work.identity})
@@ -113,7 +113,9 @@ class ListTraining(WorkRecipe):
         return Jackknife(self.work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
     def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned | None:
-        """What the last round learned, None when stopped; each decodes with what is known and learns from all lists."""
+        """What the last round learned, None if stopped; each round decodes with the latest weights and learns from all
+        lists.
+        """
         made: list[Jackknife] = []
         found: Learned | None = None
         step = 0
@@ -135,7 +137,7 @@ class ListTraining(WorkRecipe):
 
 
 def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:
-    """What `learn` wrote into a file, which makes its checkpoint useless."""
+    """Reads what `learn` wrote into a file, which makes its checkpoint useless."""
     held.with_suffix(EPOCHS).unlink(missing_ok=True)
     file = load_weights(held)
     weights = file.fitting(PHI, features, held)
@@ -151,9 +153,9 @@ def learn(
     run: Run,
     step: int = 0,
 ) -> None:
-    """Learns sparse weights, and float weights when training is joint, and writes them to `held` unless it is stopped.
+    """Learns sparse weights, and float weights if training is joint, and writes them to `held` unless stopped.
 
-    `step` is that of the first epoch in the reports.
+    `step` is the number of the first epoch in the reports.
     """
     settings = config.loss.lists
     start = time.perf_counter()
@@ -164,7 +166,7 @@ def learn(
     made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
     checkpoint = Checkpoint(held.with_suffix(EPOCHS), made_from, config.checkpoint_seconds, refuses=False)
     figures = gone_through(learner, checkpoint, settings, run, step)
-    # What was stopped is not taken for the whole when the run goes on: it goes on from the checkpoint.
+    # Results of a stopped run are not mistaken for complete ones: it resumes from the checkpoint.
     if run.stop:
         return
     phi_F = learner.weights.sparse_F.astype(np.float64)
@@ -185,7 +187,7 @@ def learn(
 def _learner(
     config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats
 ) -> ListLearner:
-    """Who learns from the lists."""
+    """The learner from the lists."""
     settings = config.loss.lists
     batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
     if settings.joint:
@@ -209,9 +211,9 @@ def gone_through(
     first: int = 0,
     what: str = "sparse",
 ) -> list[EpochFigures]:
-    """Learns until nothing changes or the run is stopped; the figures of every epoch, which are reported, too.
+    """Learns until nothing changes or the run is stopped; reports and returns the figures of every epoch.
 
-    `first` is the step of the first epoch, `what` is learned.
+    `first` is the step of the first epoch, `what` names what is learned.
     """
     figures: list[EpochFigures] = []
     epochs = learner.epochs(run.stop.__bool__, checkpoint)
@@ -234,7 +236,7 @@ def gone_through(
 
 
 def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str, Any]:
-    """What a summary says of epochs over lists: held-out figures before the first and after the best."""
+    """The summary of epochs over lists: held-out figures before the first and after the best."""
     best = min(figures, key=lambda one: one.heldout_loss)
     return {
         "list_sentences": len(lists),
@@ -248,20 +250,20 @@ def list_figures(figures: list[EpochFigures], lists: CandidateBatch) -> dict[str
 
 
 def heldout_lists(lists: int, settings: ListsConfig) -> Bools:
-    """Which lists are held out, (I,): the last of every so many."""
+    """Which lists are held out, (I,): every N-th."""
     heldout_I: Bools = np.arange(lists) % settings.heldout_every == settings.heldout_every - 1
     return heldout_I
 
 
 def sampled(lists: CandidateBatch, settings: FoldedListsConfig, seed: int) -> CandidateBatch:
-    """As many lists as are to be learned from."""
+    """A sample of the lists, as large as the settings say."""
     if settings.sentences is None or settings.sentences >= len(lists):
         return lists
     return lists.select(sample(len(lists), settings.sentences, seed))
 
 
 def sample(lists: int, wanted: int | None, seed: int) -> Ints:
-    """So many of some lists or sentences by lot, in their order; all of them with None; (W,)."""
+    """A random sample of W lists or sentences, in order, (W,); all of them if `wanted` is None."""
     chosen: Ints = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
     return chosen
 

@@ -1,9 +1,9 @@
 """xlate train source=online: weights learned while a dev set is decoded with them (Watanabe et al. 2007).
 
-Scores are learned on a scale, which C, margins, learning rates and hope are measured by. Translations are the same
-whatever all weights are multiplied by, and tuners give weights of any size: MERT's sum to 1, and where one of them is
-huge that no two translations of a list differ in, all that tell them apart are tiny. A step of MIRA is as large as C
-says, though, in units of score.
+Learning uses a scale of scores to which C, margins, learning rates and hope refer. Multiplying all weights by a factor
+does not change translations, and tuners give weights of any size. MERT's sum to 1, and if a feature in which the
+translations of a list do not differ has a huge weight, all weights that distinguish them are tiny. The size of a MIRA
+step, however, is set by C in units of score.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpda
 from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
-# Sentences whose lists are looked at for the scale, spread evenly over the text.
+# The number of sentences whose lists set the scale, spread evenly over the text.
 SAMPLE = 200
-# Sparse weights for which there is room at least; pages that nobody writes to take no memory.
+# There is room for at least this many sparse weights; pages that are never written take no memory.
 ROOM = 1 << 20
-# Chunks of a batch for each process: enough that none waits long for the others.
+# Chunks of a batch per process: enough that no process waits long for the others.
 CHUNKS = 3
 
 
 class OnlineTraining(DecoderRecipe):
-    """A dev set decoded sentence by sentence, its weights moved by each; see `train.online`.
+    """Decodes a dev set sentence by sentence and updates the weights after each; see `train.online`.
 
     Raises:
-        InputError: no text to learn from, or no base run where one is needed.
+        InputError: no text to learn from, or no base run if one is needed.
     """
 
     def __init__(self, config: TrainConfig) -> None:
         source, most = config.source, config.decoder.max_words
-        # What asks a kind of model for what is tuned, by the keys that tuners share.
+        # The keys that tuners share; the kind of model finds with them what to tune.
         tune = TuneConfig(ONLINE, source.split, source.text, source.references, source.start)
         super().__init__(replace(config, loss=TunedLossConfig(ONLINE, tune)))
         self.asked, self.config = self.config, replace(self.config, loss=config.loss)
@@ -107,7 +107,7 @@ class OnlineTraining(DecoderRecipe):
         config, source, tuned = self.config, self.config.source, self.tuned
         system = tuned.system
         translated = NbestLists(system, self.text, source.nbest, bool, objective_of(source), words=True)
-        # Shards have processes of their own.
+        # Shards have their own processes.
         with ListsOfSentences(system, translated, source.processes if source.shards == 1 else 1) as lists:
             scale = self._scale(lists)
             online = self._online(run, lists, scale)
@@ -134,9 +134,9 @@ class OnlineTraining(DecoderRecipe):
         }
 
     def _scale(self, lists: ListsOfSentences) -> float:
-        """What weights are multiplied by while they are learned, so that scores of a list differ by `source.spread`.
+        """The factor on weights during learning that makes the scores of a list differ by `source.spread`.
 
-        That is the standard deviation, in natural logarithms, under the first weights without the sparse ones and the
+        That is the standard deviation, in natural logarithms, under the initial weights without the sparse ones and the
         floats that are not trained.
         """
         source, start, sentences = self.config.source, self.tuned.start, len(self.text)
@@ -174,7 +174,7 @@ class OnlineTraining(DecoderRecipe):
 
 
 def objective_of(source: OnlineSourceConfig) -> Objective:
-    """What is learned for.
+    """The objective of learning.
 
     Raises:
         InputError: an unknown measure.
@@ -183,10 +183,10 @@ def objective_of(source: OnlineSourceConfig) -> Objective:
 
 
 def update_of(source: OnlineSourceConfig, seed: int) -> OnlineUpdate:
-    """How a list moves the weights.
+    """How a list updates the weights.
 
     Raises:
-        InputError: no such update, or one with settings that cannot be.
+        InputError: no such update, or one with invalid settings.
     """
     margins: dict[str, OnlineUpdate] = {
         Mira.name: Mira(source.margin, source.C),
@@ -203,9 +203,9 @@ def update_of(source: OnlineSourceConfig, seed: int) -> OnlineUpdate:
 
 
 def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:
-    """Weights whose trained floats and sparse features weigh so many times as much.
+    """Weights with trained floats and sparse features multiplied by `scale`.
 
-    The penalty of unknown words is not among them, which each translation of a sentence has as often, nor is the weight
+    This excludes the penalty of unknown words, which all translations of a sentence have equally often, and the weight
     of a sum of sparse features that are learned themselves.
     """
     return replace(
@@ -216,14 +216,14 @@ def _times(weights: Weights, trained_D: Bools, scale: float) -> Weights:
 
 
 def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, most: int) -> TuningText:
-    """So many sentences of the training text, spread evenly over it, with their translations.
+    """Sentences of the training text, spread evenly over it, with their translations.
 
     Args:
         work: the work directory.
-        tune: `source` and `references` are the training text as it was prepared from, raw, and any number of its
-            translations; without them each sentence has the one that the system is made of.
+        tune: `source` and `references` are the raw training text and any number of its translations; without them each
+            sentence has the one that the system was made from.
         sentences: how many at most.
-        most: the most words of one.
+        most: the most words per sentence.
 
     Raises:
         InputError: the files do not fit each other, or have no sentence of the training text.
@@ -234,7 +234,7 @@ def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, m
         kept = not_too_long([len(words) for words in sources], most, "training text")
     else:
         text = tuning_text(tune, work, most, "source.text", work)
-        # Pairs that `prepare` has left out, and all else that no system is made without, are left out.
+        # Sentences outside the training text, such as pairs that `prepare` left out, are skipped.
         known = {tuple(words) for words in sources}
         kept = [n for n, words in enumerate(text.sources) if tuple(words) in known]
         if not kept:
@@ -257,8 +257,8 @@ class SharedWeights:
     """Weights in memory that forked processes read and their parent writes, and features that grow.
 
     Args:
-        weights: the first ones.
-        growing: what numbers the sparse features, if they are numbered when they are met.
+        weights: the initial weights.
+        growing: numbers the sparse features, if they are numbered as they are met.
     """
 
     def __init__(self, weights: Weights, growing: StructureFeatures | None = None) -> None:
@@ -272,7 +272,7 @@ class SharedWeights:
         self._width, self._known = width, 0
 
     def put(self, weights: Weights) -> None:
-        """Takes the place of the weights before."""
+        """Replaces the weights."""
         dense, sparse = len(weights.dense_D), len(weights.sparse_F)
         if self.growing is not None:
             newer = self.growing.described[self._known : sparse]
@@ -283,7 +283,7 @@ class SharedWeights:
         self._values[1 + dense : 1 + dense + sparse] = weights.sparse_F
 
     def get(self) -> Weights:
-        """The weights as they are; they change when others are put there."""
+        """The current weights; they change with the next `put`."""
         dense, sparse = len(self.names), int(self._values[0])
         if self.growing is not None:
             self.growing.extended(self._described[: sparse * self._width].reshape(sparse, self._width))
@@ -295,7 +295,7 @@ class ListsOfSentences:
     """Decodes some sentences of a text at a time; a context manager that ends its processes.
 
     Args:
-        system: what decodes.
+        system: the system that decodes.
         lists: the text, and what is made of its hypotheses.
         processes: how many decode; 1 forks none.
     """
@@ -310,7 +310,7 @@ class ListsOfSentences:
         """At most `size` translations of each sentence, best first.
 
         Raises:
-            InputError: a process died; what decoding raises.
+            InputError: a process died; also whatever decoding raises.
         """
         if self.processes == 1 or len(rows) == 1:
             found = self._decoded(weights, rows.tolist(), size)
@@ -325,7 +325,7 @@ class ListsOfSentences:
         found: list[CandidateBatch] = []
         if self._shared is None or self._shared.room < len(weights.sparse_F):
             self.__exit__()
-            # The first sentence is decoded here, so that what is compiled when it is needed is compiled once.
+            # The first sentence is decoded here, so that functions compiled on demand are compiled only once.
             found, rows = self._decoded(weights, rows[:1], size), rows[1:]
             self._shared = SharedWeights(weights, self.system.growing)
             self._workers = Workers(self._work, self.processes)

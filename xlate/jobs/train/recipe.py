@@ -1,4 +1,4 @@
-"""What the recipes of training share: settings, weights written, measures for the summary, and warnings.
+"""Shared parts of the training recipes: settings, writing weights, measures for the summary, and warnings.
 
 A recipe learns from events (`events`, `contexts`), from lists (`lists`, `contexts`, `rerank`), or with the decoder
 in the loop (`tuning`, `online`, `global_model`).
@@ -42,25 +42,25 @@ from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 Settings = TypeVar("Settings")
-# Trains a run that another one needs, in its folder.
+# Trains, in its folder, a run that another one needs.
 TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
-# Fewer steps per epoch than this are seldom enough for weights that start at 0.
+# Fewer steps per epoch than this are rarely enough for weights that start at 0.
 FEW_STEPS = 20
 
 
 class Recipe(ABC):
-    """One way to train a configuration. Making one checks whatever does not need a folder, and writes nothing.
+    """One way to train a configuration. Its constructor checks whatever does not need a folder, and writes nothing.
 
     Args:
         config: of the run.
 
     Raises:
-        InputError: something that the training needs is not there.
+        InputError: something that the training needs is missing.
     """
 
     # Trains a run that this one needs.
     train_part: TrainPart
-    # What the device computes, the CPU or a GPU, that `device` names; None: all is compiled for the CPU.
+    # What is computed on the device that `device` names, the CPU or a GPU; None: everything is compiled for the CPU.
     on_device: str | None = None
 
     def __init__(self, config: TrainConfig) -> None:
@@ -69,18 +69,18 @@ class Recipe(ABC):
     @classmethod
     @abstractmethod
     def check(cls, config: TrainConfig) -> None:
-        """Checks the settings against each other; their ranges are checked before.
+        """Checks the settings against each other; their ranges have already been checked.
 
         Raises:
-            InputError: naming the setting, what it is and what it may be.
+            InputError: names the setting, its value and the allowed values.
         """
 
     @abstractmethod
     def made_from(self) -> Mapping[str, Any]:
-        """What makes the run beside its settings, such as checksums of its data; JSON values.
+        """What defines the run besides its settings, such as checksums of its data; JSON values.
 
         Raises:
-            InputError: something that the training needs is not there.
+            InputError: something that the training needs is missing.
         """
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Recipe(ABC):
 
 
 class WorkRecipe(Recipe):
-    """A recipe that needs nothing but a work directory.
+    """A recipe that needs only a work directory.
 
     Raises:
         InputError: no prepared work directory.
@@ -104,7 +104,7 @@ class WorkRecipe(Recipe):
 
 
 class EventRecipe(WorkRecipe):
-    """A recipe of the first way, from stored events."""
+    """A recipe of the first kind, from stored events."""
 
     @property
     def on_device(self) -> str | None:  # type: ignore[override]
@@ -113,13 +113,13 @@ class EventRecipe(WorkRecipe):
     def trained(
         self, run: Run, todo: Sequence[Phase], stores: str, initial: Mapping[str, Weights], **more: Any
     ) -> Standing | None:
-        """What phases end with, by the online kernel or with mini-batches on the device; None when stopped.
+        """The result of the phases, by the online kernel or with mini-batches on the device; None if stopped.
 
         Args:
-            run: that is trained.
+            run: the run to train.
             todo: the phases.
             stores: the identity of what they learn from.
-            initial: the weights they begin with.
+            initial: the initial weights.
             more: for `Training`.
         """
         learner: LearnerOf = InstanceLearner
@@ -132,7 +132,7 @@ class EventRecipe(WorkRecipe):
 
 
 def refuse_base(config: TrainConfig, expected: str) -> None:
-    """Refuses a run to start from, for trainings that have no use for one.
+    """Refuses a run to start from, for trainings that do not use one.
 
     Raises:
         InputError: there is one.
@@ -141,7 +141,7 @@ def refuse_base(config: TrainConfig, expected: str) -> None:
 
 
 def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
-    """Refuses values that are not among those that a setting may have.
+    """Refuses values that a setting may not have.
 
     Raises:
         InputError: there is one.
@@ -151,18 +151,18 @@ def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
 
 
 def losses_of_events() -> list[str]:
-    """The losses that instances with true candidates can be trained by."""
+    """The losses for training on instances with true candidates."""
     return [name for name, kind in losses().items() if kind.needs in (Needs.TRUTH, Needs.GAINS)]
 
 
 def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:
-    """Settings with the fields of a configuration that have their names, and others that are given."""
+    """Settings from the fields of a configuration with the same names, and from `more`."""
     names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
     return kind(**{name: getattr(source, name) for name in names if hasattr(source, name)} | more)
 
 
 def save_tuned(run: Run, tuned: ToTune, weights: Weights) -> None:
-    """Writes the weights of a run of what was tuned."""
+    """Writes the tuned weights of a run."""
     saved = tuned.saved(weights)
     save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
 
@@ -170,9 +170,9 @@ def save_tuned(run: Run, tuned: ToTune, weights: Weights) -> None:
 def measured_splits(
     config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
 ) -> dict[str, Any]:
-    """The measures of the dev set, and with `measure_test` of the test set, as far as there are such sets.
+    """The measures of the dev set and, with `measure_test`, of the test set, if these sets exist.
 
-    With `system` it translates, in place of the run's own.
+    `system`, if given, translates in place of the run's own.
     """
     figures: dict[str, Any] = {}
     for split in ("dev", "test") if config.measure_test else ("dev",):
@@ -181,21 +181,21 @@ def measured_splits(
 
 
 def rounded(weights: Weights) -> dict[str, float]:
-    """The dense weights by name, as a summary has them."""
+    """The dense weights by name, rounded for a summary."""
     return dict(zip(weights.dense_names, np.round(weights.dense_D, 6).tolist(), strict=True))
 
 
 @dataclass
 class DevBleu:
-    """BLEU of the dev set after epochs of a training on events, as far as that takes no longer than the training.
+    """BLEU of the dev set after epochs of a training on events, as long as measuring takes no longer than training.
 
-    Called with the weights after an epoch. It is measured once all sets of weights have begun to be learned, and is for
-    the eye alone: what is learned does not depend on it.
+    Called with the weights after an epoch. It is measured once learning of all sets of weights has begun, and only for
+    display: what is learned does not depend on it.
 
     Attributes:
         config: of the training.
         work: its work directory.
-        keys_F: the pairs that binary features are of.
+        keys_F: the pairs behind the binary features.
         phases: of the training.
         run: takes the figures, and says when to stop.
     """
@@ -212,13 +212,13 @@ class DevBleu:
     def of(
         cls, config: TrainConfig, work: WorkDirectory, keys_F: Uints, phases: Sequence[PhaseSettings], run: Run
     ) -> DevBleu | None:
-        """What measures a training; None when it is not asked for, or there is no dev set."""
+        """The object that measures a training; None if this is not requested, or there is no dev set."""
         if not config.dev_every or not work.has_split("dev") or not work.references("dev"):
             return None
         return cls(config, work, keys_F, phases, run)
 
     def __call__(self, weights: Mapping[str, Weights], state: TrainState) -> None:
-        """Measures, if it is time."""
+        """Measures if it is time."""
         start = time.monotonic()
         begun = {phase.weights for phase in self.phases[: state.phase + 1]}
         is_due = state.epoch % self.config.dev_every == 0 and begun >= set(event_kind(self.config.model.kind).sets)
@@ -232,7 +232,7 @@ class DevBleu:
         self._spent += time.monotonic() - start
 
     def measured(self, weights: Mapping[str, Weights]) -> float | None:
-        """The BLEU of the dev set under some weights, as it is measured of a finished run; None when stopped."""
+        """The BLEU of the dev set under some weights, measured as for a finished run; None if stopped."""
         kind = event_kind(self.config.model.kind)
         file = WeightsFile(dict(weights), {}, {f"{kind.sets[0]}.keys": self.keys_F}, {})
         system = kind.system(Estimates(self.work), file, self.config.model, self.config.decoder)
@@ -248,13 +248,13 @@ class DevBleu:
 
 
 def steps_an_epoch(instances: int, batch: int, chunk: int = CHUNK) -> int:
-    """The steps that mini-batches of so many instances make; none reaches from one chunk of an epoch into the next."""
+    """The number of mini-batch steps for some instances; no batch extends from one chunk of an epoch into the next."""
     whole, rest = divmod(instances, chunk)
     return whole * -(-chunk // batch) + -(-rest // batch)
 
 
 def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
-    """Names the phases of a training with mini-batches that make few steps per epoch."""
+    """Warns of the phases of a training with mini-batches that have few steps per epoch."""
     if not batch:
         return
     for phase in phases:
@@ -277,9 +277,9 @@ def warn_if_unmoved(
     doing: str = "training",
     expected: bool = False,
 ) -> None:
-    """Says so when training, or what else was done, left every weight of every set where it was.
+    """Logs a message if training, or whatever else was done, left every weight of every set unchanged.
 
-    It is a warning unless it was to be `expected`.
+    It is a warning unless this was `expected`.
     """
     if all(_same(before[name], after[name]) for name in before):
         if expected:
@@ -289,13 +289,13 @@ def warn_if_unmoved(
 
 
 def warn_if_all_zero(weights_F: np.ndarray, seen: str) -> None:
-    """Says so when no sparse weight is other than 0 though some were to be learned."""
+    """Warns if all sparse weights are 0 although some were to be learned."""
     if not np.any(weights_F):
         log.warning("warning: all %d sparse weights are 0 after training (%s)", len(weights_F), seen)
 
 
 def not_too_long(lengths: Sequence[int], most: int, text: str) -> list[int]:
-    """The places of sentences that a search takes whole; says how many are left out, for lists have no pieces."""
+    """The places of sentences that a search takes in one piece, as lists need; logs how many are left out."""
     kept = [place for place, words in enumerate(lengths) if words <= most]
     if len(kept) < len(lengths):
         counts = len(lengths) - len(kept), len(lengths), most
@@ -304,16 +304,16 @@ def not_too_long(lengths: Sequence[int], most: int, text: str) -> list[int]:
 
 
 def _same(before: Weights, after: Weights) -> bool:
-    """Whether weights are the same up to their scale, which tuners change at will."""
+    """Whether weights are the same up to their scale, which tuners may change."""
     one, other = (np.concatenate([w.dense_D, w.sparse_F]).astype(np.float64) for w in (before, after))
     if len(one) != len(other):
-        # Features were met on the way.
+        # Features were added during learning.
         return False
     sizes = [float(np.abs(w).sum()) or 1.0 for w in (one, other)]
     return bool(np.allclose(one / sizes[0], other / sizes[1], rtol=1e-9, atol=1e-12))
 
 
-# So many translations are drawn and explained.
+# The number of translations that are drawn and explained.
 PICTURES = 4
 
 
@@ -326,13 +326,13 @@ def measure(
     step: int,
     system: AnySystem | None = None,
 ) -> dict[str, Any]:
-    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; nothing without such a set.
+    """Translates `dev` or `test` with a run's weights into SPLIT.out and measures it; does nothing without such a set.
 
     The figures are those of a run's summary, each key beginning with the split's name: measures, the number of
     sentences, how fast they were translated, and source words per block.
 
-    Samples and picture are shown of the dev set only. Case counts unless the work directory was prepared lowercased.
-    With `system` it translates in place of the run's own, of a run that translates nothing by itself.
+    Samples and pictures are shown only for the dev set. Case counts unless the work directory was prepared lowercased.
+    `system`, if given, translates in place of the run's own, for runs that cannot translate on their own.
     """
     if not work.has_split(split):
         return {}
@@ -360,7 +360,7 @@ def measure(
 
 
 def dev_set(config: TrainConfig, work: WorkDirectory) -> tuple[list[str], list[list[str]]]:
-    """The source lines of the dev set that are translated, and their references."""
+    """The source lines of the dev set to translate, and their references."""
     lines = work.source_lines("dev")[: config.dev_sentences]
     return lines, [reference[: len(lines)] for reference in work.references("dev")]
 
@@ -373,7 +373,7 @@ def _show(
     reporter: Reporter,
     step: int,
 ) -> None:
-    """Sends sample translations to the reporter, and pictures and explanations of those with most reordering."""
+    """Sends the reporter sample translations, and pictures and explanations of those with most reordering."""
     columns = {"source": lines, "translation": [t.text for t in translations]}
     columns |= {"reference": references[0]} if references else {}
     table = Table([Column(title, texts[: config.samples]) for title, texts in columns.items()])
@@ -383,16 +383,16 @@ def _show(
         picture = reordering_picture(drawn.source, list(drawn.derivations[0].words), phrases)
         reporter.image(f"samples/reordering/{number}", picture, step)
         explained = full_explanation(drawn).splitlines()
-        # Four spaces make it code, so that a tree keeps its form.
+        # Four spaces make it a code block, so that a tree keeps its layout.
         words = "\n".join(f"    {line}" for line in [" ".join(drawn.source), *explained])
         reporter.text(f"samples/derivation/{number}", f"Line {drawn.number + 1} of the dev set\n\n{words}", step)
 
 
 def device_of(name: str) -> torch.device:
-    """The device a configuration names; `auto` is CUDA where there is some, else the CPU.
+    """The device a configuration names; `auto` is CUDA if available, else the CPU.
 
     Raises:
-        InputError: no such name, or `cuda` where there is none.
+        InputError: no such name, or `cuda` without CUDA.
     """
     check_choice("unknown device", name, DEVICES)
     there = name != "cpu" and torch.cuda.is_available()

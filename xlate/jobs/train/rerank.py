@@ -1,7 +1,7 @@
-"""xlate train model=rerank nbest=FILE: weights that rank the n-best lists of any system anew (C6).
+"""xlate train model=rerank nbest=FILE: weights that rerank the n-best lists of any system (C6).
 
-Float features are those of the list, its totals and what follows from the list as a whole; sparse ones are made from
-the words. Both are learned together on the lists, by a loss or a tuner, and some lists are held out; `xlate nbest
+Float features are those of the list, its totals and features computed from the list as a whole; sparse ones are made
+from the words. Both are learned together on the lists, by a loss or a tuner, with some lists held out; `xlate nbest
 rescore FILE run=RUN` ranks other lists of the same system.
 """
 
@@ -52,7 +52,7 @@ from xlate.work.stages import file_hash
 KIND = "rerank"
 # The tuner that learns no sparse weights.
 FLOATS_ALONE = "mert"
-# Where the weight of the totals starts: p of the list's order is sharp, but not certain, at the usual γ.
+# The initial weight of the totals: p of the list's order is sharp, but not certain, at the usual γ.
 START = 0.05
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class RankTraining(Recipe):
         return {"files": [file_hash(name) for name in files]}
 
     def learn(self, run: Run) -> dict[str, Any] | None:
-        """Learns, and writes the weights and the words they are about."""
+        """Learns, and writes the weights and the words of the features."""
         given = RankedLists.read(self.config)
         start_D = begin(given.dense_names, START)
         found = self._tuned(given, start_D) if self.config.loss.lists is None else self._by_loss(given, start_D, run)
@@ -118,7 +118,7 @@ class RankTraining(Recipe):
         }
 
     def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights | None:
-        """Weights of the scaled floats and the sparse features, by steps down a loss; None when it was stopped."""
+        """Weights of the scaled floats and the sparse features, by steps down a loss; None if stopped."""
         lists = self.config.loss.lists
         settings = replace(lists, seed=self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
@@ -136,10 +136,10 @@ class RankTraining(Recipe):
         return Weights(learned.dense_D.astype(np.float64), learned.sparse_F.astype(np.float64), given.dense_names)
 
     def _tuned(self, given: RankedLists, start_D: Floats) -> Weights:
-        """The same by a tuner, which sees all lists that are not held out at once."""
+        """The same by a tuner, which sees all lists at once except the held-out ones."""
         tune = self.config.loss.tune
         if isinstance(tune, PenaltyConfig):
-            # The lists are not decoded anew, so weights need not stay near those that they were decoded with.
+            # The lists are not decoded again, so weights need not stay near those that they were decoded with.
             tune = replace(tune, step_penalty=0.0)
         start = Weights(start_D, np.zeros(len(given.features)), given.dense_names)
         if tune.name == FLOATS_ALONE and len(given.features):
@@ -154,7 +154,7 @@ class RankTraining(Recipe):
         return find(given.batch.select(np.flatnonzero(~given.heldout_I)), start, self.config.seed)
 
     def _measured(self, given: RankedLists, weights: Weights, reporter: Reporter) -> dict[str, Any]:
-        """Figures of the held-out lists, or of all when none were held out; some of these lists are shown."""
+        """Figures of the held-out lists, or of all lists if none were held out; shows some of these lists."""
         chosen_I = given.heldout_I if given.heldout_I.any() else ~given.heldout_I
         part = "heldout" if given.heldout_I.any() else "training"
         if part == "training":
@@ -172,9 +172,9 @@ class RankTraining(Recipe):
 
 
 def samples(given: RankedLists, rows: Ints, arrays: NbestArrays, found: Reported) -> Table:
-    """What is chosen of some lists, the first of `arrays`, between their sources, where known, and references.
+    """The choices from the first lists of `arrays`, between their sources, if known, and their references.
 
-    `rows` are the places of these lists among those given.
+    `rows` are the places of these lists in `given`.
     """
     sources = [] if given.sources is None else [Column("source", [given.sources[row] for row in rows])]
     chosen = [Column(name, arrays.texts(found.chosen[name][: len(rows)])) for name in (FIRST, RERANKED, ORACLE)]

@@ -1,6 +1,6 @@
-"""xlate train: a run trained by the recipe that its settings ask for, which are checked first.
+"""xlate train: checks the settings of a run and trains it with the recipe that they select.
 
-A training that another run of the sweep has finished is taken from there: tables of a paper repeat rows.
+A training that another run of the sweep has finished is copied from there, as tables of a paper repeat rows.
 """
 
 from __future__ import annotations
@@ -36,24 +36,25 @@ from xlate.train.run import Outcome, conduct
 from xlate.tuners.settings import ONLINE
 
 log = logging.getLogger(__name__)
-# The run has its own of these.
+# The run has its own versions of these files.
 OWN = (MARK, CONFIG_FILE, "summary.json", "checkpoint", ".*", "*.log")
-# Whose classifiers a phrase system uses: dotted keys that name runs.
+# Dotted keys that name the runs whose classifiers a phrase system uses.
 RUNS = ("run", "distortion")
 
 
 def train(config: TrainConfig, folder: Path, given: Sequence[str] = (), sweep: Path | None = None) -> Outcome:
-    """Trains a run in `folder`, goes on with one that was stopped, or returns the figures of a finished one.
+    """Trains a run in `folder`, resumes a stopped one, or returns the figures of a finished one.
 
     Args:
         config: the settings.
         folder: of the run.
         given: the arguments of the command line, `key=value`, if any: TensorBoard's table of runs shows those keys.
-        sweep: the folder of a sweep that the run is a job of. What a finished job got by the same training is taken.
+        sweep: the folder of the sweep to which the run belongs. Results of a finished job with the same training are
+            copied.
 
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
-            another process trains the run.
+            another process is training the run.
     """
     check_training(config)
     with refused_while_written(folder, "run"):
@@ -67,11 +68,11 @@ def trained(
     given: Sequence[str] = (),
     sweep: Path | None = None,
 ) -> Outcome:
-    """The same without looking at settings and other processes; `stop` is that of a training this one is a part of."""
+    """The same without checking settings and other processes; `stop` is that of the training this one is part of."""
     recipe = recipe_of(config)
     if stop is None:
         _say_device(recipe)
-    # A run without settings of its own for something has those of its base.
+    # A run inherits the settings that it does not set from its base.
     used = recipe.config
     return conduct(
         recipe.learn,
@@ -86,7 +87,7 @@ def trained(
 
 
 def _say_device(recipe: Recipe) -> None:
-    """Says so where the device that was asked for, or is there, is not the one that the training runs on."""
+    """Logs a message if the training does not run on the requested or available device."""
     config, part = recipe.config, recipe.on_device
     if config.device == "cpu":
         return
@@ -103,10 +104,10 @@ def _say_device(recipe: Recipe) -> None:
 
 
 def recipe_of(config: TrainConfig) -> Recipe:
-    """What trains a run.
+    """The recipe that trains a run.
 
     Raises:
-        InputError: something that the training needs is not there.
+        InputError: something that the training needs is missing.
     """
     recipe = _recipe(config)(config)
     recipe.train_part = trained
@@ -114,7 +115,7 @@ def recipe_of(config: TrainConfig) -> Recipe:
 
 
 def _recipe(config: TrainConfig) -> type[Recipe]:
-    """What trains by the settings, the one place that chooses: from events, from lists, or with the decoder."""
+    """The class of the recipe for the settings, chosen only here: from events, from lists, or with the decoder."""
     kind, loss = kind_of(config.model.kind), config.loss
     if kind.ranks_lists:
         return RankTraining
@@ -134,18 +135,18 @@ def _recipe(config: TrainConfig) -> type[Recipe]:
 
 
 def take_from_sweep(directory: RunDirectory, config: TrainConfig, sweep: Path) -> bool:
-    """Copies what a finished run of the sweep has made by the same training, if there is such a run.
+    """Copies the results of a finished run of the sweep with the same training, if there is one.
 
-    The same training has the same settings, up to the row of a table that it is for, and is made from the same text
-    and weights. A training that has begun is left to go on.
+    The same training has the same settings, except for its row of a table, and is made from the same text and weights.
+    A training that has already begun is not replaced.
 
     Args:
-        directory: the run that is asked for.
+        directory: the requested run.
         config: its settings.
-        sweep: the folder whose runs are looked at, at any depth.
+        sweep: the folder whose runs are considered, at any depth.
 
     Returns:
-        Whether the run is finished by it; its summary then has the other run's folder as `taken_from`.
+        Whether this finished the run; its summary then has the other run's folder as `taken_from`.
     """
     if directory.records.path.exists() or not sweep.is_dir():
         return False
@@ -153,13 +154,13 @@ def take_from_sweep(directory: RunDirectory, config: TrainConfig, sweep: Path) -
     asked = _training(directory.identity, sums)
     for run in filter(lambda run: run.finished, collect_runs([sweep])):
         held = RunDirectory.open(run.path)
-        # Measures do not belong to the training, but all that are asked for must be there.
+        # Measures are not part of the training, but all requested ones must be there.
         if _training(held.identity, sums) == asked and set(config.measures) <= set(
             read_config(run.path / CONFIG_FILE, TrainConfig).measures
         ):
             patterns = shutil.ignore_patterns(*OWN)
             shutil.copytree(run.path, checked_name(directory.path), ignore=patterns, dirs_exist_ok=True)
-            # The summary, which closes the run, is the last.
+            # The summary, which completes the run, comes last.
             summary = held.summary or {}
             directory.write_summary({**summary, "taken_from": summary.get("taken_from", str(run.path))})
             log.info("%s: the same training is finished in %s and is taken from there", directory.path, run.path)
@@ -168,7 +169,7 @@ def take_from_sweep(directory: RunDirectory, config: TrainConfig, sweep: Path) -
 
 
 def _training(identity: Mapping[str, Any], sums: Callable[[Path], dict[str, str]]) -> dict[str, Any]:
-    """The identity without the row, and with weights in the place of the names of runs that predict translations."""
+    """The identity without the row, and with weights in place of the names of runs that predict translations."""
     kept = {key: value for key, value in identity.items() if key != "row"}
     used = (kept.get("model") or {}).get("context")
     if used:
@@ -181,7 +182,7 @@ def check_training(config: TrainConfig) -> None:
     """Checks the settings of a training against each other.
 
     Raises:
-        InputError: naming the setting, what it is and what it may be.
+        InputError: names the setting, its value and the allowed values.
     """
     device_of(config.device)
     one_of("measures", config.measures, MEASURES)

@@ -1,6 +1,6 @@
-"""xlate train loss=mira and the like: float weights for BLEU, by decoding, merging and optimising in turns.
+"""xlate train loss=mira and the like: float weights for BLEU, by repeated decoding, merging and optimising.
 
-What is tuned is any system, an imported one too, or another run.
+Any system can be tuned, including an imported one or another run.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 TOKENIZED = TokenizedText()
-# What tells a loss over lists from that of single decisions, where both are chosen by a name.
+# Distinguishes a loss over lists from one over single decisions if both have the same name.
 OF_LISTS = "list_"
 LOSS_KEYS = ("margin", "gamma", "kind")
 
 
 @dataclass(frozen=True)
 class TuningText:
-    """Tokenised sentences, and the references of each."""
+    """Tokenised sentences and their references."""
 
     sources: list[list[str]]
     references: list[list[list[str]]]
@@ -78,7 +78,7 @@ def tuning_text(
 ) -> TuningText:
     """The text to tune on: files, or a split of the work directory; without lines that are empty or too long.
 
-    `key` is what names the source file, and `references` beside it those of the references; `given` takes their lines.
+    `key` is the key of the source file; `references` next to it names the references; `given` reads their lines.
 
     Raises:
         InputError: there is none, its files have different numbers of lines, or no line has words.
@@ -96,7 +96,7 @@ def tuning_text(
     refuse_if(not streams, "no references to tune on", seen, "one reference or more for each line", remedy)
     counts = [len(stream) for stream in streams]
     if set(counts) != {len(sources)}:
-        # Those of a split of a work directory have no names.
+        # The files of a split of a work directory have no names.
         named = len(tune.references) == len(counts)
         names = tune.references if named else [f"reference {n}" for n in range(len(counts))]
         told = ", ".join(f"{name}: {count} lines" for name, count in zip(names, counts, strict=True))
@@ -120,13 +120,13 @@ def tune(
     run: Run,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
-    """Tunes, writes the weights and translates; the summary of the run, or None when stopped by a signal.
+    """Tunes, writes the weights and translates; returns the summary of the run, or None if stopped by a signal.
 
-    With figures of what was learned `before`, which the summary has too, tuning begins with weights tuned before. These
-    often stay the best: that is told, not warned of.
+    With `before`, figures of earlier learning that the summary includes, tuning starts from tuned weights. These often
+    stay the best, which is logged without a warning.
 
     Raises:
-        InputError: settings that cannot be.
+        InputError: invalid settings.
     """
     settings, system, start = config.loss.tune, tuned.system, tuned.start
     objective = Objective.of(settings.metric, settings.gain)
@@ -171,12 +171,12 @@ class NbestLists:
     """The n-best lists of a text under any weights, with the statistics of an objective as gains.
 
     Args:
-        system: what decodes.
-        text: what is decoded.
-        size: hypotheses of a list.
-        stop: says when to leave off.
-        objective: whose statistics are the gains.
-        words: lists keep the words of their hypotheses.
+        system: the system that decodes.
+        text: the text to decode.
+        size: hypotheses per list.
+        stop: says when to stop.
+        objective: its statistics are the gains.
+        words: whether lists keep the words of their hypotheses.
     """
 
     system: TunedSystem
@@ -242,7 +242,7 @@ class DecoderRecipe(Recipe):
 
     @cached_property
     def tuned(self) -> ToTune:
-        """What learns."""
+        """What is tuned."""
         return self.kind.to_tune(self.config, self.work)
 
     def made_from(self) -> Mapping[str, Any]:
@@ -253,7 +253,7 @@ class TunedTraining(DecoderRecipe):
     """Rounds of decoding a text and finding better weights on its n-best lists; see `train.tuning`.
 
     Raises:
-        InputError: no text to tune on, no base run where one is needed, or no weight of a name in `loss.tune.weights`.
+        InputError: no text to tune on, no base run if one is needed, or an unknown name in `loss.tune.weights`.
     """
 
     def __init__(self, config: TrainConfig) -> None:
@@ -262,12 +262,12 @@ class TunedTraining(DecoderRecipe):
         most, given = self.config.decoder.max_words, text_of_base(self.config)
         self.text = tuning_text(tune, self.work, most, given=given)
         if tune.weights:
-            # Names of weights are known when the system is open; a wrong one is said before anything is written.
+            # Names of weights are known once the system is open; a wrong one is reported before anything is written.
             chosen_weights(tune, self.tuned.start, self.tuned.system.trained_D)
 
     @classmethod
     def check(cls, config: TrainConfig, *, started: bool = False) -> None:
-        """`started`: there is a run to start from, or one is made."""
+        """`started` says that there is a run to start from, or that one will be made."""
         tune = config.loss.tune
         if tune is None:
             raise InputError(
@@ -296,7 +296,7 @@ class TunedTraining(DecoderRecipe):
 
 
 def check_start(config: TrainConfig, start: str) -> None:
-    """Looks whether there is a run to start from where one is needed.
+    """Checks that there is a run to start from if one is needed.
 
     Raises:
         InputError: there is none.
@@ -306,18 +306,18 @@ def check_start(config: TrainConfig, start: str) -> None:
 
 
 def made_from_text(work: WorkDirectory | None, text: TuningText) -> dict[str, Any]:
-    """What is tuned on makes the run as much as the work directory does, if there is one."""
+    """What defines a tuned run: the text to tune on, and the work directory if there is one."""
     return {"work_identity": identity_of({"work": work.identity if work else None, "text": asdict(text)})}
 
 
 def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLEU) -> Optimise:
-    """New weights from pooled lists, by the tuner that the settings name.
+    """The tuner that the settings name, which finds new weights from pooled lists.
 
-    Where all weights are tuned, their sizes sum to 1, as Moses keeps them: translations do not depend on the scale, but
-    beam thresholds do, and how far a step of a tuner reaches.
+    If all weights are tuned, their absolute values sum to 1, as in Moses: translations do not depend on the scale, but
+    beam thresholds and the effect of a tuner's step do.
 
     Raises:
-        InputError: there is none of this name, or its settings cannot be.
+        InputError: there is no such tuner, or its settings are invalid.
     """
     refuse_if(settings.name not in TUNERS, "no such tuner", f"loss.tune.name={settings.name}", ", ".join(TUNERS))
     tuner = _tuner(settings, trained_D, objective)
@@ -330,13 +330,13 @@ def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
     if settings.name == "mira":
         return lambda lists, weights, seed: mira(lists, weights, settings, seed, objective, trained_D)
     if settings.name == "mert":
-        # The compiled BLEU leaves out smoothing, which other objectives have.
+        # The compiled BLEU has no smoothing, which other objectives have.
         scores = corpus_bleu if objective.is_bleu else objective.corpus
         return lambda lists, weights, seed: mert(lists, weights, settings, seed, scores, trained_D)
     if settings.name == "pro":
         return lambda lists, weights, seed: pro(lists, weights, settings, seed, objective, trained_D)
     if settings.name == "expected_bleu" and objective.is_bleu:
-        # Of the whole text; of another objective, the sum over sentences.
+        # BLEU of the whole text; for another objective, the sum over sentences.
         corpus = ExpectedCorpusBleu(settings.gamma)
         return lambda lists, weights, _: descend(lists, weights, corpus, settings, trained_D=trained_D)
     given = {key: getattr(settings, key) for key in LOSS_KEYS if hasattr(settings, key)}
@@ -345,10 +345,10 @@ def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
 
 
 def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bools:
-    """Which float weights move, (D,): those that the settings name, or all that the system trains.
+    """Which float weights are tuned, (D,): those that the settings name, or all that the system trains.
 
     Raises:
-        InputError: there is none of a name.
+        InputError: a name is unknown.
     """
     if not settings.weights:
         return trained_D
