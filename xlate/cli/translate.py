@@ -64,8 +64,8 @@ def _translations(config: TranslateConfig, translator: Translator) -> Iterator[T
 
 
 def _texts(results: Iterator[Translation], nbest: BinaryIO | None, explained: bool) -> Iterator[str]:
-    """The translations; writes the n-best list of each as it passes and, if requested, an explanation to standard error
-    after it.
+    """The translations; writes the n-best list of each as it passes and, with `explained`, prints its explanation after
+    it to standard error.
     """
     for result in results:
         for derivation in result.derivations if nbest is not None else ():

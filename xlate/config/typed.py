@@ -28,7 +28,7 @@ from xlate.settings import MISSING, Range, check_limit, keys_in, limit_of, plain
 T = TypeVar("T")
 # The most keys with the same last name, such as `name`, that are suggested for an unknown one.
 MOST_NAMED = 3
-# The node that reads a value of each type as Hydra does, and its name: `yes` is true, and 5 is a text if expected.
+# The node that reads a value of each type as Hydra does, and its name: `yes` is true, and 5 can be a text.
 NODES: dict[Any, tuple[type[Any], str]] = {
     bool: (BooleanNode, "true or false"),
     int: (IntegerNode, "a whole number"),

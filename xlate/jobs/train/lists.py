@@ -113,9 +113,7 @@ class ListTraining(WorkRecipe):
         return Jackknife(self.work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
     def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned | None:
-        """What the last round learned, None if stopped; each round decodes with the latest weights and learns from all
-        lists.
-        """
+        """What the last round learned, None if stopped; rounds decode with the latest weights and use all lists."""
         made: list[Jackknife] = []
         found: Learned | None = None
         step = 0
