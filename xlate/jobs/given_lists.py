@@ -205,7 +205,7 @@ def sentence_lines(
         sentence_I: the numbers of the lists' sentences.
         lengths: the number of lines of each file that goes with the lists, such as references. Without any, lines
             count from `first_sentence`, or from 0, or from the smallest number if none is missing.
-        first_sentence: see `candidates.nbest_store.reference_rows`. file: the list, for the messages.
+        first_sentence: see `candidates.nbest.reference_rows`. file: the list, for the messages.
 
     Raises:
         InputError: the lists do not fit the files that go with them, or their numbers cannot be line numbers.
