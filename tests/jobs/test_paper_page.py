@@ -11,7 +11,7 @@ import pytest
 
 from tests.report.examples import make_run
 from xlate.errors import InputError
-from xlate.jobs import report
+from xlate.jobs import report, score
 from xlate.jobs.report import write_pages
 from xlate.metrics.score import evaluate
 from xlate.metrics.significance import paired_runs, sentence_statistics
@@ -52,7 +52,8 @@ def row(folder: Path, number: int, seed: int, share: float, **settings: Any) -> 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(report, "WorkDirectory", Work)
+    for module in (report, score):
+        monkeypatch.setattr(module, "work_of_run", Work)
     return tmp_path / "runs"
 
 

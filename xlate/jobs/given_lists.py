@@ -123,18 +123,16 @@ def gaps(arrays: NbestArrays) -> tuple[dict[str, int], dict[str, int]]:
     return nearly, seldom
 
 
-def warn_of_lacking(arrays: NbestArrays, names: Iterable[str], file: str | Path, line_C: Ints) -> None:
+def warn_of_lacking(arrays: NbestArrays, lacking: Sequence[str], file: str | Path, line_C: Ints) -> None:
     """Warns where the first line is that lacks each float feature; `line_C` is the line of each hypothesis."""
-    nearly, seldom = gaps(arrays)
-    lines, counts = len(arrays.total_C), {**nearly, **seldom}
-    lacking = [name for name in names if name in counts]
+    lines = len(arrays.total_C)
     for name in lacking[:NAMED]:
         present_C = np.zeros(lines, dtype=np.bool_)
         present_C[row_numbers(arrays.value_offsets_C1)[arrays.columns_V == arrays.names.index(name)]] = True
         log.warning(
             "warning: %s:%d: %s is missing here and on %d other lines of %d; it counts 0 there: give each "
             "its value, unless that is 0",
-            file, line_C[np.argmin(present_C)], name, lines - counts[name] - 1, lines,
+            file, line_C[np.argmin(present_C)], name, lines - int(present_C.sum()) - 1, lines,
         )  # fmt: skip
     if len(lacking) > NAMED:
         log.warning("warning: %s: %d more features are missing on some lines", file, len(lacking) - NAMED)

@@ -213,7 +213,7 @@ class RankedLists:
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float features that some lines lack; both are logged.
         gaps_of_floats, seldom = gaps(arrays)
-        warn_of_lacking(arrays, gaps_of_floats, str(config.nbest), text.line_C)
+        warn_of_lacking(arrays, list(gaps_of_floats), str(config.nbest), text.line_C)
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
         nearly = tuple(name for name in gaps_of_floats if name not in listed.dense_names)
         texts = text.features(text_templates(rerank, classes, lexicon))
@@ -300,7 +300,8 @@ def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int
             "give lists of the same system, with the same columns",
             file=nbest.path,
         )
-    warn_of_lacking(arrays, floats, nbest.path, text.line_C)
+    on_some_lines = set().union(*gaps(arrays))
+    warn_of_lacking(arrays, [name for name in floats if name in on_some_lines], nbest.path, text.line_C)
     if not known[SOURCES]:
         text = replace(text, sources=None)
     elif text.sources is None and (config.model.rerank.length or known["lexicon"]):

@@ -40,9 +40,8 @@ from xlate.report.tables import (
     table_html,
 )
 from xlate.settings import plain
-from xlate.text.lines import read_lines, write_file
+from xlate.text.lines import write_file
 from xlate.text.opening import plain_file
-from xlate.work.directory import WorkDirectory
 
 log = logging.getLogger(__name__)
 # Sentences to show are among the first LOOKED_AT with at most MOST_WORDS words.
@@ -303,24 +302,24 @@ def write_pages(folder: Path) -> list[Path]:
                 file=runs[-1].path,
             )
     for (file, table, work), rows in sorted(tables.items()):
-        _put(Path(file), table, Path(work).name, table_text(WorkDirectory(Path(work)), rows))
+        _put(Path(file), table, Path(work).name, table_text(rows))
     return list(dict.fromkeys(Path(file) for file, _, _ in sorted(tables)))
 
 
-def table_text(work: WorkDirectory, rows: Rows) -> str:
+def table_text(rows: Rows) -> str:
     """A table in Markdown: one line per row, with the paired test against the row it is compared with.
 
     Columns that are empty in every row are left out. If a row has several seeds, a line below explains the figures.
     """
     measures = _shown_measures(rows)
     seeds = {number: list(by_seed(runs).values()) for number, runs in sorted(rows.items())}
-    table = [_cells(work, rows, measures, number, runs) for number, runs in seeds.items()]
+    table = [_cells(rows, measures, number, runs) for number, runs in seeds.items()]
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
     columns = [Column(name, [cells[name].replace("|", "&#124;") for cells in table]) for name in shown]
     return Table(columns).markdown() + (f"\n{OVER_SEEDS}" if max(map(len, seeds.values())) > 1 else "")
 
 
-def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
+def _cells(rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
     settings = runs[-1].settings
     return {
         "row": str(number),
@@ -338,7 +337,7 @@ def _cells(work: WorkDirectory, rows: Rows, shown: set[str], number: int, runs: 
         "P": _spread(runs, "P", 4),
         "features": _mean(runs, "active_features"),
         "seconds": _mean(runs, "seconds"),
-        "test BLEU against": _against(work, rows, runs),
+        "test BLEU against": _against(rows, runs),
     }
 
 
@@ -374,28 +373,17 @@ def _mean(runs: list[Run], name: str) -> str:
     return f"{spread.mean:,.0f}" if spread is not None else NONE
 
 
-def _against(work: WorkDirectory, rows: Rows, runs: list[Run]) -> str:
+def _against(rows: Rows, runs: list[Run]) -> str:
     """The paired test against another row, over the seeds that both have."""
     number = int(runs[-1].settings.get("row.against") or 0)
-    ours, theirs = ([run for run in some if (run.path / "test.out").exists()] for some in (runs, rows.get(number, [])))
-    ours, theirs = of_common_seeds(ours, theirs)
+    ours, theirs = of_common_seeds(*(_written(Setting("", some), "test") for some in (runs, rows.get(number, []))))
     if not ours or not theirs:
         return ""
-    test = paired_runs(_test_statistics(work, ours), _test_statistics(work, theirs))
+    test = paired_runs([_statistics(run, "test") for run in ours], [_statistics(run, "test") for run in theirs])
     bleu = test["bleu"]
     by_sentence = f"; by sentence {bleu.p_by_sentence:.4f}" if test.runs > 1 else ""
     seeds = f" over {test.runs} seeds" if 1 < test.runs < len(runs) else ""
     return f"row {number}: {bleu.difference:+.2f}{seeds} (p = {bleu.p_randomisation:.4f}{by_sentence})"
-
-
-def _test_statistics(work: WorkDirectory, runs: list[Run]) -> list[dict[str, Stats]]:
-    references = work.references("test")
-    return [
-        sentence_statistics(
-            read_lines(plain_file(run.path / "test.out")), references, lowercase=work.lowercased, measures=["bleu"]
-        )
-        for run in runs
-    ]
 
 
 def _put(page: Path, table: str, work: str, text: str) -> None:

@@ -67,6 +67,12 @@ def write_feature_weights(path: str | Path, weights: Mapping[str, float]) -> Non
     write_lines(path, (f"{name}\t{weight!r}" for name, weight in weights.items()))
 
 
+def _is_value(name: str, feature: str) -> bool:
+    """Whether a column is one of a feature's several values: `LM_0` of `LM`."""
+    start, _, place = name.rpartition("_")
+    return start == feature and place.isdigit()
+
+
 def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
     """The columns of lists that have no weight.
 
@@ -83,10 +89,8 @@ def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
         )
     features = {arrays.names[column].rpartition("_")[0] for column in arrays.several}
     for feature in sorted(features):
-        listed, known = (
-            {name for name in names if name.rpartition("_")[0] == feature and name.rpartition("_")[2].isdigit()}
-            for names in (arrays.names, weights)
-        )
+        listed = {name for name in arrays.names if _is_value(name, feature)}
+        known = {name for name in weights if _is_value(name, feature)}
         if known and known != listed:
             expected = f"{len(listed)}, one for each of its values"
             raise InputError(f"weights of {feature} do not fit the list", f"{len(known)} weights", expected)

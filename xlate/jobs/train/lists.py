@@ -121,7 +121,8 @@ class ListTraining(WorkRecipe):
             if found is None:
                 made.append(self._lists(systems, model.theta))
             else:
-                made.append(self._lists(systems, model.weighted(*found[:2]), model.features))
+                theta, phi_F, _ = found
+                made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
                 if not made[-1].decode(run.stop.__bool__):
@@ -130,7 +131,8 @@ class ListTraining(WorkRecipe):
                 if run.stop:
                     return None
             found = read_learned(held, model.theta, model.features)
-            step += found[2]["list_epochs"] + 1
+            _, _, figures = found
+            step += figures["list_epochs"] + 1
         return found
 
 
