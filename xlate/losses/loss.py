@@ -122,7 +122,7 @@ class Loss(nn.Module):
             InputError: there is none.
         """
         if self.slope is None:
-            raise InputError("a loss without a compiled slope", self.name, "one with a function under @Slope beside it")
+            raise InputError("a loss without a compiled slope", self.name, "one with a function decorated with @Slope")
         return self.slope.pointer
 
 
