@@ -33,9 +33,9 @@ class HistoryFeature:
       different states are not recombined, so keep no more than the value of a later phrase depends on.
     - `option`: the number of the phrase in `PlacedPhrases`; -1 ends the sentence.
     - `place`: where it is put: `place[BEGIN]` and `place[END]` of its span, `place[END_BEFORE]` of the phrase before,
-        and how many words are translated, `place[COVERED]`; these mean nothing at the end of the sentence.
-      - `data`: the numbers of the sentence, as `data` of the feature gives them.
-      - `after[0]`: receives the state after the phrase, nothing at the end.
+      and how many words are translated, `place[COVERED]`; these mean nothing at the end of the sentence.
+    - `data`: the numbers of the sentence, as `data` of the feature gives them.
+    - `after[0]`: receives the state after the phrase, nothing at the end.
 
     Attributes:
         name: the name of the float.
