@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 from model import Translator, opened
 from pieces import UNKNOWN, Pieces
-from search import Found, beam_search
+from search import Found, beam_search, sampled
 from training import Training
 
 from xlate.cli.main import main as xlate
@@ -49,6 +49,7 @@ SETTINGS: dict[str, tuple[int | float | str, str]] = {
     "warmup": (500, "steps until then"),
     "tokens": (2500, "of a batch"),
     "beam": (50, "hypotheses of a list"),
+    "temperature": (0.0, "above 0: draws as many hypotheses instead; likely ones if below 1"),
     "sentences": (8, "decoded together"),
     "lists": (1, "0: trains and no more"),
     "bf16": (0, "1: trains in half precision, where the processor can"),
@@ -60,12 +61,18 @@ SETTINGS: dict[str, tuple[int | float | str, str]] = {
 
 def write_list(path: Path, model: Translator, pieces: Pieces, sources: list[list[str]], given: Settings) -> None:
     """Writes the lists of some sentences as JSON lines, decoding those of similar length together."""
+
+    def translated(some: list[list[int]]) -> list[list[Found]]:
+        if given.temperature:
+            return sampled(model, some, given.beam, given.temperature, given.device)
+        return beam_search(model, some, given.beam, given.device)
+
     ids = [pieces.ids(words) or [UNKNOWN] for words in sources]
     order, lists = sorted(range(len(ids)), key=lambda i: len(ids[i])), {}
     starts = range(0, len(order), given.sentences)
     for start in track(starts, f"batches of {path.name}"):
         some = order[start : start + given.sentences]
-        lists |= zip(some, beam_search(model, [ids[i] for i in some], given.beam, given.device), strict=True)
+        lists |= zip(some, translated([ids[i] for i in some]), strict=True)
     write_lines(path, (json_line(i, sources[i], found, pieces) for i in range(len(ids)) for found in lists[i]))
 
 

@@ -1,4 +1,4 @@
-"""Beam search over several sentences at once that reuses what the decoder has computed."""
+"""Beam search and sampling for several sentences at once, which reuse what the decoder has computed."""
 
 from __future__ import annotations
 
@@ -58,3 +58,30 @@ def beam_search(model: Translator, sources: list[list[int]], beam: int, device: 
     # If a sentence has no finished translation, use its best unfinished one.
     lists = [found or [max(row, key=lambda f: f.score)] for found, row in zip(done, rows, strict=True)]
     return [sorted(found, key=lambda f: -f.score)[:beam] for found in lists]
+
+
+@torch.no_grad()
+def sampled(
+    model: Translator, sources: list[list[int]], many: int, temperature: float, device: str
+) -> list[list[Found]]:
+    """`many` translations of each sentence, drawn piece by piece, best first; a low temperature prefers likely ones."""
+    source = padded(sources, device)
+    memory, before = model.remember(source), []
+    last = torch.full((many * len(sources), 1), BEGIN, device=device)
+    pieces, log_probs, ended = [], [], torch.zeros(len(last), dtype=torch.bool, device=device)
+    for _ in range(2 * source.shape[1] + 10):
+        log_p, before = model.step(last, memory, before)
+        log_p[:, [PAD, BEGIN, UNKNOWN]] = -math.inf
+        last = torch.multinomial((log_p / temperature).softmax(-1), 1)
+        pieces.append(last)
+        log_probs.append(log_p.gather(1, last))
+        ended |= last[:, 0] == END
+        if bool(ended.all()):
+            break
+    rows = zip(torch.cat(pieces, dim=1).tolist(), torch.cat(log_probs, dim=1).tolist(), strict=True)
+    drawn = []
+    for row, values in rows:
+        end = row.index(END) + 1 if END in row else len(row)
+        drawn.append(Found(row[:end], values[:end]))
+    lists = [drawn[first : first + many] for first in range(0, len(drawn), many)]
+    return [sorted(found, key=lambda f: -f.score) for found in lists]

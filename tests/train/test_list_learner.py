@@ -165,3 +165,19 @@ def test_a_step_over_all_lists_on_a_device_is_the_compiled_one(loss, device):
         assert one.heldout_bleu == pytest.approx(other.heldout_bleu)
     assert ours.weights.sparse_F == pytest.approx(theirs.weights.sparse_F, abs=1e-5)
     assert ours.weights.dense_D == pytest.approx(theirs.weights.dense_D, abs=1e-5)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize(("loss", "recorded"), [("expected_bleu", 8), ("cll", 8), ("hinge", 0)])
+def test_recorded_steps_give_the_bits_of_others(loss, recorded, monkeypatch):
+    rng, batch, gain_C = random_lists(2, lists=40)
+    settings = plain_settings(objective=loss, batch=4, epochs=5, tolerance=0.0)
+    given = batch.arrays(gain_C, parts=True), rng.integers(1, 9, size=(batch.candidates, 10)), np.arange(40) % 4 == 0
+    learners = [DeviceListLearner(*given, F, settings, None, torch.device("cuda")) for _ in range(2)]
+    monkeypatch.setattr(learners[1], "_records", False)
+    ours, theirs = ([str(one) for one in learner.epochs()] for learner in learners)
+    assert ours == theirs
+    np.testing.assert_array_equal(learners[0].weights.sparse_F, learners[1].weights.sparse_F)
+    # A loss that waits for the device cannot be recorded.
+    assert sum(one is not None for one in learners[0]._recorded.values()) == recorded

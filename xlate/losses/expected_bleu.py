@@ -100,7 +100,7 @@ class ExpectedCorpusBleu(Loss):
             statistics_CK: their BLEU statistics as `bleu_scores` takes them, K = 2 + 2·order.
             candidate_offsets_I1: first hypothesis of each of I lists, and C.
         """
-        return self.total(scores_C, statistics_CK, FlatLists(candidate_offsets_I1))
+        return self.total(scores_C, statistics_CK, FlatLists(candidate_offsets_I1, len(scores_C)))
 
     def total(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
         """The loss as a scalar; `gain_C` are the statistics."""
@@ -127,7 +127,7 @@ class ExpectedCorpusBleu(Loss):
 class _ClosedForm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor, gamma: float) -> Tensor:
-        lists = FlatLists(candidate_offsets_I1)
+        lists = FlatLists(candidate_offsets_I1, len(scores_C))
         expected_I, probability_C = expected_gains(scores_C, gain_C, lists, gamma)
         slope_C = _slope(expected_I, probability_C, gain_C, lists, gamma)
         ctx.save_for_backward(scores_C, gain_C, candidate_offsets_I1, slope_C)
@@ -139,7 +139,7 @@ class _ClosedForm(torch.autograd.Function):
         scores_C, gain_C, candidate_offsets_I1, slope_C = ctx.saved_tensors
         if torch.is_grad_enabled():
             # The gradient may itself be differentiated, so it must not be a constant.
-            lists = FlatLists(candidate_offsets_I1)
+            lists = FlatLists(candidate_offsets_I1, len(scores_C))
             expected_I, probability_C = expected_gains(scores_C, gain_C, lists, ctx.gamma)
             slope_C = _slope(expected_I, probability_C, gain_C, lists, ctx.gamma)
         return -grad * slope_C, None, None, None

@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 
 
-def segment_ids(offsets_I1: Tensor) -> Tensor:
-    """The segment of every value: offsets 0 2 3 give 0 0 1."""
+def segment_ids(offsets_I1: Tensor, size: int | None = None) -> Tensor:
+    """The segment of every value: offsets 0 2 3 give 0 0 1. If the `size` is known, nothing waits for a GPU."""
     lengths_I = offsets_I1[1:] - offsets_I1[:-1]
-    return torch.repeat_interleave(torch.arange(len(lengths_I), device=offsets_I1.device), lengths_I)
+    segments_I = torch.arange(len(lengths_I), device=offsets_I1.device)
+    return torch.repeat_interleave(segments_I, lengths_I, output_size=size)
 
 
 class _SegmentSum(torch.autograd.Function):
@@ -32,11 +33,12 @@ class _SegmentSum(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:  # noqa: ARG004
         ctx.save_for_backward(inputs[1])
+        ctx.size = len(inputs[0])
 
     @staticmethod
     def backward(ctx: Any, gradient_I: Tensor) -> tuple[Tensor, None]:
         (offsets_I1,) = ctx.saved_tensors
-        return gradient_I[segment_ids(offsets_I1)], None
+        return gradient_I[segment_ids(offsets_I1, ctx.size)], None
 
 
 def finite_shift(top_I: Tensor) -> Tensor:
@@ -58,9 +60,10 @@ NOTHING = float("-inf")
 
 @dataclass(frozen=True)
 class FlatLists:
-    """Lists one after the other: list i is candidates [offsets[i]] to [offsets[i + 1]]."""
+    """Lists one after the other: list i is candidates [offsets[i]] to [offsets[i + 1]], `size` in all, if known."""
 
     offsets_I1: Tensor
+    size: int | None = None
 
     def __len__(self) -> int:
         """How many lists there are."""
@@ -69,7 +72,7 @@ class FlatLists:
     @cached_property
     def ids_C(self) -> Tensor:
         """The list of each candidate."""
-        return segment_ids(self.offsets_I1)
+        return segment_ids(self.offsets_I1, self.size)
 
     def spread(self, values_I: Tensor) -> Tensor:
         """For each candidate, the value of its list, C."""

@@ -87,7 +87,7 @@ class Loss(nn.Module):
             gain_C: what the loss needs to know of each of them; statistics have shape (C, K).
             candidate_offsets_I1: the first candidate of each of I instances, and C.
         """
-        return self.total(scores_C, gain_C, FlatLists(candidate_offsets_I1))
+        return self.total(scores_C, gain_C, FlatLists(candidate_offsets_I1, len(scores_C)))
 
     def each(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
         """The loss of every list, 0 for an empty one; (I,).

@@ -10,7 +10,8 @@ give the same bits every time on the same device; adding by index, which CUDA do
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -109,7 +110,8 @@ class Resident:
     """I instances of C candidates with D dense features on a device; P parts with N sparse ids.
 
     `candidate_parts_K` numbers parts within their instance. The three arrays of parts are None when every candidate
-    is one part; values, fixed scores and contexts are None when there are none.
+    is one part; values, fixed scores and contexts are None when there are none. What scores and gradients need besides
+    is computed once and kept, so that later steps over the same instances do not sort, and do not wait for the host.
     """
 
     candidate_offsets_I1: Tensor
@@ -182,29 +184,31 @@ class Resident:
             scores_C = scores_C + self.base_C
         if sparse_F is None or not len(self.part_ids_N):
             return scores_C
-        weight_N = sparse_F[self.part_ids_N.long()].to(dense_D.dtype)
+        weight_N = sparse_F.index_select(0, self.part_ids_N).to(dense_D.dtype)
         if self.part_values_N is not None:
             weight_N = weight_N * self.part_values_N
         sums_C = torch.segment_reduce(weight_N, "sum", offsets=self.part_id_offsets_P1, initial=0.0)
         if self.candidate_part_offsets_C1 is not None:
-            sums_C = torch.segment_reduce(
-                sums_C[self._part_of_K()], "sum", offsets=self.candidate_part_offsets_C1, initial=0.0
-            )
+            sums_K = sums_C.index_select(0, self._part_of_K)
+            sums_C = torch.segment_reduce(sums_K, "sum", offsets=self.candidate_part_offsets_C1, initial=0.0)
         return scores_C + sums_C
 
     def gradient(self, slope_C: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients from slopes: of all dense weights, (D,), and U distinct sparse ids with theirs, (U,)."""
         dense_D = slope_C @ self.dense_CD.to(slope_C.dtype)
         slope_P = slope_C
-        if self.candidate_part_offsets_C1 is not None:
-            by_K = torch.repeat_interleave(slope_C, self.candidate_part_offsets_C1.diff())
-            held, sums = _sums_by_key(self._part_of_K(), by_K)
-            slope_P = slope_C.new_zeros(len(self.part_id_offsets_P1) - 1).index_copy(0, held, sums)
-        by_N = torch.repeat_interleave(slope_P, self.part_id_offsets_P1.diff())
+        if self._candidates_by_part is not None:
+            by_part = self._candidates_by_part
+            slope_K = slope_C.index_select(0, by_part.places)
+            sums = torch.segment_reduce(slope_K, "sum", offsets=by_part.offsets, initial=0.0)
+            slope_P = slope_C.new_zeros(len(self.part_id_offsets_P1) - 1).index_copy(0, by_part.keys, sums)
+        by_id = self._parts_by_id
+        slope_N = slope_P.index_select(0, by_id.places)
         if self.part_values_N is not None:
-            by_N = by_N * self.part_values_N
-        return dense_D, *_sums_by_key(self.part_ids_N.long(), by_N)
+            slope_N = slope_N * self.part_values_N.index_select(0, by_id.order)
+        return dense_D, by_id.keys, torch.segment_reduce(slope_N, "sum", offsets=by_id.offsets, initial=0.0)
 
+    @cached_property
     def _part_of_K(self) -> Tensor:
         """The number of each part that a candidate holds, among all parts."""
         assert self.part_offsets_I1 is not None
@@ -212,6 +216,17 @@ class Resident:
         assert self.candidate_parts_K is not None
         held_I = self.candidate_part_offsets_C1[self.candidate_offsets_I1].diff()
         return self.candidate_parts_K.long() + torch.repeat_interleave(self.part_offsets_I1[:-1], held_I)
+
+    @cached_property
+    def _candidates_by_part(self) -> _Sorted | None:
+        """The candidates that hold each part; None when every candidate is one part."""
+        offsets_C1 = self.candidate_part_offsets_C1
+        return None if offsets_C1 is None else _Sorted.of(self._part_of_K, offsets_C1)
+
+    @cached_property
+    def _parts_by_id(self) -> _Sorted:
+        """The parts that have each sparse id."""
+        return _Sorted.of(self.part_ids_N, self.part_id_offsets_P1)
 
     def one_truth_each(self) -> tuple[Tensor, Tensor, Tensor]:
         """Each true candidate with the false ones of its instance: candidates, whether each is the true one, offsets.
@@ -239,9 +254,19 @@ def _gathered(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     return place + torch.repeat_interleave(first - new[:-1], size), new
 
 
-def _sums_by_key(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct keys, ascending, and the sum of the values of each, added in a fixed order."""
-    sorted_keys, order = torch.sort(keys, stable=True)
-    distinct, count = torch.unique_consecutive(sorted_keys, return_counts=True)
-    offsets = torch.cat([count.new_zeros(1), count.cumsum(0)])
-    return distinct, torch.segment_reduce(values[order], "sum", offsets=offsets, initial=0.0)
+class _Sorted(NamedTuple):
+    """Ragged rows turned round: for each distinct key, ascending, the rows that hold it, in their order."""
+
+    keys: Tensor
+    offsets: Tensor
+    places: Tensor
+    order: Tensor
+
+    @classmethod
+    def of(cls, keys: Tensor, offsets: Tensor) -> _Sorted:
+        """Sorts the keys; `order` has where each was, and `places` the row."""
+        sorted_keys, order = torch.sort(keys, stable=True)
+        distinct, count = torch.unique_consecutive(sorted_keys, return_counts=True)
+        rows = torch.arange(len(offsets) - 1, device=keys.device, dtype=torch.int32)
+        places = torch.repeat_interleave(rows, offsets.diff())[order]
+        return cls(distinct.long(), torch.cat([count.new_zeros(1), count.cumsum(0)]), places, order.int())

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from xlate.array_types import AnyArray, AnyFloats, Bools, Floats, Ints
 from xlate.arrays.ragged import places_of
@@ -240,7 +241,8 @@ class DeviceListLearner(ListLearner):
     """Like `ListLearner`, but on a device, in single precision; `settings.batch` lists per step.
 
     Lists are put into random mini-batches once, and each epoch takes the batches in a new order; the compiled pass on
-    the CPU draws new ones each epoch.
+    the CPU draws new ones each epoch. From its second time, the step of a batch is recorded as a CUDA graph and
+    replayed, because launching its small kernels one by one takes several times as long as running them.
 
     Args:
         lists, statistics_CK, heldout_I, size, settings, dense_D: see `ListLearner`.
@@ -270,12 +272,15 @@ class DeviceListLearner(ListLearner):
         cuts = [mixed[start : start + settings.batch] for start in range(0, len(mixed), settings.batch)]
         self._batches = [resident.gather(torch.as_tensor(rows, device=device)) for rows in cuts]
         self._held = resident.gather(torch.as_tensor(self.heldout, device=device))
+        # For each batch, its recorded step and the loss that it leaves; None after the first time.
+        self._recorded: dict[int, tuple[torch.cuda.CUDAGraph, Tensor] | None] = {}
+        self._records = device.type == "cuda"
 
     def epoch(self, number: int) -> float:
         order = np.random.default_rng([self.settings.seed, number]).permutation(len(self._batches))
-        total = sum(self._step(self._batches[place]) for place in order.tolist())
+        total = sum((self._stepped(place) for place in order.tolist()), torch.zeros(()))
         self._tensors.store(self.weights)
-        return total / len(self.train)
+        return float(total) / len(self.train)
 
     def restore(self, kept: Arrays) -> None:
         super().restore(kept)
@@ -288,10 +293,34 @@ class DeviceListLearner(ListLearner):
         candidates = places_of(self.lists.candidate_offsets_I1, rows_I)
         return float(loss), candidates[best_I[best_I >= 0]]
 
-    def _step(self, batch: Resident) -> float:
+    def _stepped(self, place: int) -> Tensor:
+        if self._records and place in self._recorded:
+            if self._recorded[place] is None:
+                self._recorded[place] = self._record(place)
+            else:
+                self._tensors.clock += 1
+            if (recorded := self._recorded[place]) is not None:
+                recorded[0].replay()
+                return recorded[1]
+        self._recorded[place] = None
+        return self._step(self._batches[place])
+
+    def _record(self, place: int) -> tuple[torch.cuda.CUDAGraph, Tensor] | None:
+        """The step of a batch as a graph; None if the loss waits for the device, which no graph can."""
+        graph, clock = torch.cuda.CUDAGraph(), self._tensors.clock
+        pool = next((one[0].pool() for one in self._recorded.values() if one is not None), None)
+        try:
+            with torch.cuda.graph(graph, pool=pool):
+                loss = self._step(self._batches[place])
+        except RuntimeError:
+            self._records, self._tensors.clock = False, clock
+            return None
+        return graph, loss
+
+    def _step(self, batch: Resident) -> Tensor:
         settings, steps = self.settings, self._tensors
         steps.begin(settings.rate)
         scores_C = batch.scores(steps.dense_D, steps.sparse_F)
         loss, slope_C = slopes(self.loss, batch, scores_C, truth=False)
         steps.step(self._eta_D, settings.rate, *batch.gradient(slope_C / len(batch)))
-        return float(loss)
+        return loss.double()

@@ -111,14 +111,18 @@ class TensorSteps:
     """
 
     def __init__(self, rule: UpdateRule, learned: Learned, device: torch.device) -> None:
-        self.rule, self._device = rule, device
-        self.load(learned)
-
-    def load(self, learned: Learned) -> None:
-        """Reads the weights and what steps remember."""
-        dense_D, self.sparse_F, *kept = (torch.tensor(array, device=self._device) for array in learned[:-2])
+        self.rule = rule
+        dense_D, self.sparse_F, *kept = (torch.tensor(array, device=device) for array in learned[:-2])
         self.dense_D = dense_D.to(self.sparse_F.dtype)
         self._squares_D, self._squares_F, self._sum_D, self._sum_F = kept
+        self.clock = int(learned.clock_1[0])
+
+    def load(self, learned: Learned) -> None:
+        """Reads the weights and what steps remember into the same tensors, which recorded steps change."""
+        kept = self._squares_D, self._squares_F, self._sum_D, self._sum_F
+        arrays: tuple[AnyArray, ...] = learned[:-2]
+        for tensor, array in zip((self.dense_D, self.sparse_F, *kept), arrays, strict=True):
+            tensor.copy_(torch.as_tensor(array))
         self.clock = int(learned.clock_1[0])
 
     def store(self, learned: Learned) -> None:
@@ -153,14 +157,13 @@ class TensorSteps:
         if rule.project:
             moved_D = torch.where(eta_D != 0, moved_D.clamp(max=0.0), moved_D)
         self.dense_D.copy_(moved_D)
-        # Penalties of a step apply to the weights that it moves.
-        moved_U = uphill_U != 0
-        ids_U, uphill_U = ids_U[moved_U], uphill_U[moved_U]
         if eta == 0.0 or not len(ids_U):
             return
-        weight_U = self.sparse_F[ids_U]
+        before_U = weight_U = self.sparse_F[ids_U]
+        # Penalties of a step apply to the weights that it moves; choosing these by index would wait for the device.
+        moved_U = uphill_U != 0
         if not rule.every:
-            uphill_U = uphill_U - rule.l2 * weight_U
+            uphill_U = moved_U * (uphill_U - rule.l2 * weight_U)
         squares_U = self._squares_F
         if rule.adaptive:
             squares_U = self._squares_F[ids_U] + (uphill_U**2).to(self._squares_F.dtype)
@@ -169,7 +172,7 @@ class TensorSteps:
         weight_U = weight_U + rate * uphill_U
         if rule.l1 and not rule.every:
             weight_U = weight_U.sign() * (weight_U.abs() - rate * rule.l1).clamp(min=0.0)
-        self.sparse_F.index_copy_(0, ids_U, weight_U.to(self.sparse_F.dtype))
+        self.sparse_F.index_copy_(0, ids_U, torch.where(moved_U, weight_U.to(self.sparse_F.dtype), before_U))
 
     def _rate(self, eta: float | Tensor, squares: Tensor) -> float | Tensor:
         if not self.rule.adaptive:
