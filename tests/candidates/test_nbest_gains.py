@@ -24,7 +24,7 @@ LISTS = st.lists(st.lists(TEXT, min_size=1, max_size=4), min_size=1, max_size=3)
 
 def arrays_of(lists: list[list[str]]) -> NbestArrays:
     lines = [f"{i} ||| {text} ||| x= {k / 4} ||| {-k}" for i, texts in enumerate(lists) for k, text in enumerate(texts)]
-    return nbest_arrays(by_sentence([Style().line(line, n) for n, line in enumerate(lines)], "l"))
+    return nbest_arrays(by_sentence([Style().line(line, n)[0] for n, line in enumerate(lines)], "l"))
 
 
 @given(LISTS, st.sampled_from(["bleu", "chrf"]), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 6, 1000]))

@@ -21,7 +21,7 @@ STYLES = {
 
 
 def read(line):
-    return Style().line(line, 1)
+    return Style().line(line, 1)[0]
 
 
 def named_values(hypothesis):
@@ -119,7 +119,7 @@ def test_written_fields_stay(tmp_path):
     path = tmp_path / "list.gz"
     lines = [STYLES["moses"], STYLES["marked"].replace("  ", " ")]
     changed = read(STYLES["phrasal"]).with_total(0.5)
-    written = [*(Style().line(line, number) for number, line in enumerate(lines, 1)), changed]
+    written = [*(Style().line(line, number)[0] for number, line in enumerate(lines, 1)), changed]
     write_nbest(path, written)
     whole = gzip.decompress(path.read_bytes()).decode().splitlines()
     assert whole == [*lines, "3 ||| a b ||| LM0: -1.5E0 TM0: 1 -2E-3 ||| 0.5"]

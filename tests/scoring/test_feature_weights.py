@@ -22,7 +22,7 @@ LINES = [
     "0 ||| c ||| lm: -1 tm: 2 2",
     "4 ||| d ||| lm: 2 tm: 0 0 ||| 1",
 ]
-READ = [Style().line(line, number) for number, line in enumerate(LINES, start=1)]
+READ = [Style().line(line, number)[0] for number, line in enumerate(LINES, start=1)]
 
 
 def test_a_configuration_with_a_sparse_file(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_rescored_lists_are_best_first_and_else_the_same() -> None:
     arrays = nbest_arrays(by_sentence(READ, "list"))
     score_C = arrays.scores({"lm": 2, "tm_0": 1, "tm_1": 0.5, "s=1": -7})
     assert score_C.tolist() == [-7, -4, 1, 4]
-    lines = [" ||| ".join(hypothesis.fields) for hypothesis in rescored(by_sentence(READ, "list"), score_C)]
+    lines = [" ||| ".join(h.fields) for group in rescored(by_sentence(READ, "list"), score_C) for h in group]
     assert lines == [
         "0 ||| c ||| lm: -1 tm: 2 2 ||| 1",
         "0 ||| b ||| lm: -3 tm: 1 2 ||| -4",
@@ -137,7 +137,7 @@ def test_rescored_lists_are_best_first_and_else_the_same() -> None:
 
 def test_equal_scores_keep_their_order() -> None:
     again = list(rescored(by_sentence(READ, "list"), np.zeros(4)))
-    assert [hypothesis.text for hypothesis in again] == ["a", "b", "c", "d"]
+    assert [[hypothesis.text for hypothesis in group] for group in again] == [["a", "b", "c"], ["d"]]
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xlate.candidates.nbest import NbestArrays
     from xlate.config.schema import NbestConfig
     from xlate.formats.nbest_file import NbestFile
+    from xlate.formats.nbest_list import Hypothesis
 
 
 def as_json(figures: Any) -> str:
@@ -89,7 +90,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
-    from xlate.formats.nbest_list import by_sentence, write_nbest
+    from xlate.formats.records import write_lists
     from xlate.jobs.ranking import check_alone, new_scores, reranked
     from xlate.scoring.feature_weights import rescored
 
@@ -98,10 +99,16 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     arrays = _arrays(config)
     references = _references(config, arrays)
     score_C, figures = new_scores(config, nbest, arrays)
-    write_nbest(out, rescored(nbest.lists(), score_C))
+    best: list[str] = []
+
+    def written() -> Iterator[list[Hypothesis]]:
+        for hypotheses in rescored(nbest.lists(), score_C):
+            best.append(hypotheses[0].text)
+            yield hypotheses
+
+    write_lists(out, written())
     if config.best_out is not None:
-        best = by_sentence(rescored(nbest.lists(), score_C), config.nbest)
-        _write_text(config.best_out, (group[0].text for group in best), arrays, config, references)
+        _write_text(config.best_out, best, arrays, config, references)
     figures = {"out": out, "hypotheses": len(score_C), **figures}
     if references:
         figures["rows"] = reranked(config, arrays, references, score_C)

@@ -1,12 +1,10 @@
 """An n-best list and how to read it: its form, duplicates, added columns, and other systems' lists to merge with it.
 
-Lists in forms other than fields with bars (fairseq's, plain text, JSON lines) become the same `Hypothesis`, with the
-fields in which it will be written.
+Lists in forms other than fields with bars (fairseq's, plain text, records) become the same `Hypothesis`.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +27,7 @@ from xlate.formats.nbest_list import (
     iterate_hypotheses,
     one_source,
 )
+from xlate.formats.records import JsonStyle, collapsed
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_floats, parse_int
 from xlate.text.opening import plain_file
@@ -40,7 +39,6 @@ SAY_FORM = (
     "sentence"
 )
 _RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
-_NAME = re.compile(r"[^\s=:|]+")
 log = logging.getLogger(__name__)
 # A job may read a list several times, so each message is logged once.
 _say_once = cache(log.info)
@@ -58,17 +56,17 @@ class FairseqStyle(Style):
 
     def __init__(self) -> None:
         super().__init__()
-        # The arguments of `_made` for the current hypothesis; empty before the first one.
+        # The arguments of `_hypothesis` for the current hypothesis; empty before the first one.
         self._open: dict[str, Any] = {}
 
-    def line(self, text: str, number: int) -> Hypothesis | None:
+    def line(self, text: str, number: int) -> Sequence[Hypothesis]:
         record = _RECORD.fullmatch(text)
         if record is None:
-            return None
+            return ()
         kind, sentence, held = record[1], parse_int(record[2]), record[3]
         score, tab, words = held.partition("\t")
         # A source or another hypothesis completes the hypothesis before.
-        done = self.end() if kind in "SH" else None
+        done = self.end() if kind in "SH" else ()
         if kind in "DP" and self._open.get("sentence") != sentence:
             raise ValueError(f"{kind}-{sentence} without its H-{sentence}")
         if kind in "HD" and not tab:
@@ -90,9 +88,9 @@ class FairseqStyle(Style):
                 self._open["named"] |= pieces
         return done
 
-    def end(self) -> Hypothesis | None:
+    def end(self) -> Sequence[Hypothesis]:
         found, self._open = self._open, {}
-        return _made(**found, source=self._source.get(found["sentence"])) if found else None
+        return [_hypothesis(**found, source=self._source.get(found["sentence"]))] if found else ()
 
 
 class PlainStyle(Style):
@@ -102,75 +100,25 @@ class PlainStyle(Style):
         self.size, self.lines = size, 0
         self.expected = f"{size} hypotheses of each sentence, one per line"
 
-    def line(self, text: str, number: int) -> Hypothesis:
+    def line(self, text: str, number: int) -> Sequence[Hypothesis]:
         self.lines = number
-        return _made(number, (number - 1) // self.size, text, {}, None, None)
+        return [_hypothesis(number, (number - 1) // self.size, text, {}, None, None)]
 
-    def end(self) -> None:
+    def end(self) -> Sequence[Hypothesis]:
         if self.lines % self.size:
             raise ValueError(f"{self.lines} lines are no multiple of {self.size}")
+        return ()
 
 
-class JsonStyle(Style):
-    """One JSON object per line: `{"id": 0, "src": …, "hyp": …, "scores": {"name": 1.5}, "score": -2}`.
-
-    `id` and `hyp` are required. `scores` are features, and so are other fields that are numbers; `score` is the total.
-    Other content of an object is ignored, with one message.
-    """
-
-    expected = '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}, hypotheses of a sentence together'
-
-    def line(self, text: str, number: int) -> Hypothesis:
-        try:
-            held = json.loads(text)
-        except RecursionError:
-            raise ValueError("JSON of too many levels") from None
-        if not isinstance(held, dict):
-            raise ValueError("no JSON object")
-        sentence, words, source, scores, total = (
-            held.pop(key, None) for key in ("id", "hyp", "src", "scores", "score")
-        )
-        if not isinstance(sentence, int) or isinstance(sentence, bool):
-            raise ValueError("id is no whole number")
-        if not isinstance(words, str) or not isinstance(source, str | None):
-            raise ValueError("hyp is no text" if not isinstance(words, str) else "src is no text")
-        if not isinstance(scores, dict | None):
-            raise ValueError("scores are no object")
-        if source is not None:
-            self.say_source(sentence, source)
-        named = {name: _number(name, value) for name, value in (scores or {}).items()}
-        for name, value in held.items():
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                _say_once("the field %.40r of JSON lines is no number: it is passed over", name)
-            elif name in named:
-                raise ValueError(f"a feature stands twice, beside scores and among them: {shown(name)}")
-            else:
-                named[name] = _number(name, value)
-        given = None if total is None else _number("score", total)
-        return _made(number, parse_int(str(sentence)), words, named, given, source)
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        raise ValueError(f"{shown(name)} is no finite number: {shown(str(value))}")
-    return float(value)
-
-
-def _made(
+def _hypothesis(
     line: int, sentence: int, text: str, named: Mapping[str, float], total: float | None, source: str | None
 ) -> Hypothesis:
-    if "\n" in text or "\r" in text or BAR in text:
-        raise ValueError(f"a line end or {BAR} inside the text")
-    strange = next((name for name in named if not _NAME.fullmatch(name)), None)
-    if strange is not None:
-        raise ValueError(f"a feature's name with a blank, =, : or |: {shown(strange)}")
-    # A lone surrogate, which JSON can express, is no text: it raises a ValueError.
-    "".join((text, source or "", *named)).encode("utf-8")
+    if BAR in text:
+        raise ValueError(f"{BAR} inside the text")
     if any(abs(value) > LARGEST for value in named.values()):
         raise ValueError("a score out of range")
-    words = " ".join(filter(None, text.replace("\t", " ").split(" ")))
-    made = Hypothesis(line, sentence, words, (), [], None, ("", words), 2)
-    return made.with_values({(name, 1): [value] for name, value in named.items()}, total, source)
+    layout = tuple((name, 1) for name in named)
+    return Hypothesis(line, sentence, collapsed(text), layout, [*named.values()], total, (), 2, source)
 
 
 # How many systems have the hypothesis, and how high they rank it: the sum of 1/rank.
@@ -254,8 +202,7 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
 
 
 def _columns(hypothesis: Hypothesis) -> _Named:
-    values = iter(hypothesis.values)
-    found = {(name, count): [next(values) for _ in range(count)] for name, count in hypothesis.layout}
+    found = hypothesis.columns()
     if hypothesis.total is not None:
         found[TOTAL, 1] = [hypothesis.total]
     return found
@@ -301,11 +248,11 @@ class NbestFile:
         """The parser for the lines of the file, given the first one."""
         form = self.form
         if form == AUTO:
-            looks = JSONL if first.startswith("{") else FAIRSEQ if _RECORD.fullmatch(first) else BARS
+            looks = JSONL if first.startswith(("{", "[")) else FAIRSEQ if _RECORD.fullmatch(first) else BARS
             form = looks if looks != BARS or BAR in first or self.size is None else PLAIN
         if form == PLAIN:
             return PlainStyle(self.size or 1)
-        style = Style() if form == BARS else FairseqStyle() if form == FAIRSEQ else JsonStyle()
+        style = Style() if form == BARS else FairseqStyle() if form == FAIRSEQ else JsonStyle(str(self.path))
         if self.form == AUTO and form == BARS and BAR not in first:
             style.remedy = f"{MEND}; {SAY_FORM}"
         return style

@@ -156,6 +156,15 @@ _EXPECTED = "id ||| text ||| features ||| total"
 MEND = "mend or remove the line"
 
 
+class Origin(NamedTuple):
+    """The record that holds a hypothesis: as given, as read (`records.Record`), its place, and columns added later."""
+
+    given: Any
+    record: Any
+    place: int
+    added: Mapping[str, float] = {}
+
+
 class Hypothesis(NamedTuple):
     """One line of an n-best list.
 
@@ -168,6 +177,7 @@ class Hypothesis(NamedTuple):
         fields: the fields as written or as they will be, without surrounding blanks. features: the number of the field
             with the features.
         source: the sentence it translates, if the list says so.
+        origin: the record that holds it, in a list of records, whose `fields` are empty.
     """
 
     line: int
@@ -179,28 +189,57 @@ class Hypothesis(NamedTuple):
     fields: tuple[str, ...]
     features: int
     source: str | None = None
+    origin: Origin | None = None
 
     def with_values(
         self, named: Mapping[tuple[str, int], Sequence[float]], total: float | None, source: str | None
     ) -> Hypothesis:
         """The same words with other features (by name and number of values), total and source; no fields after them."""
-        written = " ".join(f"{name}= {' '.join(f'{v:.9g}' for v in values)}" for (name, _), values in named.items())
-        fields = (str(self.sentence), self.fields[1], written, "" if total is None else f"{total:.9g}")
         values = [*chain(*named.values())]
-        return Hypothesis(self.line, self.sentence, self.text, tuple(named), values, total, fields, 2, source)
+        return Hypothesis(self.line, self.sentence, self.text, tuple(named), values, total, (), 2, source)
 
     def with_total(self, total: float) -> Hypothesis:
         """The same hypothesis with another total; nothing else of the line changes."""
+        if not self.fields:
+            return self._replace(total=total)
         behind = self.fields[self.features + 2 :]
         fields = (*self.fields[: self.features + 1], f"{total:.9g}", *behind)
         return self._replace(total=total, fields=fields)
 
     def with_value(self, name: str, value: float) -> Hypothesis:
         """The same hypothesis with one more feature, the last of its field."""
-        place = self.features
-        written = f"{self.fields[place]} {name}= {value:.9g}".strip(" ")
-        fields = (*self.fields[:place], written, *self.fields[place + 1 :])
-        return self._replace(layout=(*self.layout, (name, 1)), values=[*self.values, value], fields=fields)
+        place, fields, origin = self.features, self.fields, self.origin
+        if fields:
+            written = f"{fields[place]} {name}= {value:.9g}".strip(" ")
+            fields = (*fields[:place], written, *fields[place + 1 :])
+        if origin is not None:
+            origin = origin._replace(added={**origin.added, name: value})
+        layout, values = (*self.layout, (name, 1)), [*self.values, value]
+        return self._replace(layout=layout, values=values, fields=fields, origin=origin)
+
+    def columns(self) -> dict[tuple[str, int], list[float]]:
+        """The values of each feature with its number of values."""
+        values = iter(self.values)
+        return {(name, count): [next(values) for _ in range(count)] for name, count in self.layout}
+
+    def written(self) -> tuple[str, ...]:
+        """The fields of its line in a list with bars: as they were read, or made if the list has another form.
+
+        Raises:
+            InputError: its text holds `|||`.
+        """
+        if self.fields:
+            return self.fields
+        if BAR in self.text:
+            raise InputError(
+                f"{BAR} inside the text, which a list with bars cannot hold",
+                self.text,
+                remedy="out=FILE.jsonl writes JSON lines",
+                line=self.line,
+            )
+        named = (f"{name}= {' '.join(f'{value:.9g}' for value in held)}" for (name, _), held in self.columns().items())
+        total = "" if self.total is None else f"{self.total:.9g}"
+        return str(self.sentence), self.text, " ".join(named), total
 
 
 class Style:
@@ -215,8 +254,8 @@ class Style:
         self._parser = FeatureParser()
         self._source: dict[int, str] = {}
 
-    def line(self, text: str, number: int) -> Hypothesis | None:
-        """The hypothesis that this line completes, if any.
+    def line(self, text: str, number: int) -> Sequence[Hypothesis]:
+        """The hypotheses that this line completes.
 
         Raises:
             ValueError: the line is ill-formed; the message says how.
@@ -227,7 +266,7 @@ class Style:
             quoted = _QUOTED.fullmatch(text) if len(fields) == 1 else None
             if quoted is None:
                 raise ValueError("too few fields")
-            return Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_float(quoted[1], LARGEST), fields, 0)
+            return (Hypothesis(number, UNNUMBERED, quoted[2], (), [], parse_float(quoted[1], LARGEST), fields, 0),)
         try:
             sentence = parse_int(fields[0])
         except ValueError:
@@ -240,15 +279,15 @@ class Style:
         except ValueError as error:
             raise _bars_or(error, behind) from None
         words = MARK.sub("", fields[1]).strip(" ") if "|" in fields[1] else fields[1]
-        return Hypothesis(number, sentence, words, layout, values, total, fields, place)
+        return (Hypothesis(number, sentence, words, layout, values, total, fields, place),)
 
-    def end(self) -> Hypothesis | None:
-        """The hypothesis that the end of the file completes, if any.
+    def end(self) -> Sequence[Hypothesis]:
+        """The hypotheses that the end of the file completes.
 
         Raises:
             ValueError: the file may not end here.
         """
-        return None
+        return ()
 
     def say_source(self, sentence: int, source: str) -> None:
         """Stores the source of a sentence, which some styles write.
@@ -333,8 +372,7 @@ def iterate_hypotheses(
                 raise refusal from error
             faults.errors.append(refusal)
             continue
-        if found is not None:
-            yield found
+        yield from found
 
 
 def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[list[Hypothesis]]:
@@ -404,4 +442,6 @@ def write_nbest(path: str | Path, hypotheses: Iterable[Hypothesis]) -> None:
 
     Example: `0 ||| this is it ||| d: 0 lm: -4.5 ||| -14.6`
     """
-    write_lines(path, (f" {BAR} ".join(hypothesis.fields) for hypothesis in track(hypotheses, "writing n-best list")))
+    write_lines(
+        path, (f" {BAR} ".join(hypothesis.written()) for hypothesis in track(hypotheses, "writing n-best list"))
+    )

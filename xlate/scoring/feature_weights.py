@@ -160,8 +160,8 @@ def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
     return InputError(message, line, expected, "mend or remove the line", file=path, line=number)
 
 
-def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[Hypothesis]:
-    """Yields the hypotheses with new totals, each list best first; ties keep their order.
+def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[list[Hypothesis]]:
+    """Yields lists with new totals, best first; ties keep their order.
 
     Args:
         lists: the hypotheses of one sentence after the other, C in all.
@@ -175,8 +175,8 @@ def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[Hyp
         score_H = score_C[start : start + len(hypotheses)]
         if len(score_H) != len(hypotheses):
             raise ValueError(f"{len(score_C)} scores for {start + len(hypotheses)} hypotheses or more")
-        for place in np.argsort(-score_H, kind="stable"):
-            yield hypotheses[place].with_total(float(score_H[place]))
+        totals = score_H.tolist()
+        yield [hypotheses[at].with_total(totals[at]) for at in np.argsort(-score_H, kind="stable").tolist()]
         start += len(hypotheses)
     if start != len(score_C):
         raise ValueError(f"{len(score_C)} scores for {start} hypotheses")

@@ -1,0 +1,445 @@
+"""Records of translations in the forms in which tools write them, as dictionaries or JSON lines.
+
+`read_record` finds the hypotheses of one record and their scores; `JsonStyle` reads a list of records line by line;
+`ranked_records` puts the hypotheses of records in their new order and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from xlate.errors import shown
+from xlate.formats.nbest_list import LARGEST, Hypothesis, Layout, Origin, Style, write_nbest
+from xlate.progress import track
+from xlate.text.lines import atomic_write
+from xlate.text.numbers import parse_int
+from xlate.text.opening import named_packing
+
+log = logging.getLogger(__name__)
+# What a record says, and the fields in which tools say it; the first that is there counts.
+KEYS = {
+    "id": ("custom_id", "id", "request_id"),
+    "src": ("src", "source", "prompt"),
+    "ref": ("ref", "reference", "references"),
+    "hyp": (
+        "hyp", "mt", "outputs", "choices", "sequences", "hypotheses", "translation_text", "generated_text", "text",
+    ),
+    "score": ("score", "sequences_scores", "cumulative_logprob", "cum_logprob", "scores"),
+}  # fmt: skip
+# The fields of a hypothesis that is an object, or of a message, that hold its text.
+TEXT = ("text", "message", "content", "hyp", "mt", "translation_text", "generated_text")
+TOKENS = ("logprobs", "token_logprobs")
+# Fields whose numbers are no scores.
+COUNTED = re.compile(r"index|rank|created|.*_ids?")
+BETTER, WORSE = "chosen", "rejected"
+# The number of tokens whose mean log probability is a feature of its own.
+FIRST = 3
+_NAME = re.compile(r"[^\s=:|]+")
+_BLANKS = str.maketrans("\t\n\v\f\r", "     ")
+# A job may read a list several times, so each message is logged once.
+_say_once = cache(log.warning)
+
+
+class Entry(NamedTuple):
+    """One hypothesis of a record: its text as given, its scores by name, and its total if it has one."""
+
+    text: str
+    named: dict[str, float]
+    total: float | None
+
+
+class Record(NamedTuple):
+    """What a record says.
+
+    Attributes:
+        id: of the sentence, None if it has none. source, references: of the sentence, if it has them.
+        entries: its hypotheses, in their order.
+        key: the field of the hypotheses; `chosen` in a pair, empty in a list.
+        shared: the fields of its id, source and references.
+        unused: the fields that are neither of these nor scores, apart from those that are null.
+    """
+
+    id: int | str | None
+    source: str | None
+    references: tuple[str, ...]
+    entries: list[Entry]
+    key: str
+    shared: frozenset[str]
+    unused: tuple[str, ...]
+
+
+def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
+    """Finds the hypotheses of a record in any of the forms that docs/formats.md lists.
+
+    Every number is a score, except `index`, `rank`, `created` and ids: of one hypothesis where it is in its object or in
+    a list as long as that of the hypotheses, otherwise of all hypotheses of the record. Token log probabilities become
+    five scores.
+
+    Args:
+        given: a dictionary, or a list of dictionaries with one hypothesis each.
+        fields: where other tools say `id`, `src`, `ref`, `hyp` and `score`; a dot leads into an object, or into the
+            objects of a list of hypotheses: `{"hyp": "answers.text"}`.
+
+    Raises:
+        ValueError: the record has no hypotheses or is ill-formed; the message says how.
+    """
+    fields = fields or {}
+    home = {"": given} if isinstance(given, list) else _home(given)
+    if not isinstance(home, dict):
+        raise ValueError("no JSON object")
+    left = dict(home) if home is given or isinstance(given, list) else {**given, **home, "response": None}
+    name, source, references = (_taken(left, kind, fields) for kind in ("id", "src", "ref"))
+    shared = frozenset(home).difference(left)
+    key, inside = _place(left, fields)
+    rows = _rows(left, key, inside)
+    unused: dict[str, None] = {}
+    score = fields.get("score", "").removeprefix(f"{key}.")
+    entries = [_entry(text, row, score, unused) for text, row in rows]
+    return Record(
+        _identity(name),
+        None if source is None else _text(source, "src"),
+        () if references is None else tuple(map(_text, references if isinstance(references, list) else [references])),
+        entries,
+        key,
+        shared,
+        tuple(unused),
+    )
+
+
+def _home(given: Any) -> Any:
+    """The object with the hypotheses: the record, or the body of the answer in a line of a batch."""
+    response = given.get("response") if isinstance(given, dict) else None
+    return response["body"] if isinstance(response, dict) and isinstance(response.get("body"), dict) else given
+
+
+def _taken(left: dict[str, Any], kind: str, fields: Mapping[str, str]) -> Any:
+    """Removes and returns what a record says of one kind; None if it does not."""
+    path = fields.get(kind)
+    if path is None:
+        for key in KEYS[kind]:
+            if left.get(key) is not None:
+                return left.pop(key)
+        return None
+    if path in left:
+        return left.pop(path)
+    found: Any = left
+    for part in path.split("."):
+        if not isinstance(found, dict) or part not in found:
+            raise ValueError(f"no field {shown(path)}")
+        found = found[part]
+    return found
+
+
+def _place(left: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[str, str]:
+    """The field of the hypotheses, and where in their objects the text is, empty for the usual places."""
+    path = fields.get("hyp")
+    if path is not None:
+        key, _, inside = (path, "", "") if path in left else path.partition(".")
+        if key not in left:
+            raise ValueError(f"no field {shown(path)}")
+        return key, inside
+    for key in ("", *KEYS["hyp"]):
+        if left.get(key) is not None:
+            return key, ""
+    if BETTER in left and WORSE in left:
+        return BETTER, ""
+    raise ValueError(f"no hypotheses among the fields {shown(', '.join(left))}")
+
+
+def _rows(left: dict[str, Any], key: str, inside: str) -> list[tuple[str, dict[str, Any]]]:
+    """The text of each hypothesis, and the fields that are its own or those of the record."""
+    held = left.pop(key)
+    if key == BETTER and WORSE in left:
+        worse = left.pop(WORSE)
+        return [(_text(held), {**left, BETTER: 1.0}), (_text(worse), {**left, BETTER: 0.0})]
+    if isinstance(held, str):
+        return [(held, left)]
+    several = held if isinstance(held, list) else [held]
+    if not several:
+        raise ValueError("a record without hypotheses")
+    rows = []
+    for place, one in enumerate(several):
+        row = {name: _part(value, place, len(several)) for name, value in left.items()}
+        if isinstance(one, dict):
+            row |= one
+            if not inside:
+                inside = next((name for name in TEXT if one.get(name) is not None), "")
+            first, _, rest = inside.partition(".")
+            one = row.pop(first, None)
+            for part in rest.split(".") if rest else ():
+                one = one.get(part) if isinstance(one, dict) else None
+        rows.append((_text(one), row))
+    return rows
+
+
+def _part(value: Any, place: int, count: int) -> Any:
+    """What a field of a record says of one of its `count` hypotheses."""
+    if isinstance(value, list) and len(value) == count:
+        return value[place]
+    return {name: _part(one, place, count) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _text(value: Any, name: str = "hyp") -> str:
+    """A text that is given as it is, as tokens, as a message, or as the last one of a conversation."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in TEXT if value.get(key) is not None), None)
+        return _text(value, name)
+    if isinstance(value, list) and value:
+        return " ".join(value) if all(isinstance(one, str) for one in value) else _text(value[-1], name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is no text")
+    return value
+
+
+def _entry(text: str, row: dict[str, Any], score: str, unused: dict[str, None]) -> Entry:
+    total: float | None = None
+    for key in (score,) if score else KEYS["score"]:
+        value = row.get(key)
+        if value is not None and not isinstance(value, dict):
+            total = _number(key, row.pop(key))
+            break
+    named: dict[str, float] = {}
+    scores = row.pop("scores", None)
+    if not isinstance(scores, dict | None):
+        raise ValueError("scores are no object")
+    for name, value in (scores or {}).items():
+        named[name] = _number(name, value)
+    tokens = [row.pop(key) for key in TOKENS if isinstance(row.get(key), list | dict)]
+    found = row if not tokens else row | _token_scores(tokens[0], row.pop("token_ids", None))
+    for name, value in found.items():
+        if (type(value) is float or type(value) is int) and not COUNTED.fullmatch(name):
+            if name in named:
+                raise ValueError(f"a feature stands twice, beside scores and among them: {shown(name)}")
+            named[name] = _number(name, value)
+        elif value is not None:
+            unused[name] = None
+    return Entry(text, named, total)
+
+
+def _token_scores(tokens: Any, ids: Any) -> dict[str, float]:
+    """The sum, mean and minimum of the log probabilities of a hypothesis's tokens, the mean of the first ones, and
+    their number; of each token either the number, an object with `logprob`, or an object by the ids of the tokens.
+    """
+    if isinstance(tokens, dict):
+        tokens = tokens.get("content") or tokens.get("token_logprobs") or ()
+    values = []
+    for place, one in enumerate(tokens):
+        if isinstance(one, dict) and one and "logprob" not in one:
+            known = isinstance(ids, list) and place < len(ids) and str(ids[place]) in one
+            one = one[str(ids[place])] if known else next(iter(one.values()))
+        if one is not None:
+            values.append(_number("logprob", one.get("logprob") if isinstance(one, dict) else one))
+    if not values:
+        return {}
+    first = values[:FIRST]
+    return {
+        "log_prob": sum(values),
+        "mean_log_prob": sum(values) / len(values),
+        "least_log_prob": min(values),
+        "first_log_prob": sum(first) / len(first),
+        "pieces": float(len(values)),
+    }
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"{shown(name)} is no finite number: {shown(str(value))}")
+    return float(value)
+
+
+def _identity(name: Any) -> int | str | None:
+    """A number, or a text other than a number, which identifies a sentence."""
+    if name is None or (isinstance(name, str) and not (name.isascii() and name.isdigit())):
+        return name
+    if isinstance(name, bool) or not isinstance(name, int | str):
+        raise ValueError("id is neither a whole number nor a text")
+    return parse_int(str(name))
+
+
+class JsonStyle(Style):
+    """One record per line, or one dictionary of a table; see `read_record`.
+
+    Text ids and missing ones are numbered in the order in which they occur. Records without ids that follow each other
+    with the same source belong together. White space inside a hypothesis, such as line ends, separates its words.
+    """
+
+    expected = (
+        '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}} or another form, those of a sentence together'
+    )
+
+    def __init__(self, file: str = "", fields: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self._file, self._fields = file, fields or {}
+        self._numbers: dict[int | str, int] = {}
+        self._key: int | str = -1
+        self._before: str | None = None
+        self._numbered: bool | None = None
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._unused: dict[str, None] = {}
+
+    def line(self, text: Any, number: int) -> Sequence[Hypothesis]:
+        given = loaded(text) if isinstance(text, str) else text
+        record = read_record(given, self._fields)
+        self._unused.update(dict.fromkeys(record.unused))
+        sentence, source = self._sentence(record, number), record.source
+        if source is not None and (sentence not in self._source or source != self._before):
+            # A lone surrogate, which JSON can express, is no text: it raises a ValueError.
+            source.encode("utf-8")
+            self.say_source(sentence, source)
+        self._before = source
+        found = []
+        for place, (words, named, total) in enumerate(record.entries):
+            names = tuple(named)
+            layout = self._layouts.get(names)
+            if layout is None:
+                layout = self._layouts[names] = _layout(names)
+            text = collapsed(words)
+            origin = Origin(given, record, place)
+            found.append(Hypothesis(number, sentence, text, layout, [*named.values()], total, (), 2, source, origin))
+        return found
+
+    def end(self) -> Sequence[Hypothesis]:
+        if self._unused:
+            _say_once("warning: %s: these fields are no scores and not used: %s", self._file, ", ".join(self._unused))
+        return ()
+
+    def _sentence(self, record: Record, number: int) -> int:
+        """The number of the sentence: its id, or the place of its text id among those that occur."""
+        key = record.id
+        if key is None:
+            if record.source is None and len(record.entries) == 1:
+                raise ValueError("neither an id nor a source says which sentence this is of")
+            key = self._key if record.source is not None and record.source == self._before else -number
+        numbered = isinstance(record.id, int)
+        if self._numbered not in (None, numbered):
+            raise ValueError("numbers as ids next to texts or none")
+        self._key, self._numbered = key, numbered
+        return record.id if isinstance(record.id, int) else self._numbers.setdefault(key, len(self._numbers))
+
+
+def loaded(text: str) -> Any:
+    """The value of a JSON text; also of numbers that JSON lacks, such as `NaN`, which are refused where they count.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        try:
+            return json.loads(text)
+        except RecursionError:
+            raise ValueError("JSON of too many levels") from None
+
+
+def collapsed(text: str) -> str:
+    """The words of a text with one blank between them; only blanks, tabs and line ends separate words.
+
+    Raises:
+        ValueError: it holds a lone surrogate, which JSON can express.
+    """
+    text.encode("utf-8")
+    return " ".join(filter(None, text.translate(_BLANKS).split(" ")))
+
+
+def _layout(names: Sequence[str]) -> Layout:
+    strange = next((name for name in names if not _NAME.fullmatch(name)), None)
+    if strange is not None:
+        raise ValueError(f"a feature's name with a blank, =, : or |: {shown(strange)}")
+    "".join(names).encode("utf-8")
+    return tuple((name, 1) for name in names)
+
+
+def write_lists(path: str | Path, lists: Iterable[Sequence[Hypothesis]]) -> None:
+    """Writes lists in the form in which they were read; as records if the name ends in .jsonl, with bars if in .nbest.
+
+    Raises:
+        InputError: a text holds `|||`, in a list with bars.
+    """
+    rest = iter(lists)
+    begin = list(islice(rest, 1))
+    name = Path(path).name.removesuffix(getattr(named_packing(Path(path)), "suffix", ""))
+    recorded = bool(begin) and begin[0][0].origin is not None and not name.endswith(".nbest")
+    if not (recorded or name.endswith(".jsonl")):
+        write_nbest(path, chain.from_iterable(chain(begin, rest)))
+        return
+    with atomic_write(path) as stream:
+        for record in track(ranked_records(chain(begin, rest)), "writing records"):
+            stream.write(_dumped(record) + b"\n")
+
+
+def ranked_records(lists: Iterable[Sequence[Hypothesis]]) -> Iterator[Any]:
+    """Yields the records of lists that are ordered best first, with the hypotheses of each in that order.
+
+    Every hypothesis gets its total as `score`, its place in the list as `rank`, from 1, and the columns added to it: in
+    its object, or in lists as long as that of the hypotheses. Hypotheses read in another form become records, too.
+    """
+    for hypotheses in lists:
+        ranked: dict[int, list[tuple[int, Hypothesis, Origin]]] = {}
+        for rank, hypothesis in enumerate(hypotheses, 1):
+            origin = hypothesis.origin or _plain(hypothesis)
+            ranked.setdefault(id(origin.given), []).append((rank, hypothesis, origin))
+        for rows in ranked.values():
+            yield _ranked(rows)
+
+
+def _plain(hypothesis: Hypothesis) -> Origin:
+    columns = hypothesis.columns().items()
+    scores = {
+        name if len(held) == 1 else f"{name}_{at}": one for (name, _), held in columns for at, one in enumerate(held)
+    }
+    source = {} if hypothesis.source is None else {"src": hypothesis.source}
+    given = {"id": hypothesis.sentence, **source, "hyp": hypothesis.text, "scores": scores}
+    return Origin(given, Record(None, None, (), [], "hyp", frozenset(), ()), 0)
+
+
+def _ranked(rows: Sequence[tuple[int, Hypothesis, Origin]]) -> Any:
+    """A record with these of its hypotheses, in this order, each given with its rank."""
+    given, record, _, _ = rows[0][2]
+    gained = [{**origin.added, "score": hypothesis.total, "rank": rank} for rank, hypothesis, origin in rows]
+    order = [origin.place for _, _, origin in rows]
+    if isinstance(given, list):
+        return [{**given[place], **new} for place, new in zip(order, gained, strict=True)]
+    home, key = _home(given), record.key
+    held, count = home[key], len(record.entries)
+    if key == BETTER:
+        texts = (held, home[WORSE])
+        made = {**home, BETTER: texts[order[0]], WORSE: texts[order[-1]], **_lists(gained)}
+    elif isinstance(held, str):
+        made = {**home, **gained[0]}
+    elif isinstance(held, dict):
+        made = {**home, key: {**held, **gained[0]}}
+    else:
+        made = {name: one if name in record.shared else _reordered(one, order, count) for name, one in home.items()}
+        if isinstance(held[0], dict):
+            made[key] = [{**one, **new} for one, new in zip(made[key], gained, strict=True)]
+        else:
+            made |= _lists(gained)
+    return made if home is given else {**given, "response": {**given["response"], "body": made}}
+
+
+def _lists(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _reordered(value: Any, order: Sequence[int], count: int) -> Any:
+    if isinstance(value, list) and len(value) == count:
+        return [value[place] for place in order]
+    return {name: _reordered(one, order, count) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _dumped(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        # A whole number of more than 64 bits.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
