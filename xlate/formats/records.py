@@ -80,7 +80,7 @@ class Record(NamedTuple):
 def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
     """Finds the hypotheses of a record in any of the forms that docs/formats.md lists.
 
-    Every number is a score, except `index`, `rank`, `created` and ids: of one hypothesis where it is in its object or in
+    Every number except `index`, `rank`, `created` and ids is a score: of one hypothesis if it is in its object or in
     a list as long as that of the hypotheses, otherwise of all hypotheses of the record. Token log probabilities become
     five scores.
 
