@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.align.lexical import NULL, Model1, lexical_table
+from xlate.align.lexical import NULL, DictionaryEntry, Model1, dictionary, lexical_table
 from xlate.align.links import Links, read_links
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import model1_costs
@@ -48,6 +49,42 @@ def test_probabilities_sum_to_one(data):
         backward[int(table.target_K[k])] += table.source_given_target_K[k]
     assert all(total == pytest.approx(1) for total in (*forward.values(), *backward.values()))
     assert set(forward) - {NULL} == set(source.ids_T.tolist())
+
+
+def binomial(hits, tries, rate):
+    """ln of Dunning's likelihood of a number of hits."""
+    return hits * math.log(rate or 1) + (tries - hits) * math.log(1 - rate or 1)
+
+
+def test_significance_is_dunnings_likelihood_ratio():
+    # Links: a-x 3, a-y 1, b-x 1, b-y 5; chance would link a-y and b-x more often.
+    links = [(3, 5)] * 3 + [(3, 6), (4, 5)] + [(4, 6)] * 5
+    table = lexical_table(*(text(*([pair[i]] for pair in links)) for i in (0, 1)), Links.from_pairs([[(0, 0)]] * 10))
+    together = binomial(3, 4, 3 / 4) + binomial(1, 6, 1 / 6) - binomial(3, 4, 4 / 10) - binomial(1, 6, 4 / 10)
+    assert list(zip(table.source_K, table.target_K, strict=True)) == [(3, 5), (3, 6), (4, 5), (4, 6)]
+    assert table.significance_K == pytest.approx([2 * together, 0, 0, 2 * together])
+
+
+def test_a_dictionary_by_hand():
+    source, target = Vocabulary.build([["Haus", "alt", "3"]]), Vocabulary.build([["house", "home", "old", "3", "."]])
+    pairs = ["Haus house"] * 3 + ["Haus home"] * 2 + ["alt old", "alt .", "3 3", "3 3"]
+    ids = [(source.id(s), target.id(t)) for s, t in map(str.split, pairs)]
+    table = lexical_table(*(text(*([pair[i]] for pair in ids)) for i in (0, 1)), Links.from_pairs([[(0, 0)]] * 9))
+    every = {"least_count": 1, "least_probability": 0.0, "least_significance": 0.0, "words_only": False, "most": None}
+
+    def pairs_of(**given):
+        return [f"{entry.source} {entry.target}" for entry in dictionary(table, source, target, **(every | given))]
+
+    first = next(dictionary(table, source, target, **(every | {"words_only": True})))
+    assert first[:2] == ("alt", "old")
+    assert first[2:5] == (0.5, 1.0, 1)
+    assert isinstance(first, DictionaryEntry)
+    assert pairs_of() == ["3 3", "alt .", "alt old", "Haus house", "Haus home"]
+    assert pairs_of(words_only=True) == ["alt old", "Haus house", "Haus home"]
+    assert pairs_of(most=1) == ["3 3", "alt .", "Haus house"]
+    assert pairs_of(least_count=3) == ["Haus house"]
+    assert pairs_of(least_probability=0.55) == ["3 3", "Haus house"]
+    assert pairs_of(least_significance=5) == ["3 3"]
 
 
 def test_rounding_never_gives_zero():

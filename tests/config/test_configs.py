@@ -34,6 +34,7 @@ GIVEN = {
     "lm": ["text=a", "out=b"],
     "phrases": ["source=a", "target=b", "links=c", "out=d"],
     "aer": ["links=a", "gold=b"],
+    "dictionary": ["work=w"],
     "tag": ["language=de"],
 }
 # What a choice, or any of a group, needs beside itself.

@@ -1,11 +1,14 @@
 """Lexical translation probabilities: from word alignment links, as in Moses's lex.f2e and lex.e2f, and from sentence
-pairs alone, by IBM Model 1 (Brown et al. 1993).
+pairs alone, by IBM Model 1 (Brown et al. 1993); and a bilingual dictionary of the linked words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from xlate.array_types import Floats, Ints, Ints32, Uints
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
 from xlate.kernels.memory import HashTable, build_table
-from xlate.text.vocabulary import EncodedText, sides
+from xlate.text.vocabulary import EncodedText, Vocabulary, sides
 
 NULL = -1
 
@@ -36,6 +39,22 @@ class LexicalTable:
     def __len__(self) -> int:
         """The number of distinct word pairs K."""
         return len(self.source_K)
+
+    @cached_property
+    def significance_K(self) -> Floats:
+        """Dunning's log-likelihood ratio G² of each pair, over all links; 0 where chance would link it more often."""
+        total, row_K, column_K = self.count_K.sum(), *map(self._totals, (self.source_K, self.target_K))
+        # The observed and the expected counts of this source word or any other with this target word or any other.
+        observed_4K = np.array([self.count_K, row_K - self.count_K, column_K - self.count_K, total - row_K - column_K])
+        observed_4K[3] += self.count_K
+        expected_4K = np.array([row_K, row_K, total - row_K, total - row_K]) / total
+        expected_4K *= [column_K, total - column_K, column_K, total - column_K]
+        ratio_4K = np.divide(observed_4K, expected_4K, out=np.ones_like(expected_4K), where=observed_4K > 0)
+        found_K = 2 * (observed_4K * np.log(ratio_4K)).sum(axis=0)
+        return np.where(observed_4K[0] > expected_4K[0], np.maximum(found_K, 0.0), 0.0)
+
+    def _totals(self, word_K: Ints32) -> Floats:
+        return np.bincount(word_K + 1, weights=self.count_K.astype(np.float64))[word_K + 1].astype(np.float64)
 
 
 def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, decimals: int | None = 7) -> LexicalTable:
@@ -83,6 +102,59 @@ def _rounded(probability_K: Floats, decimals: int | None) -> Floats:
         return probability_K
     rounded_K = np.round(probability_K, decimals)
     return np.where(rounded_K > 0, rounded_K, probability_K)
+
+
+class DictionaryEntry(NamedTuple):
+    """A source word and a translation of it: p(t|s), p(s|t), how often they are linked, and G² (`significance_K`)."""
+
+    source: str
+    target: str
+    p_target: float
+    p_source: float
+    links: int
+    significance: float
+
+
+def dictionary(
+    table: LexicalTable,
+    source: Vocabulary,
+    target: Vocabulary,
+    *,
+    least_count: int,
+    least_probability: float,
+    least_significance: float,
+    words_only: bool,
+    most: int | None,
+) -> Iterator[DictionaryEntry]:
+    """The linked words as a dictionary: source words in alphabetical order, the translations of each best first.
+
+    Args:
+        table: with exact probabilities.
+        source, target: the words.
+        least_count, least_significance: of a pair. least_probability: of both p(t|s) and p(s|t).
+        words_only: leave out what has a digit or no letter.
+        most: translations per source word; None for all.
+    """
+    likely_K = np.minimum(table.target_given_source_K, table.source_given_target_K) >= least_probability
+    linked_K = (table.source_K != NULL) & (table.target_K != NULL) & (table.count_K >= least_count)
+    columns = (
+        *(table.source_K, table.target_K, table.target_given_source_K, table.source_given_target_K),
+        *(table.count_K, table.significance_K),
+    )
+    rows = np.flatnonzero(linked_K & likely_K & (table.significance_K >= least_significance))
+    entries = [
+        DictionaryEntry(source.word(s), target.word(t), *of_pair)
+        for s, t, *of_pair in zip(*(column_K[rows].tolist() for column_K in columns), strict=True)
+    ]
+    if words_only:
+        entries = [entry for entry in entries if _is_word(entry.source) and _is_word(entry.target)]
+    entries.sort(key=lambda entry: (entry.source.casefold(), entry.source, -entry.p_target, entry.target))
+    for _, same in groupby(entries, lambda entry: entry.source):
+        yield from islice(same, most)
+
+
+def _is_word(text: str) -> bool:
+    return any(map(str.isalpha, text)) and not any(map(str.isdigit, text))
 
 
 @dataclass(frozen=True)

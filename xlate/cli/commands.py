@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         AlignCommandConfig,
         CompareConfig,
         DemoConfig,
+        DictionaryConfig,
         EventsConfig,
         ExportConfig,
         ImportConfig,
@@ -229,6 +230,30 @@ def run_aer(config: AerCommandConfig) -> None:
     print(alignment_error_rate(links, gold))
 
 
+def run_dictionary(config: DictionaryConfig) -> None:
+    """Writes the dictionary of a work directory's word links, and prints its size on standard error."""
+    import json
+    from itertools import groupby
+
+    from xlate.align.lexical import DictionaryEntry, dictionary, lexical_table
+    from xlate.text.lines import write_lines
+    from xlate.work.directory import WorkDirectory
+
+    work = WorkDirectory(Path(config.work))
+    table = lexical_table(*work.encoded, work.links, decimals=None)
+    filters = ("least_count", "least_probability", "least_significance", "words_only", "most")
+    given = {name: getattr(config, name) for name in filters}
+    entries = list(dictionary(table, work.source_vocabulary, work.target_vocabulary, **given))
+    lines = ["# " + "\t".join(DictionaryEntry._fields)]
+    lines += ["\t".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in e) for e in entries]
+    by_source = [(word, list(same)) for word, same in groupby(entries, lambda entry: entry.source)]
+    if config.out.removesuffix(".gz").endswith(".jsonl"):
+        found = ((word, [dict(list(entry._asdict().items())[1:]) for entry in same]) for word, same in by_source)
+        lines = [json.dumps({"source": word, "targets": same}, ensure_ascii=False) for word, same in found]
+    write_lines(config.out, lines)
+    print(f"{len(entries)} pairs of {len(by_source)} source words", file=sys.stderr)
+
+
 def run_tag(config: TagConfig) -> None:
     """Tokenises and tags standard input (or `input=`) line by line, to standard output (or `output=`)."""
     from xlate.text.classes import open_tagger, tagged_line
@@ -306,5 +331,6 @@ COMMANDS = {
         {"export": export_events, "import": import_events},
     ),
     "aer": Command("alignment error rate against gold links", run_aer),
+    "dictionary": Command("work directory → bilingual dictionary of its word links", run_dictionary),
     "tag": Command("plain lines → tokens with their parts of speech", run_tag),
 }

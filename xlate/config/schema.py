@@ -18,6 +18,7 @@ from xlate.settings import (
     NOT_NEGATIVE,
     ORDER,
     PHRASE_LENGTH,
+    PROBABILITY,
     PROCESSES,
     SEED,
     SENTENCES,
@@ -446,6 +447,29 @@ class AerCommandConfig(Command):
 
 
 @dataclass
+class DictionaryConfig(Command):
+    """xlate dictionary work=WORK out=FILE."""
+
+    work: str = key("The work directory, whose word links are counted.")
+    out: str = key(
+        "The file: columns between tabs, or JSON lines when the name ends in .jsonl; .gz after it packs it; -: "
+        "standard output.",
+        "-",
+    )
+    least_count: int = key("How often two words must be linked.", 2, COUNT)
+    least_probability: float = key(
+        "Of the target word given the source word, and the other way round.", 0.1, PROBABILITY
+    )
+    least_significance: float = key(
+        "The log-likelihood ratio G² of the pair; 10.83 means that chance links as often with p < 0.001.",
+        10.83,
+        NOT_NEGATIVE,
+    )
+    words_only: bool = key("Leave out what has a digit or no letter.", True)
+    most: int | None = key("Translations per source word; null for all.", None, COUNT)
+
+
+@dataclass
 class TagConfig(Command):
     """xlate tag language=de < raw > tagged."""
 
@@ -479,5 +503,6 @@ COMMANDS: dict[str, type[Command]] = {
     "nbest": NbestConfig,
     "events": EventsConfig,
     "aer": AerCommandConfig,
+    "dictionary": DictionaryConfig,
     "tag": TagConfig,
 }
