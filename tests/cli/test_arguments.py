@@ -55,7 +55,7 @@ def test_names_that_look_like_something_else(name: str) -> None:
 
 
 def test_names_that_stand_for_another_key_are_refused() -> None:
-    with pytest.raises(InputError, match="stands for one that is not there"):
+    with pytest.raises(InputError, match="refers to a missing one"):
         load(ScoreConfig, "score", read_words(["hyp=x", "ref=[y]", "out=ä${b}"]).overrides)
 
 

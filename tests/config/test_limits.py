@@ -114,5 +114,5 @@ def test_what_to_give_instead_is_said(given: list[str], remedy: str) -> None:
 
 
 def test_none_is_refused_where_a_setting_must_have_a_value() -> None:
-    with pytest.raises(InputError, match=r"(?s)a value must be given.*beam is None"):
+    with pytest.raises(InputError, match=r"(?s)a required value is missing.*beam is None"):
         search_settings.BlockSearch(beam=None)  # type: ignore[arg-type]

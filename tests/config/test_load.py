@@ -22,9 +22,9 @@ def remedy_of(*overrides: str) -> str:
 
 def test_several_values_without_a_sweep_name_the_option_of_sweeps() -> None:
     said = remedy_of("work=w", "loss.eta=1,2")
-    assert said.startswith("-m sweeps over several values; quotes inside quotes keep them one value, ")
+    assert said.startswith("-m sweeps over several values; nested quotes make them one value, ")
     assert remedy_of("base=runs/w,seed").startswith(
-        "if it is a path, check it: nothing of that name is there; -m sweeps"
+        "if it is a path, check it: nothing with that name exists; -m sweeps"
     )
 
 

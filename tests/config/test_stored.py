@@ -93,7 +93,7 @@ def test_one_of_an_earlier_version_lacks_keys(tmp_path: Path, given: list[str], 
     held = yaml.safe_load(to_yaml(load(TrainConfig, "train", ["model=phrase", "work=w", *given])))
     del held[group][key]
     path.write_text(yaml.safe_dump(held))
-    with pytest.raises(InputError, match=rf"earlier version, which lacks keys(?s:.*)no {group}\.{key}"):
+    with pytest.raises(InputError, match=rf"earlier version that lacks keys(?s:.*)no {group}\.{key}"):
         read_config(path, TrainConfig)
 
 

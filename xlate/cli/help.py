@@ -57,7 +57,7 @@ def help_of(command: str, words: Words) -> str:
         "experiments, experiment=PAPER/TABLE-rowN, or all rows with -m experiment=PAPER/TABLE", _tables(command)
     )
     values = (Row(one.name, _value(config, one.name), "", one.metadata["words"]) for one in own_keys(schema))
-    lines += _titled("keys, KEY=VALUE, with the values they have (??? must be given)", map(_key, values))
+    lines += _titled("keys, KEY=VALUE, with their values (???: required)", map(_key, values))
     for group, keys in _keys_of_groups(config, schema):
         lines += _titled(f"keys of {group}", map(_key, keys))
     return "\n".join([*lines, *_titled("options, anywhere", OPTIONS)])

@@ -210,7 +210,7 @@ def _references(config: NbestConfig, arrays: NbestArrays, needed: bool = False) 
 
 def _needed(value: str | None, key: str, kind: str) -> str:
     if value is None:
-        raise InputError("a value must be given", seen=f"{key} is not set", expected=f"{key}={kind}")
+        raise InputError("a required value is missing", seen=f"{key} is not set", expected=f"{key}={kind}")
     return value
 
 

@@ -53,7 +53,7 @@ def conf_folder() -> Path:
     raise InputError(
         "the configuration folder is missing",
         file=package / "conf",
-        expected="conf/ inside the installed package or beside it",
+        expected="conf/ inside the installed package or next to it",
         remedy="install xlate again",
     )
 
@@ -127,7 +127,7 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
             raise InputError(
                 "this experiment is a table",
                 seen=f"experiment={name}",
-                expected=f"-m, which trains its {len(tables[name])} rows, or one of them, {name}-rowN",
+                expected=f"-m to train its {len(tables[name])} rows, or one row, {name}-rowN",
                 remedy=f"xlate train -m experiment={name}",
             )
         if elsewhere or name in ("", "null", *known):
@@ -194,7 +194,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "decoder": {
         "mon": Choice("Monotone search.", search_settings.BlockSearch(mode="mon")),
         "swap": Choice(
-            "Neighbouring phrases may swap, orientation costing nothing.",
+            "Neighbouring phrases may swap, without an orientation cost.",
             search_settings.BlockSearch(mode="swap"),
         ),
         "swap_or": search_settings.BlockSearch,

@@ -29,8 +29,8 @@ HYDRA, LAUNCHER = "hydra.", "hydra.launcher."
 # Choices of the extra `sweep`.
 PLUGINS = ("hydra/launcher/joblib", "hydra/launcher/submitit_local", "hydra/launcher/submitit_slurm")
 SWEEP = 'pip install "xlate[sweep]"'
-SEVERAL = "-m sweeps over several values; quotes inside quotes keep them one value, KEY=\"'VALUE'\""
-QUOTES = "values that hold commas or brackets need quotes inside quotes, KEY=\"'VALUE'\""
+SEVERAL = "-m sweeps over several values; nested quotes make them one value, KEY=\"'VALUE'\""
+QUOTES = "values with commas or brackets need nested quotes, KEY=\"'VALUE'\""
 
 # The text between commas outside brackets and quotes.
 PART = re.compile(r"""(?:\[[^\]]*\]|'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|\{[^}]*\}|\([^)]*\)|[^,])+""")
@@ -118,9 +118,9 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
         key = re.search(r"full_key: (\S+)", text)
     if key:
         if key.group(1).startswith(LAUNCHER) and not any(given.startswith("hydra/launcher=") for given in overrides):
-            expected = "hydra/launcher=box or hydra/launcher=slurm beside it"
-            remedy = "add hydra/launcher=box to run the jobs of a sweep side by side on this machine"
-            return InputError("no launcher is chosen that uses this key", key.group(1), expected, remedy)
+            expected = "hydra/launcher=box or hydra/launcher=slurm as well"
+            remedy = "add hydra/launcher=box to run the jobs of a sweep in parallel on this machine"
+            return InputError("no launcher that uses this key is chosen", key.group(1), expected, remedy)
         if (not_made := _choice_not_made(key.group(1), command, overrides)) is not None:
             return not_made
         others = [given for given in overrides if given.partition("=")[0].lstrip("+~") != key.group(1)]
@@ -135,10 +135,10 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
     unread = several[1] if several else next((given for given in overrides if not is_read(given)), None)
     remedy = f"{SEVERAL if several else QUOTES}; xlate {command} --help lists the keys"
     if unread is not None and "/" in unread.partition("=")[2]:
-        remedy = f"if it is a path, check it: nothing of that name is there; {remedy}"
+        remedy = f"if it is a path, check it: nothing with that name exists; {remedy}"
     seen = text.splitlines()[0] if unread is None else unread
     expected = "one value" if several else "key=value"
-    return InputError("the command line does not fit", seen=seen, expected=expected, remedy=remedy)
+    return InputError("the command line cannot be read", seen=seen, expected=expected, remedy=remedy)
 
 
 def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputError | None:
@@ -150,7 +150,7 @@ def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputE
     return InputError(
         f"choose {choice}=…: without it the {key.partition('.')[0]} does not have this key",
         seen=key,
-        expected=f"{' or '.join(f'{choice}={name}' for name in choices_of(choice) if name != 'none')} beside it",
+        expected=f"{' or '.join(f'{choice}={name}' for name in choices_of(choice) if name != 'none')} as well",
         remedy=f"add one of these to the command, or leave {key} out",
     )
 
@@ -168,11 +168,13 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     """The error for a choice that a group does not have, such as loss/perceptrn."""
     group, _, wanted = asked.rpartition("/")
     if asked in PLUGINS:
-        seen, expected = f"{group}={wanted}", "what launches the jobs of a sweep"
+        seen, expected = f"{group}={wanted}", "an installed launcher"
         return InputError("an extra that is not installed", seen=seen, expected=expected, remedy=SWEEP)
     if group == "hydra/sweeper":
-        expected = "no sweeper: values between commas; docs/decisions/0021-no-sweepers.md says how Optuna is used"
-        return InputError("a sweeper that is not there", seen=f"{group}={wanted}", expected=expected)
+        expected = (
+            "no sweeper: write values between commas; docs/decisions/0021-no-sweepers.md explains the use of Optuna"
+        )
+        return InputError("no such sweeper", seen=f"{group}={wanted}", expected=expected)
     remedy = nearest(wanted, there, f"xlate {command} --help lists the choices", f"{group}=", cutoff=0.5)
     expected = ", ".join(there) or "a file in conf/"
     seen = f"{group}={wanted}" if group else wanted

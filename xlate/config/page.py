@@ -19,16 +19,16 @@ from xlate.train import settings as train_settings
 
 HEAD = """# Configuration
 
-Every command takes `key=value`. Keys stand in groups, and a group is a choice: `model=phrase` chooses the phrase model,
-and with it the keys under `model.`, its decoder (`decoder.`) and its loss (`loss.`). A choice has the keys that are
-listed with it and no others: what it does not use is refused. `model.kind`, `model.name`, `loss.name`, `loss.tune.name`
-and `source.name` say what was chosen; they are not listed. `xlate train model=phrase --help` shows the keys of what is
-chosen. Files of your own, in a folder given by `--config-dir`, begin with a choice: `defaults: [mira, _self_]`.
+Every command takes `key=value`. Keys come in groups, and each group is a choice: `model=phrase` chooses the phrase
+model, and with it the keys under `model.`, its decoder (`decoder.`) and its loss (`loss.`). Each choice accepts only
+the keys listed with it. `model.kind`, `model.name`, `loss.name`, `loss.tune.name` and `source.name` record your choices
+and are not listed. `xlate train model=phrase --help` shows the keys of a choice. Put your own files into a folder, pass
+it with `--config-dir`, and begin each file with a choice: `defaults: [mira, _self_]`.
 
-Names and paths may hold any letters and marks: `run=runs/Läufe`. One with a comma or, in a list, with brackets needs
-quotes inside quotes, `run="'a,b'"`, unless it exists. `${` stands for the value of another key: no name can hold it.
+Names and paths may contain any letters and symbols: `run=runs/Läufe`. A name with a comma (or, in a list, brackets)
+needs nested quotes, `run="'a,b'"`, unless it exists. `${` refers to the value of another key, so names cannot have it.
 
-This page is made by `python -m xlate.config.page > docs/configuration.md`. `-` means that a value must be given.
+`python -m xlate.config.page > docs/configuration.md` generates this page. `-` marks keys that you must set.
 """
 # Names of schemas that several choices share, or that a choice has only in some place.
 WITHOUT_NAME: dict[type[Any], str] = {
@@ -50,7 +50,7 @@ GROUPS = {
     "loss": "xlate train",
     "loss/tune": "xlate train loss=xbleu",
     "source": "xlate train",
-    "decoder": "xlate train, and xlate translate by the model of the run",
+    "decoder": "xlate train, and xlate translate according to the run's model",
     "data": "xlate prepare",
     "align": "xlate prepare",
     "lm": "xlate prepare",
@@ -119,13 +119,13 @@ def page() -> str:
     lines = [HEAD]
     for group, of in GROUPS.items():
         choices = (f"- `{group}={name}`: {words}" for name, words in choices_of(group).items())
-        lines += [f"## {group}\n", f"Of {of}.\n", *choices, "", *_table(PLACES.get(group, group))]
+        lines += [f"## {group}\n", f"Used by {of}.\n", *choices, "", *_table(PLACES.get(group, group))]
     lines.append("## Keys of commands\n")
     for _, kind in sorted(COMMANDS.items()):
         lines.append(f"### {usage(kind)}\n")
         for one in own_keys(kind):
             value, words = plainly(default_of(one)), one.metadata["words"]
-            lines.append(f"- `{one.name}`: {'must be given' if value == MISSING else f'`{value}`'}. {words}")
+            lines.append(f"- `{one.name}`: {'required' if value == MISSING else f'`{value}`'}. {words}")
         lines.append("")
     return "\n".join(lines)
 
@@ -139,7 +139,7 @@ def _table(place: str) -> Iterator[str]:
             having.setdefault(row, []).append(_called(kind))
     if not having:
         return
-    yield "| key | default | may be | with | what it is |"
+    yield "| key | default | allowed | choices | meaning |"
     yield "|---|---|---|---|---|"
     order = list(dict.fromkeys(row.key for row in having))
     for row, names in sorted(having.items(), key=lambda item: order.index(item[0].key)):

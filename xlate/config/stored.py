@@ -27,7 +27,7 @@ from xlate.text.opening import plain_file
 from xlate.train.settings import SourceConfig
 
 T = TypeVar("T")
-REMEDY = "restore the file as it was written, or make the run again"
+REMEDY = "restore the original file, or make the run again"
 
 
 def to_yaml(config: Any) -> str:
@@ -94,7 +94,7 @@ def _check_complete(loaded: Mapping[str, Any], made: Mapping[str, Any], path: Pa
     missing = [key for key in made if key not in loaded]
     if missing:
         raise InputError(
-            "a configuration of an earlier version, which lacks keys",
+            "a configuration of an earlier version that lacks keys",
             file=path,
             seen=f"no {', '.join(missing[:5])}",
             expected="every key that xlate train writes",

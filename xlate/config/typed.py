@@ -33,7 +33,7 @@ NODES: dict[Any, tuple[type[Any], str]] = {
     bool: (BooleanNode, "true or false"),
     int: (IntegerNode, "a whole number"),
     float: (FloatNode, "a number"),
-    str: (StringNode, "a text"),
+    str: (StringNode, "text"),
 }
 
 
@@ -167,7 +167,7 @@ def _value(hint: Any, value: Any, key: str) -> Any:
         return node(value, is_optional=False)._value()
     except ValidationError as error:
         seen, remedy = f"{key}={'null' if value is None else value}", "see the command's --help"
-        raise InputError("a configuration value does not fit", seen, expected, remedy) from error
+        raise InputError("an invalid configuration value", seen, expected, remedy) from error
 
 
 def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
@@ -191,15 +191,15 @@ def _check_decoder(given: Mapping[str, Any], kind: type[Any]) -> None:
     raise InputError(
         "the decoder belongs to another model",
         seen=", ".join(f"decoder.{name}" for name in sorted(given.keys() - keys_by_kind[kind])) or "no decoder",
-        expected=", ".join(own) if own else "no decoder: lists are given",
-        remedy="leave decoder=… out: every model brings its own",
+        expected=", ".join(own) if own else "no decoder: the lists exist already",
+        remedy="leave out decoder=…: every model has its own",
     )
 
 
 def unknown_key(key: str, known: list[str]) -> InputError:
     """The error for an unknown key, naming the nearest known one."""
     group, near = key.partition(".")[0], _nearest(key, known)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for the keys there are"
+    remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for its keys"
     if group in ("model", "decoder", "loss", "source") and settings_at(key):
         expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
         return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
@@ -236,13 +236,13 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
     if isinstance(error, InterpolationToMissingValueError):
         return _not_given(str(error).rsplit("value: ", 1)[-1].split()[0])
     if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
-        remedy = "${…} stands for another key; name it otherwise"
-        message, expected = "a value that stands for one that is not there", "a value without ${"
+        remedy = "${…} refers to another key; use another name"
+        message, expected = "a value that refers to a missing one", "a value without ${"
         return InputError(message, f"{key}: {line}", expected, remedy)
-    expected, remedy = "a value of the type named", "see the command's --help"
-    return InputError("a configuration value does not fit", f"{key}: {line}", expected, remedy)
+    expected, remedy = "a value of the type shown", "see the command's --help"
+    return InputError("an invalid configuration value", f"{key}: {line}", expected, remedy)
 
 
 def _not_given(key: str) -> InputError:
     remedy = f"add {key}=VALUE to the command"
-    return InputError("a value must be given", seen=f"{key} is not set", expected=f"{key}=…", remedy=remedy)
+    return InputError("a required value is missing", seen=f"{key} is not set", expected=f"{key}=…", remedy=remedy)
