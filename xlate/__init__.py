@@ -6,15 +6,27 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xlate.candidates.batch import CandidateBatch, FeatureNames
     from xlate.errors import InputError
+    from xlate.training import prepare, train
     from xlate.translator import Hypothesis, Translator, Unit
 
 __version__ = "0.1.0"
-__all__ = ["CandidateBatch", "FeatureNames", "Hypothesis", "InputError", "Translator", "Unit", "__version__"]
+__all__ = [
+    "CandidateBatch",
+    "FeatureNames",
+    "Hypothesis",
+    "InputError",
+    "Translator",
+    "Unit",
+    "__version__",
+    "prepare",
+    "train",
+]
 _MODULES = {
     "CandidateBatch": "xlate.candidates.batch",
     "FeatureNames": "xlate.candidates.batch",
@@ -22,7 +34,19 @@ _MODULES = {
     "InputError": "xlate.errors",
     "Translator": "xlate.translator",
     "Unit": "xlate.translator",
+    "prepare": "xlate.training",
 }
+
+
+class _Trains(ModuleType):
+    """The package `xlate.train`, which is also the function `xlate.training.train`."""
+
+    def __call__(self, *overrides: str, **keys: Any) -> Any:
+        return import_module("xlate.training").train(*overrides, **keys)
+
+
+# Its name would otherwise hide the function once a module of it is imported. The package itself holds nothing.
+import_module("xlate.train").__class__ = _Trains
 
 
 def __getattr__(name: str) -> Any:

@@ -292,11 +292,18 @@ def nbest_statistics(
 ) -> Ints:
     """BLEU statistics of every hypothesis against its sentence's references, (C, 2 + 2·order).
 
-    A missing reference is left out; a sentence without any is compared with the empty one.
+    A missing reference is left out; a sentence without any is compared with the empty one. Without any stream of
+    references no n-gram is counted, and both lengths are the mean length in the list, which MIRA multiplies gains by.
 
     Raises:
         InputError: lists and references do not fit.
     """
+    if not references:
+        statistics_CK = np.zeros((len(arrays.total_C), 2 + 2 * ORDER), dtype=np.int64)
+        size_I, length_C = np.diff(arrays.candidate_offsets_I1), np.diff(arrays.text.offsets_S1)
+        words_I = np.add.reduceat(length_C, arrays.candidate_offsets_I1[:-1])
+        statistics_CK[:, :2] = np.repeat(np.maximum(1, words_I // size_I), size_I)[:, None]
+        return statistics_CK
     return bleu_statistics(arrays, reference_lines(arrays.sentence_I, references, first_sentence))
 
 

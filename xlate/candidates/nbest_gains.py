@@ -18,7 +18,7 @@ from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, r
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.kernels.counting.ngram_statistics import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
-from xlate.metrics.objective import COLUMN, COLUMNS, Objective
+from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.score import measure_sentences
 from xlate.metrics.statistics import chrf_scores
 from xlate.text.vocabulary import EncodedText
@@ -105,11 +105,8 @@ def gain_statistics(
     Raises:
         InputError: lists and references do not fit, or there is no such column.
     """
-    if not references and set(objective.weights) == {COLUMN}:
-        parts, lines = [np.zeros((len(arrays.total_C), COLUMNS["bleu"]))], []
-    else:
-        parts = [nbest_statistics(arrays, references, first_sentence).astype(np.float64)]
-        lines = reference_lines(arrays.sentence_I, references, first_sentence)
+    parts = [nbest_statistics(arrays, references, first_sentence).astype(np.float64)]
+    lines = [] if objective.is_column else reference_lines(arrays.sentence_I, references, first_sentence)
     for name in objective.others:
         if name == "chrf":
             parts.append(chrf_statistics(arrays, lines))

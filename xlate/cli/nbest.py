@@ -120,14 +120,13 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
     from xlate.jobs.given_lists import preference_pairs, source_lines
-    from xlate.metrics.objective import COLUMN
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
     objective = gain_objective(config.metric, config.gain_column)
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
-    references = _references(config, arrays, needed=set(objective.weights) != {COLUMN})
+    references = _references(config, arrays, needed=not objective.is_column)
     prompts = source_lines(lists, config.nbest, config.source, config.first_id)
     if prompts is None:
         raise InputError(

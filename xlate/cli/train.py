@@ -20,6 +20,8 @@ from xlate.settings import plain
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
 
+    from xlate.report.tensorboard import Listener
+
 log = logging.getLogger(__name__)
 # The places that each group sets; a model brings a decoder and a loss, an experiment may set any.
 GROUPS = {
@@ -40,19 +42,30 @@ def run(config: TrainConfig) -> None:
     """Trains a run or resumes an interrupted one; a finished run stays as it is."""
     from hydra.core.hydra_config import HydraConfig
 
+    running = HydraConfig.get() if HydraConfig.initialized() else None
+    print(trained(config, [] if running is None else list(running.overrides.task), running))
+
+
+def trained(
+    config: TrainConfig, given: list[str], running: HydraConf | None = None, listener: Listener | None = None
+) -> Path:
+    """The folder of the trained run; `given` are the overrides that it was composed with, `running` Hydra's settings.
+
+    Raises:
+        InputError: see `jobs.train.train.train`.
+        Interrupted: a signal stopped the training.
+    """
     from xlate.config.load import load
     from xlate.config.schema import PrepareConfig
     from xlate.jobs.prepare import prepare
     from xlate.jobs.train.train import check_training, train
 
-    running = HydraConfig.get() if HydraConfig.initialized() else None
     sweep = None
     if running is not None and getattr(running.mode, "name", None) == "MULTIRUN":
         sweep = Path(config.run or running.sweep.dir)
     _put_into_sweep(config, running, sweep)
     # Checked before anything is prepared, too.
     check_training(config)
-    given = [] if running is None else list(running.overrides.task)
     folder = sweep / running.sweep.subdir if sweep is not None and running is not None else _folder(config, given)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
@@ -61,7 +74,7 @@ def run(config: TrainConfig) -> None:
     held = flat(plain(config))
     given = [a for a in given if not a.startswith("++") or "." not in key_of(a) or key_of(a) in held]
     try:
-        outcome = train(config, folder, given, sweep)
+        outcome = train(config, folder, given, sweep, listener)
     except AnotherRun as error:
         if sweep is None:
             raise
@@ -73,7 +86,7 @@ def run(config: TrainConfig) -> None:
         raise AnotherRun(error.path, error.differences, together + remedy) from error
     if outcome.interrupted is not None:
         raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
-    print(folder)
+    return folder
 
 
 def _put_into_sweep(config: TrainConfig, running: HydraConf | None, sweep: Path | None) -> None:

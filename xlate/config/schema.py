@@ -117,6 +117,9 @@ class TrainConfig(GivenListsConfig, Command):
         10,
         Range(0),
     )
+    reporter: str | None = key(
+        "MODULE.FUNCTION: your function that receives the tag, value and step of each figure as it arises.", None
+    )
     row: RowConfig | None = key("The row of a paper's table that this run repeats; experiments set it.", None)
     nbest: str | None = key("For model=rerank: an n-best list.", None)
     references: list[str] = key("Its tokenised references.", [])

@@ -132,6 +132,7 @@ NEVER = (
     "debug",
     "checkpoint_seconds",
     "dev_every",
+    "reporter",
     "samples",
     "device",
     "row",

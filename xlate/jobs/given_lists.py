@@ -51,10 +51,16 @@ class ListText:
     @classmethod
     def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
         """A list as arrays, and its words with those of its sources, from the file `source` or from the list itself."""
-        lists = list(nbest.lists())
-        arrays = nbest_arrays(lists, nbest.path)
+        return cls.of(list(nbest.lists()), nbest.path, source, first_id)
+
+    @classmethod
+    def of(
+        cls, lists: Sequence[list[Hypothesis]], file: str | Path, source: str | None = None, first_id: int | None = None
+    ) -> tuple[NbestArrays, ListText]:
+        """The same from hypotheses that were read from `file`."""
+        arrays = nbest_arrays(lists, file)
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
-        lines = source_lines(lists, nbest.path, source, first_id)
+        lines = source_lines(lists, file, source, first_id)
         tokens = None if lines is None else [split_tokens(line) for line in lines]
         line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
         return arrays, cls(words, tokens, lines, line_C)

@@ -53,12 +53,12 @@ from xlate.jobs.given_lists import (
     warn_of_lacking,
 )
 from xlate.metrics.bleu import bleu_scores
-from xlate.metrics.objective import Objective
+from xlate.metrics.objective import COLUMN, Objective
 from xlate.metrics.significance import PairedTests, paired_runs
 from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
 from xlate.models.run_files import weights_of
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
-from xlate.search.oracle import best_of_each, first_best, oracle
+from xlate.search.oracle import best_of_each, oracle
 from xlate.text.classes import read_classes
 from xlate.text.folders import Fields, read_json
 from xlate.text.tokens import split_tokens
@@ -168,7 +168,8 @@ class RankedLists:
     """Lists that a run learns from.
 
     Attributes:
-        arrays: the lists as they were read; references: of each list; sources: the line of each, if known.
+        arrays: the lists as they were read; references: of each list, if any are given; sources: the line of each, if
+            known.
         batch: candidates with the statistics of `objective`; the means in the lists are subtracted from floats, which
             are then divided by `spread_D`, how much they vary there.
         features: the sparse features; scale_F: what their values are divided by; dense_names: of the dense ones.
@@ -224,7 +225,7 @@ class RankedLists:
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
         gain_CK = statistics_CK.astype(np.float32)
         batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, offsets, ids_N, part_values_N=values_N)
-        references = reference_lines(arrays.sentence_I, streams, config.first_id)
+        references = reference_lines(arrays.sentence_I, streams, config.first_id) if streams else []
         learned = batch, objective, features, scale_F, dense_names, spread_D, heldout_I
         return cls(arrays, references, text.lines, *learned, lexicon, classes, nearly)
 
@@ -250,13 +251,22 @@ def text_templates(
 def _lexicon(
     config: TrainConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
 ) -> dict[str, dict[str, float]] | None:
-    """IBM Model 1 of sources and references: the likeliest source words for each target word."""
-    if text.sources is None or not config.model.rerank.pairs:
+    """IBM Model 1 of sources and references: the likeliest source words for each target word.
+
+    Without references, the hypotheses of the highest gain take their place.
+    """
+    rerank = config.model.rerank
+    if text.sources is None or not rerank.pairs:
         return None
-    rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
+    if references:
+        rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
+        lines = [references[0][row] for row in rows]
+    else:
+        gain_C = column_values(arrays, rerank.gain_column)
+        lines = arrays.texts(best_of_each(gain_C, arrays.candidate_offsets_I1))
     kept = np.flatnonzero(train_I).tolist()
     sources = [text.sources[i] for i in kept]
-    targets = [split_tokens(references[0][rows[i]]) for i in kept]
+    targets = [split_tokens(lines[i]) for i in kept]
     source_words, target_words = Vocabulary.build(sources), Vocabulary.build(targets)
     model = Model1.train(
         EncodedText.encode(sources, source_words), EncodedText.encode(targets, target_words), len(target_words)
@@ -264,7 +274,7 @@ def _lexicon(
     lexicon: dict[str, dict[str, float]] = {}
     for key, p in zip(model.keys_K.tolist(), model.probability_K.tolist(), strict=True):
         target, source = key >> 32, key & 0xFFFFFFFF
-        if target and p >= config.model.rerank.least_probability:
+        if target and p >= rerank.least_probability:
             lexicon.setdefault(target_words.word(target), {})[source_words.word(source)] = round(p, 4)
     return lexicon
 
@@ -275,52 +285,70 @@ SET, KNOWN = "rerank", "words.json"
 SOURCES, NEARLY = "sources", "nearly"
 
 
-def rerank_scores(run: Path, nbest: NbestFile, source: str | None, first_id: int | None) -> Floats:
-    """The scores that a run gives the hypotheses of a list, (C,).
+@dataclass(frozen=True)
+class Ranker:
+    """A finished run of model=rerank: its settings, float and sparse weights by name, and what it knows about words."""
 
-    Raises:
-        InputError: not a finished run of this kind, or a list without the floats or sources it was trained with.
-    """
-    config = config_of_run(run)
-    if config.model.rerank is None:
-        raise InputError("not a run that ranks lists", config.model.kind, "model=rerank", file=run)
-    file = weights_of(run, config)
-    weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
-    fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
-    known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
-    arrays, text = ListText.read(nbest, source, first_id)
-    floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
-    computed = computed_floats(arrays, config.model.rerank)
-    missing = [name for name in floats if name not in {*arrays.names, *computed, *known[NEARLY]}]
-    if missing:
-        raise InputError(
-            "the list lacks features",
-            ", ".join(missing[:5]),
-            "what the run was trained with: " + ", ".join(floats),
-            "give lists of the same system, with the same columns",
-            file=nbest.path,
-        )
-    on_some_lines = set().union(*gaps(arrays))
-    warn_of_lacking(arrays, [name for name in floats if name in on_some_lines], nbest.path, text.line_C)
-    if not known[SOURCES]:
-        text = replace(text, sources=None)
-    elif text.sources is None and (config.model.rerank.length or known["lexicon"]):
-        raise InputError(
-            "the run was trained with sources, and those of this list are not known",
-            "a list without sources",
-            "the sentences that were translated, for the features of word pairs and lengths",
-            "source=FILE",
-            file=nbest.path,
-        )
-    scores: list[float] = []
-    for rows in text.features(text_templates(config.model.rerank, known["classes"], known["lexicon"])):
-        scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
-    with np.errstate(over="ignore", invalid="ignore"):
-        # Only features of the list have a column there.
-        own = {**(sparse if config.model.rerank.given_sparse else {}), **floats}
-        columns = (floats[name] * column_C for name, column_C in computed.items() if name in floats)
-        score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(scores)))
-        return arrays.finite(np.array(scores) + score_C)
+    settings: RerankConfig
+    floats: Mapping[str, float]
+    sparse: Mapping[str, float]
+    known: Mapping[str, Any]
+
+    @classmethod
+    def open(cls, run: Path) -> Ranker:
+        """Reads a run.
+
+        Raises:
+            InputError: not a finished run of this kind.
+        """
+        config = config_of_run(run)
+        if config.model.rerank is None:
+            raise InputError("not a run that ranks lists", config.model.kind, "model=rerank", file=run)
+        file = weights_of(run, config)
+        weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
+        fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
+        known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
+        floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
+        return cls(config.model.rerank, floats, sparse, known)
+
+    def scores(self, arrays: NbestArrays, text: ListText, file: str | Path) -> Floats:
+        """The scores of the hypotheses of some lists, (C,); `file` is where these come from, for the messages.
+
+        Raises:
+            InputError: they lack the floats or sources that the run was trained with.
+        """
+        computed, floats = computed_floats(arrays, self.settings), self.floats
+        missing = [name for name in floats if name not in {*arrays.names, *computed, *self.known[NEARLY]}]
+        if missing:
+            raise InputError(
+                "the list lacks features",
+                ", ".join(missing[:5]),
+                "what the run was trained with: " + ", ".join(floats),
+                "give lists of the same system, with the same columns",
+                file=file,
+            )
+        on_some_lines = set().union(*gaps(arrays))
+        warn_of_lacking(arrays, [name for name in floats if name in on_some_lines], file, text.line_C)
+        lexicon, sparse = self.known["lexicon"], self.sparse
+        if not self.known[SOURCES]:
+            text = replace(text, sources=None)
+        elif text.sources is None and (self.settings.length or lexicon):
+            raise InputError(
+                "the run was trained with sources, and those of this list are not known",
+                "a list without sources",
+                "the sentences that were translated, for the features of word pairs and lengths",
+                "source=FILE",
+                file=file,
+            )
+        scores: list[float] = []
+        for rows in text.features(text_templates(self.settings, self.known["classes"], lexicon)):
+            scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Only features of the list have a column there.
+            own = {**(sparse if self.settings.given_sparse else {}), **floats}
+            columns = (floats[name] * column_C for name, column_C in computed.items() if name in floats)
+            score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(scores)))
+            return arrays.finite(np.array(scores) + score_C)
 
 
 CHOICES = "one of weights=FILE, run=RUN or mbr=chrf"
@@ -344,7 +372,8 @@ def check_alone(config: NbestConfig) -> None:
 def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tuple[Floats, dict[str, Any]]:
     """The scores by a run, by the utility within lists or by weights, and the figures to report about them."""
     if config.run is not None:
-        return rerank_scores(Path(config.run), nbest, config.source, config.first_id), {}
+        ranker = Ranker.open(Path(config.run))
+        return ranker.scores(*ListText.read(nbest, config.source, config.first_id), nbest.path), {}
     if config.source is not None:
         # Sources are not used here, but sources of other sentences are still refused.
         ListText.read(nbest, config.source, config.first_id)
@@ -369,6 +398,8 @@ def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str
 
 FIRST, RERANKED, ORACLE, RANDOM, AGREED = "first", "reranked", "oracle", "random", "mbr"
 ORDER = (FIRST, RERANKED, ORACLE, RANDOM, AGREED)
+# The measures of the table, as it names them.
+HEADS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", COLUMN: "column"}
 # The number of random choices, whose mean is reported. TER uses fewer, as it needs a search for each.
 DRAWS, DRAWS_OF_TER = 20, 2
 
@@ -402,9 +433,13 @@ class Reported:
         return plain
 
     def headroom(self) -> dict[str, float]:
-        """BLEU of the choices, and the percentage of the gap between the first and the best that was closed."""
-        first, ranked, best = (self.rows[name]["bleu"] for name in (FIRST, RERANKED, ORACLE))
-        found = {"first_BLEU": first, "ranked_BLEU": ranked, "oracle_BLEU": best}
+        """BLEU of the choices, or without references the mean of the column, and the percentage of the gap between the
+        first and the best that was closed.
+        """
+        measure = next(iter(self.rows[FIRST]))
+        first, ranked, best = (self.rows[name][measure] for name in (FIRST, RERANKED, ORACLE))
+        named = HEADS[measure]
+        found = {f"first_{named}": first, f"ranked_{named}": ranked, f"oracle_{named}": best}
         found["headroom_closed"] = 100 * (ranked - first) / max(best - first, 1e-9)
         return {name: round(value, 2) for name, value in found.items()}
 
@@ -412,7 +447,7 @@ class Reported:
         """A readable table with one line per choice; `learned` are the measures that reranking was learned for,
         `agreed` those whose agreement within lists it ranks by.
         """
-        head = "".join(f"{name:>7}{'against first':>15}{'p':>7}" for name in ("BLEU", "chrF", "TER"))
+        head = "".join(f"{HEADS[name]:>7}{'against first':>15}{'p':>7}" for name in self.rows[FIRST])
         lines = [f"{'':<9}{head}"]
         for name, row in self.rows.items():
             tests = self.tests[name].tests if name in self.tests else {}
@@ -433,32 +468,40 @@ class Reported:
         return "\n".join(lines)
 
 
-def reported(arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats) -> Reported:
+def reported(
+    arrays: NbestArrays, references: Sequence[Sequence[str]], score_C: Floats, column: str | None = None
+) -> Reported:
     """The figures for some lists, measured on the words as they are.
 
     Args:
         arrays: I lists, with totals if they have any: the first hypothesis is the one with the highest total.
-        references: those of each list, one or more.
+        references: those of each list, one or more; or none, and only the column is measured.
         score_C: the scores of the new ranking.
+        column: the feature of the lists that was learned for, whose mean, times 100, is one of the figures.
     """
     offsets_I1 = arrays.candidate_offsets_I1
-    bleu_CK = bleu_statistics(arrays, references)
     totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
+    bleu_CK = bleu_statistics(arrays, references) if references else None
+    value_C = np.zeros(0) if column is None else column_values(arrays, column)
     chosen = {
-        FIRST: first_best(bleu_CK, offsets_I1, totals_C).chosen_I,
+        FIRST: offsets_I1[:-1] if totals_C is None else best_of_each(totals_C, offsets_I1),
         RERANKED: best_of_each(score_C, offsets_I1),
-        ORACLE: oracle(bleu_CK, offsets_I1).chosen_I,
+        ORACLE: best_of_each(value_C, offsets_I1) if bleu_CK is None else oracle(bleu_CK, offsets_I1).chosen_I,
         AGREED: best_of_each(utilities(arrays, "bleu"), offsets_I1),
     }
     # Random choices, the same every time.
     random = np.random.default_rng(1)
     drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
-    some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
-    stats = {
-        "bleu": Stats(bleu_CK.astype(np.float64), bleu_scores),
-        "chrf": Stats(chrf_statistics(arrays, references), chrf_scores),
-        "ter": Stats(ter_statistics(arrays, references, some), ter_scores),
-    }
+    stats: dict[str, Stats] = {}
+    if bleu_CK is not None:
+        some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
+        stats["bleu"] = Stats(bleu_CK.astype(np.float64), bleu_scores)
+        stats["chrf"] = Stats(chrf_statistics(arrays, references), chrf_scores)
+        stats["ter"] = Stats(ter_statistics(arrays, references, some), ter_scores)
+    if column is not None:
+        # The mean, from a sum and a count.
+        values_C2 = np.stack([100.0 * value_C, np.ones(len(value_C))], axis=1)
+        stats[COLUMN] = Stats(values_C2, lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
     choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
     rows = {name: _figures(stats, choices[name]) for name in ORDER}
     outputs = {

@@ -59,6 +59,11 @@ class Objective:
         """Whether the objective is BLEU alone."""
         return set(self.weights) == {"bleu"}
 
+    @property
+    def is_column(self) -> bool:
+        """Whether the objective is a column of the lists alone, which needs no references."""
+        return set(self.weights) == {COLUMN}
+
     def __str__(self) -> str:
         """The name of its figures: `BLEU`, `chrF`, `(100 - TER)`, or `0.5 BLEU + 0.5 chrF`."""
         if len(self.weights) == 1:

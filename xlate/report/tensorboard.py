@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -58,6 +58,8 @@ def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
 
 
 FINAL = "final/"
+# Takes the tag, value and step of a scalar.
+Listener = Callable[[str, float, int], object]
 EVENTS = "events.out.tfevents."
 
 
@@ -69,12 +71,15 @@ class TensorBoardReporter(Reporter):
 
     A number that never changes is not a curve: TensorBoard gets the points of a tag once two of them differ. A layout
     for its custom scalars names the most important charts.
+
+    `listener` receives every scalar and the final figures too.
     """
 
     def __init__(self, run: RunDirectory | str | Path) -> None:
         """Files are made only with the first figure."""
         self.path = run.path if isinstance(run, RunDirectory) else Path(run)
         self.records = Records(self.path / "metrics.jsonl")
+        self.listener: Listener = lambda *_: None
         self._writer: SummaryWriter | None = None
         self._last = 0
         # The points of tags with only one value so far, and the tags that have curves.
@@ -86,6 +91,7 @@ class TensorBoardReporter(Reporter):
         with self._named():
             self._draw(self._at(step, tag), tag, float(value), step)
         self.records.append_scalar(tag, float(value), step)
+        self.listener(tag, float(value), step)
 
     def histogram(self, tag: str, values: AnyFloats, step: int) -> None:
         """Reports the distribution of many numbers; numbers that are not finite are left out, and nothing is drawn if
@@ -127,6 +133,8 @@ class TensorBoardReporter(Reporter):
                 writer._get_file_writer().add_summary(summary)  # type: ignore[no-untyped-call]
             for key, value in figures.items():
                 writer.add_scalar(key, value, self._last)
+        for key, value in figures.items():
+            self.listener(key, value, self._last)
 
     def close(self) -> None:
         """Writes all figures to disk; nothing may be reported afterwards.

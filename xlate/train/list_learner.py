@@ -7,6 +7,7 @@ the paper's Figure 2 it would go downhill.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 
@@ -72,7 +73,9 @@ def lists_identity(lists: CandidateArrays, settings: ListsConfig, size: int, dev
 
 @dataclass(frozen=True)
 class EpochFigures:
-    """After an epoch: mean training loss, mean held-out loss and BLEU, and the number of active weights."""
+    """After an epoch: mean training loss, mean held-out loss and BLEU (nan without references), and the number of
+    active weights.
+    """
 
     epoch: int
     train_loss: float
@@ -182,10 +185,12 @@ class ListLearner:
         return int(np.count_nonzero(self.weights.sparse_F))
 
     def measure(self) -> tuple[float, float]:
-        """The mean loss of the held-out lists, and BLEU of their highest-scoring candidates."""
+        """The mean loss of the held-out lists, and BLEU of their highest-scoring candidates; nan without references."""
         total, best_I = self.best(self.heldout)
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
-        return total / len(self.heldout), float(bleu_scores(sums_K[None])[0])
+        # Without references, no word is counted.
+        counted = sums_K[len(sums_K) // 2 + 1] > 0
+        return total / len(self.heldout), float(bleu_scores(sums_K[None])[0]) if counted else math.nan
 
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
         """The summed loss of some lists, and the highest-scoring candidate of each, -1 for an empty list."""

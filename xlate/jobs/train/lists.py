@@ -11,6 +11,7 @@ trained first and kept there, too.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -219,14 +220,16 @@ def gone_through(
     epochs = learner.epochs(run.stop.__bool__, checkpoint)
     for epoch in track(epochs, f"{what} weights, epoch", total=settings.epochs + 1, from_zero=True):
         figures.append(epoch)
-        tell(loss=epoch.heldout_loss, BLEU=epoch.heldout_bleu)
+        measured = {} if math.isnan(epoch.heldout_bleu) else {"BLEU": epoch.heldout_bleu}
+        tell(loss=epoch.heldout_loss, **measured)
         step = first + epoch.epoch
         if epoch.epoch:
             run.reporter.scalar(f"{what}/train_loss", epoch.train_loss, step)
         run.reporter.scalar(f"{what}/heldout_loss", epoch.heldout_loss, step)
-        run.reporter.scalar(f"{what}/heldout_BLEU", epoch.heldout_bleu, step)
+        for name, value in measured.items():
+            run.reporter.scalar(f"{what}/heldout_{name}", value, step)
         run.reporter.scalar(f"{what}/active", epoch.active, step)
-        heldout = f"held out {epoch.heldout_loss:.5f}, BLEU {epoch.heldout_bleu:.2f}"
+        heldout = ", ".join([f"held out {epoch.heldout_loss:.5f}", *(f"{n} {v:.2f}" for n, v in measured.items())])
         if epoch.epoch:
             learned = f"{heldout}, {epoch.active:,} features"
             log.info("epoch %d: loss %.5f, %s", epoch.epoch, epoch.train_loss, learned)

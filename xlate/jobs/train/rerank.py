@@ -64,11 +64,11 @@ class RankTraining(Recipe):
     def check(cls, config: TrainConfig) -> None:
         refuse_base(config, "no base")
         refuse_if(
-            config.nbest is None or not config.references,
+            config.nbest is None or not (config.references or ranking_objective(config).is_column),
             "lists of translations and their references are learned from",
             f"nbest={config.nbest}, references={list(config.references)}",
-            "both",
-            "nbest=FILE references=[FILE,…]",
+            "both, or lists with a column to learn for",
+            "nbest=FILE references=[FILE,…], or model.rerank.metric=column model.rerank.gain_column=NAME",
         )
         given_list(config, config.nbest or "")
         if config.loss.lists is not None:
@@ -165,17 +165,19 @@ class RankTraining(Recipe):
         every = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
         sparse_C = sparse_scores(every, np.ascontiguousarray(weights.sparse_F, dtype=np.float64))
         score_C: Floats = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
-        found = reported(arrays, [given.references[row] for row in rows], score_C)
+        references = [given.references[row] for row in rows] if given.references else []
+        found = reported(arrays, references, score_C, self.config.model.rerank.gain_column)
         log.info("%s lists: %d\n%s", part, len(rows), found.table(tuple(given.objective.weights)))
         reporter.text(f"samples/{part}", samples(given, rows[: self.config.samples], arrays, found).markdown(), 0)
         return {**{f"{part}_{key}": value for key, value in found.headroom().items()}, f"{part}_rows": found.to_json()}
 
 
 def samples(given: RankedLists, rows: Ints, arrays: NbestArrays, found: Reported) -> Table:
-    """The choices from the first lists of `arrays`, between their sources, if known, and their references.
+    """The choices from the first lists of `arrays`, between their sources and their references, if known.
 
     `rows` are the places of these lists in `given`.
     """
     sources = [] if given.sources is None else [Column("source", [given.sources[row] for row in rows])]
     chosen = [Column(name, arrays.texts(found.chosen[name][: len(rows)])) for name in (FIRST, RERANKED, ORACLE)]
-    return Table([*sources, *chosen, Column("reference", [given.references[row][0] for row in rows])])
+    references = [Column("reference", [given.references[row][0] for row in rows])] if given.references else []
+    return Table([*sources, *chosen, *references])

@@ -6,15 +6,18 @@ A training that another run of the sweep has finished is copied from there, as t
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
-from xlate.errors import refuse_if
+from xlate.errors import InputError, refuse_if
 from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
@@ -29,10 +32,11 @@ from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
 from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
 from xlate.report.runs import collect_runs
+from xlate.report.tensorboard import Listener
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
 from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.run import Outcome, conduct
+from xlate.train.run import Outcome, Run, conduct
 from xlate.tuners.settings import ONLINE
 
 log = logging.getLogger(__name__)
@@ -42,7 +46,13 @@ OWN = (MARK, CONFIG_FILE, "summary.json", "checkpoint", ".*", "*.log")
 RUNS = ("run", "distortion")
 
 
-def train(config: TrainConfig, folder: Path, given: Sequence[str] = (), sweep: Path | None = None) -> Outcome:
+def train(
+    config: TrainConfig,
+    folder: Path,
+    given: Sequence[str] = (),
+    sweep: Path | None = None,
+    listener: Listener | None = None,
+) -> Outcome:
     """Trains a run in `folder`, resumes a stopped one, or returns the figures of a finished one.
 
     Args:
@@ -51,6 +61,7 @@ def train(config: TrainConfig, folder: Path, given: Sequence[str] = (), sweep: P
         given: the arguments of the command line, `key=value`, if any: TensorBoard's table of runs shows those keys.
         sweep: the folder of the sweep to which the run belongs. Results of a finished job with the same training are
             copied.
+        listener: receives every scalar in place of the function that `config.reporter` names.
 
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
@@ -58,7 +69,8 @@ def train(config: TrainConfig, folder: Path, given: Sequence[str] = (), sweep: P
     """
     check_training(config)
     with refused_while_written(folder, "run"):
-        return trained(config, folder, given=given, sweep=sweep)
+        listener = listener or (listener_of(config.reporter) if config.reporter else None)
+        return trained(config, folder, given=given, sweep=sweep, listener=listener)
 
 
 def trained(
@@ -67,6 +79,7 @@ def trained(
     stop: StopFlag | None = None,
     given: Sequence[str] = (),
     sweep: Path | None = None,
+    listener: Listener | None = None,
 ) -> Outcome:
     """The same without checking settings and other processes; `stop` is that of the training this one is part of."""
     recipe = recipe_of(config)
@@ -74,8 +87,13 @@ def trained(
         _say_device(recipe)
     # A run inherits the settings that it does not set from its base.
     used = recipe.config
+
+    def learn(run: Run) -> dict[str, Any] | None:
+        run.reporter.listener = listener or run.reporter.listener
+        return recipe.learn(run)
+
     return conduct(
-        recipe.learn,
+        learn,
         folder,
         to_yaml(used),
         {**identity_of_training(used), **recipe.made_from()},
@@ -84,6 +102,25 @@ def trained(
         stop,
         lambda run: sweep is not None and take_from_sweep(run, used, sweep),
     )
+
+
+def listener_of(name: str) -> Listener:
+    """The function that a dotted name such as `my_module.report` leads to; modules of the current folder are found too.
+
+    Raises:
+        InputError: there is no such module or function.
+    """
+    module, _, function = name.rpartition(".")
+    sys.path.append(os.getcwd())
+    try:
+        found: Listener = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        expected = "MODULE.FUNCTION, a function of tag, value and step"
+        remedy = "the module must be installed or in the current folder"
+        raise InputError("no function to report to", f"reporter={name}: {error}", expected, remedy) from error
+    finally:
+        sys.path.remove(os.getcwd())
+    return found
 
 
 def _say_device(recipe: Recipe) -> None:
@@ -185,6 +222,8 @@ def check_training(config: TrainConfig) -> None:
         InputError: names the setting, its value and the allowed values.
     """
     device_of(config.device)
+    if config.reporter is not None:
+        listener_of(config.reporter)
     one_of("measures", config.measures, MEASURES)
     measured = "bleu" in config.measures
     refuse_if(not measured, "runs are compared by BLEU", f"measures={config.measures}", "bleu among them")
