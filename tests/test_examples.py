@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,3 +128,30 @@ def test_pieces_make_their_words_again(neural: ModuleType) -> None:
     assert pieces.words(pieces.ids(words)) == "lower newest aaaa low"
     assert len(pieces.ids(["newer"])) < 5
     assert pieces.ids(["x"]) == [3]
+
+
+def test_choices_from_lists_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A column that knows the references is the best one; the list's own order is the worst."""
+    names = ["a dog runs .", "a dog sings .", "no dog runs .", "a bird runs ."]
+    for seed in ("1", "2"):
+        (tmp_path / seed).mkdir()
+        for split, many in (("dev", 12), ("test", 8)):
+            rows, column, references = [], [], []
+            for number in range(many):
+                references.append(f"{names[number % 4]}\n")
+                for place in range(4):
+                    text = names[(number + place + 1) % 4]
+                    rows.append(json.dumps({"id": number, "hyp": text, "scores": {"p": -place}, "score": -place}))
+                    column.append(f"{float(text == names[number % 4])}\n")
+            (tmp_path / seed / f"{split}.jsonl").write_text("\n".join(rows) + "\n")
+            (tmp_path / seed / f"{split}.told").write_text("".join(column))
+            (tmp_path / f"{split}.ref").write_text("".join(references))
+    script = runpy.run_path(str(FOLDER.parent / "columns" / "columns.py"))
+    lists = {split: [str(tmp_path / seed / f"{split}.jsonl") for seed in ("1", "2")] for split in ("dev", "test")}
+    files = [f"--dev-ref={tmp_path / 'dev.ref'}", f"--test-ref={tmp_path / 'test.ref'}", f"--out={tmp_path / 'out'}"]
+    script["main"](["--dev", *lists["dev"], "--test", *lists["test"], *files, "--columns", "told"])
+    table = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    chrf = {row[0].strip("| "): float(row[1].split()[0]) for row in table[1:]}
+    assert list(chrf) == ["first of the list", "best column", "MBR", "learned", "learned, MBR and words"]
+    assert chrf["best column"] == chrf["learned"] == 100.0 > chrf["first of the list"]
+    assert (tmp_path / "out" / "1" / "column.weights").read_text().startswith("told")
