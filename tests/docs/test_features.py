@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 import pytest
 
@@ -15,9 +16,11 @@ from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS
 from xlate.jobs.given_lists import TextTemplates
 from xlate.jobs.ranking import MBR, POSITION, TOTAL
-from xlate.jobs.sparse_features import PARTS
+from xlate.jobs.sparse_features import PARTS, meaning
+from xlate.models.context.predicted import CONTEXT_NAME, DISPLACEMENT_NAME
 from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE
 from xlate.models.phrase.model import FIVE_WAY, PHRASE_FEATURES, SPARSE_PLAIN, SPARSE_REORDERING
+from xlate.models.unit_model import columns_of
 
 PAGE = (DOCS / "features.md").read_text(encoding="utf-8")
 SPARSE = {*REORDERING, *PLAIN, *structure.FAMILIES, *block.FAMILIES}
@@ -29,6 +32,12 @@ LISTS = {TOTAL, POSITION, AGREEMENT, RANKS, *(MBR + name for name in UTILITIES)}
 @pytest.mark.parametrize("name", sorted(DENSE | SUMS | SPARSE | LISTS | set(TARGET_KINDS)))
 def test_every_feature_is_explained(name: str) -> None:
     assert f"`{name}`" in PAGE
+
+
+def test_floats_have_a_meaning() -> None:
+    five, models = {FIVE_WAY: 10, SPARSE_REORDERING: 5, SPARSE_PLAIN: 1}, (FLOATS, DISTORTION_FLOATS, MORE_FLOATS)
+    columns = {*columns_of(PHRASE_FEATURES | five), *columns_of({**RULE_FEATURES, STRUCTURE: 1}), *chain(*models)}
+    assert not [name for name in columns | {CONTEXT_NAME, DISPLACEMENT_NAME} if not meaning(name)]
 
 
 def test_features_of_texts_are_explained() -> None:

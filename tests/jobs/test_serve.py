@@ -31,7 +31,8 @@ from xlate.config.load import load
 from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.serve import Application, Limits, http_server, open_server, open_socket
+from xlate.jobs import serve
+from xlate.jobs.serve import Application, Limits, http_server, open_server, open_socket, openapi
 from xlate.jobs.translate import Translator
 
 LINES = ["Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka.", ""]
@@ -44,7 +45,7 @@ def opened(*given: str) -> Any:
 
 def stub(answering: Any) -> Any:
     """A server of something else than a run."""
-    return http_server(Application([answering], Limits(1000, 10, 10), "127.0.0.1"), open_socket("127.0.0.1", 0))
+    return http_server(Application([answering], Limits(1000, 10, 10, 3), "127.0.0.1"), open_socket("127.0.0.1", 0))
 
 
 @contextlib.contextmanager
@@ -90,7 +91,7 @@ def test_health(server: Any) -> None:
     assert status == 200
     assert answer["status"] == "ok"
     assert [held["model"] for held in answer["runs"]] == ["phrase", "block"]
-    assert answer["limits"] == {"bytes": 2000, "words": 30, "nbest": 7}
+    assert answer["limits"] == {"bytes": 2000, "words": 30, "nbest": 7, "texts": 100}
     with pytest.raises(InputError, match="this address cannot be served"):
         open_socket("127.0.0.1", int(server.effective_port))
 
@@ -113,6 +114,19 @@ def test_it_says_what_translate_says(server: Any, phrase_run: Path) -> None:  # 
     assert (answer["run"], answer["other"]["run"]) == ("phrase", "one")
     assert answer["trace"]
     assert answer["other"]["trace"]
+
+
+def test_a_list_is_answered_as_its_texts_one_by_one(server: Any) -> None:
+    for more in ({}, {"nbest": 2, "explain": True}):
+        alone = [asked(server, {"text": line} | more)[1] for line in LINES]
+        assert asked(server, {"text": LINES} | more) == (200, {"answers": alone})
+    status, answer = asked(server, {"text": [LINES[0], "a " * 31]})
+    assert (status, answer["error"], answer["index"]) == (400, "the sentence is too long", 1)
+
+
+def test_the_api_is_described(server: Any) -> None:
+    status, answer = asked(server, None, "openapi.json")
+    assert (status, answer) == (200, openapi(Limits(2000, 30, 7, 100)))
 
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
@@ -181,6 +195,16 @@ def test_many_clients_at_once_get_their_own_answers(server: Any) -> None:
     assert together == alone
 
 
+def test_long_sentences_wrap() -> None:
+    page = (Path(serve.__file__).parent / "page.html").read_text(encoding="utf-8")
+    styles = dict(re.findall(r"^([^{\n]+) \{ (.*?) \}", page, flags=re.MULTILINE))
+    assert "flex-wrap: wrap" in styles[".row"]
+    assert "pre-wrap" in styles["pre"]
+    assert all("overflow-wrap: anywhere" in styles[name] for name in (".said", ".word", "td", "pre"))
+    assert "color-scheme: light dark" in page
+    assert "@media (prefers-color-scheme: dark)" in page
+
+
 def test_the_page_may_load_nothing(server: Any) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{server.effective_port}/", timeout=60) as reply:
         policy, page = reply.headers["Content-Security-Policy"], reply.read().decode()
@@ -189,7 +213,7 @@ def test_the_page_may_load_nothing(server: Any) -> None:
     assert page.count(f'nonce="{nonce}"') == 2
     assert "{{" not in page
     assert "innerHTML" not in page
-    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+    assert set(re.findall(r"(?:src|href)=\"(?!data:)([^\"]*)", page)) == {"openapi.json"}
     outside = set(re.findall(r"https?://[^\"' ]+", page)) - {"http://www.w3.org/2000/svg"}
     assert not outside
     with urllib.request.urlopen(f"http://127.0.0.1:{server.effective_port}/", timeout=60) as reply:
@@ -237,7 +261,7 @@ class Marked:
     TOKENS = ("<b>", "<script>document.title='broken'</script>", "&amp;", "<img/src/onerror=alert(1)>")
 
     def answer(self, *_: object) -> dict[str, Any]:
-        features = {"family": "<u>", "weight": 1.0, "times": 2, "score": 2.0}
+        features = {"family": "<u>", "meaning": "<u>&lt;", "weight": 1.0, "times": 2, "score": 2.0}
         step = {"copied": False, "orientation": "swaps", "more": {"count": 3, "score": -0.5}, "without_weight": 0}
         steps = [
             step | {"source_spans": [[at, at + 1]], "target_span": [at, at + 1], "source": word, "target": word}
@@ -260,11 +284,13 @@ def test_a_browser_shows_every_word_as_text(tmp_path: Path) -> None:
     """The page translates the sentence of its address, draws a curve for each phrase, and runs nothing it is sent."""
     with running(stub(Marked())) as server:
         options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--dump-dom"]
-        waits = ["--virtual-time-budget=20000", "--window-size=1300,900"]
+        waits = ["--virtual-time-budget=20000", "--window-size=700,900"]
         command = [str(CHROMIUM), *options, *waits, f"http://127.0.0.1:{server.effective_port}/#a%20b"]
         found = subprocess.run(command, capture_output=True, timeout=300, check=True).stdout.decode()
     shown = found[found.index("<title>") : found.index("<script nonce")]
     assert found.count("<path ") == 8
+    # The sentence is too long for the window: what has no place on a line is on the next.
+    assert found.count('class="line"') > 2
     assert "<title>xlate: &lt;i&gt;run&lt;/i&gt;</title>" in shown
     assert " ms</p>" in shown
     for word in Marked.TOKENS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models.test_every_system import SENTENCES, SYSTEMS
-from xlate.jobs.serve import SHOWN, Limits, Refused, check_sender, explained, read_request
+from xlate import __version__
+from xlate.jobs.serve import PATHS, SHOWN, Limits, Refused, check_sender, explained, openapi, read_request
 from xlate.jobs.sparse_features import FiredFeatures
 from xlate.jobs.translate import TokenizedText, Translator
 
@@ -23,6 +25,8 @@ def test_steps_cover_the_source_and_make_up_the_target(name: str) -> None:
     for words in [*SENTENCES, []]:
         translation = translator.translate_line(" ".join(words))
         answer = json.loads(json.dumps(explained(translation, fired), allow_nan=False))
+        one = {"run": "a", "translation": translation.text, "score": None, "unknown": 0}
+        assert fits(one | answer, DESCRIBED["components"]["schemas"]["Answer"])
         steps = answer["steps"]
         covered = [at for step in steps for a, b in step["source_spans"] for at in range(a, b)]
         assert sorted(covered) == list(range(len(words)))
@@ -43,7 +47,7 @@ def test_steps_cover_the_source_and_make_up_the_target(name: str) -> None:
         assert answer["trace"] == system.explain(translation.source, translation.derivations[0])
 
 
-LIMITS = Limits(bytes=1000, words=5, nbest=10)
+LIMITS = Limits(bytes=1000, words=5, nbest=10, texts=3)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -59,6 +63,8 @@ JSON = st.recursive(
         ({"text": ""}, ("", 1, False)),
         ({"text": "a\u2028b\tc"}, ("a\u2028b\tc", 1, False)),
         ({"text": "a", "nbest": 10, "explain": True}, ("a", 10, True)),
+        ({"text": [" a b \n", "", "c"], "nbest": 2}, (["a b", "", "c"], 2, False)),
+        ({"text": []}, ([], 1, False)),
     ],
 )
 def test_what_is_asked(body: dict[str, Any], expected: tuple[str, int, bool]) -> None:
@@ -73,6 +79,9 @@ def test_what_is_asked(body: dict[str, Any], expected: tuple[str, int, bool]) ->
         (b"[" * 900, "no JSON"),
         (b"[]", "no JSON object"),
         (b"{}", "text must be a string"),
+        (b'{"text": ["a", 1]}', "text must be a string"),
+        (b'{"text": ["a", "b", "c", "d"]}', "too many texts"),
+        (b'{"text": ["a", "b\\nc"]}', "one line"),
         (b'{"text": "a\\nb"}', "one line"),
         (b'{"text": "a\\u0000b"}', "control character"),
         (b'{"text": "a\\u0085b"}', "control character"),
@@ -89,6 +98,79 @@ def test_what_is_refused(body: bytes, words: str) -> None:
         read_request(body, LIMITS)
     assert caught.value.status == (413 if "too large" in words else 400)
     assert json.dumps(caught.value.body)
+    assert caught.value.body.get("index") == (1 if b"\\nc" in body else None)
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a reference such as #/components/schemas/Answer leads to; any other schema itself."""
+    while "$ref" in schema:
+        found: Any = DESCRIBED
+        for name in schema["$ref"].removeprefix("#/").split("/"):
+            found = found[name]
+        schema = found
+    return schema
+
+
+def fits(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a value is as a schema says, by the words of JSON Schema that the description uses."""
+    schema = resolved(schema)
+    if "oneOf" in schema:
+        return sum(fits(value, one) for one in schema["oneOf"]) == 1
+    types = schema.get("type", [])
+    known: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    known |= {"number": int | float, "integer": int}
+    if not any(isinstance(value, known[one]) for one in ([types] if isinstance(types, str) else types)):
+        return False
+    if isinstance(value, dict):
+        properties, rest = schema.get("properties", {}), schema.get("additionalProperties", {})
+        return set(schema.get("required", [])) <= set(value) and all(
+            fits(held, properties[name]) if name in properties else rest is not False and fits(held, rest)
+            for name, held in value.items()
+        )
+    if isinstance(value, list):
+        short = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
+        return short and all(fits(one, schema["items"]) for one in value)
+    big = not isinstance(value, int) or value >= schema.get("minimum", value)
+    return big and value in schema.get("enum", [value])
+
+
+def parts(value: Any) -> list[dict[str, Any]]:
+    """All objects within a JSON value."""
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value] * isinstance(value, dict) + [part for one in within for part in parts(one)]
+
+
+DESCRIBED = openapi(LIMITS)
+
+
+def test_the_description_is_openapi() -> None:
+    assert re.fullmatch(r"3\.1\.\d+", DESCRIBED["openapi"])
+    assert DESCRIBED["info"]["title"]
+    assert DESCRIBED["info"]["version"] == __version__
+    methods = {path: {method.upper() for method in held} for path, held in DESCRIBED["paths"].items()}
+    assert methods == {path: set(allowed) - {"HEAD"} for path, allowed in PATHS.items()}
+    operations = [operation for held in DESCRIBED["paths"].values() for operation in held.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    for operation in operations:
+        for status, response in operation["responses"].items():
+            assert re.fullmatch(r"[1-5]\d\d", status)
+            assert resolved(response)["description"]
+    for part in parts(DESCRIBED):
+        assert "$ref" not in part or resolved(part)
+        if isinstance(part.get("properties"), dict):
+            assert set(part.get("required", [])) <= set(part["properties"])
+    request = DESCRIBED["components"]["schemas"]["Request"]["properties"]
+    assert (request["nbest"]["maximum"], request["text"]["oneOf"][1]["maxItems"]) == (LIMITS.nbest, LIMITS.texts)
+
+
+def test_refusals_are_as_described() -> None:
+    schema = DESCRIBED["components"]["schemas"]
+    assert fits({"error": "x", "seen": "y", "index": 0}, schema["Refusal"])
+    assert not fits({"error": "x", "index": "0"}, schema["Refusal"])
+    assert not fits({"seen": "y"}, schema["Refusal"])
+    assert fits({"text": ["a"] * LIMITS.texts}, schema["Request"])
+    assert not fits({"text": ["a"] * (LIMITS.texts + 1)}, schema["Request"])
+    assert not fits({"text": "a", "nbets": 1}, schema["Request"])
 
 
 @pytest.mark.parametrize(
@@ -122,4 +204,4 @@ def test_any_json_is_a_request_or_refused(value: Any) -> None:
     with contextlib.suppress(Refused):
         text, nbest, _ = read_request(json.dumps(value).encode(), LIMITS)
         assert 1 <= nbest <= LIMITS.nbest
-        assert "\n" not in text
+        assert not any("\n" in one for one in ([text] if isinstance(text, str) else text))

@@ -26,6 +26,7 @@ from xlate.jobs.sparse_features import (
     full_explanation,
     learned_features,
     legend,
+    meaning,
     of_families,
     print_legend,
     strongest,
@@ -189,3 +190,23 @@ def test_the_strongest_features_stand_behind_the_trace() -> None:
     largest = sorted((one.score for one in fired), key=lambda score: -abs(score))[:3]
     told = [re.match(r" +([+-][\d.]+)(?: ×(\d+))? +\S.*?  in (?:.*→.*|end of sentence)$", row) for row in rows]
     assert [float(row[1]) * int(row[2] or 1) for row in told if row] == pytest.approx(largest, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TranslationModel0_2", "ln p(target phrase | source phrase)"),
+        ("FiveWayReordering0_8", "ln p of the orientation to the next phrase: jumps back"),
+        ("reordering:source_first:class20=7{a, …},D", "the first source word of the phrase: {a, …}; jumps"),
+        ("reordering:top_source_last:all=,,M", "the last source word of the group of phrases before: ,; goes on"),
+        ("plain:pair=a b|c", "source and target phrase: a b → c"),
+        ("plain:target_bigram:all=a=b|c", "two target words in a row: a=b|c"),
+        ("word_pair:all,class50(a),17{b c})", "a source word and a target word that are aligned: a),{b c}"),
+        ("BB:a=b>c|d", "a block and the one before"),
+        ("insertion", "a target word that is aligned to none, with each source word of the sentence"),
+        ("unheard", ""),
+        ("reordering:unheard:all=a,D", ""),
+    ],
+)
+def test_names_are_put_into_words(name: str, expected: str) -> None:
+    assert meaning(name) == expected

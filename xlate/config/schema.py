@@ -261,7 +261,7 @@ class InspectConfig(Command):
 @dataclass
 class ServeConfig(Command):
     """xlate serve run=RUN: translates over HTTP, POST /translate {"text": …, "nbest": …, "explain": …}, GET
-    /health, and a page.
+    /health, GET /openapi.json, and a page.
     """
 
     run: str = key("A finished run.")
@@ -281,6 +281,7 @@ class ServeConfig(Command):
     max_bytes: int = key("The largest accepted request, in bytes.", 65536, COUNT)
     max_words: int = key("The longest accepted sentence, in words.", 200, COUNT)
     max_nbest: int = key("The longest list of translations.", 100, LISTED)
+    max_texts: int = key("The most texts per request.", 100, COUNT)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from functools import cached_property
 from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import waitress
 from waitress.channel import HTTPChannel
@@ -29,7 +29,7 @@ from xlate import __version__
 from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
-from xlate.jobs.sparse_features import FiredFeatures, legend, source_text
+from xlate.jobs.sparse_features import FiredFeatures, legend, meaning, source_text
 from xlate.jobs.translate import Translation, Translator, line_tokens
 from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.models.derivation import COPIED
@@ -38,15 +38,17 @@ from xlate.models.system import AnyDerivation
 
 log = logging.getLogger(__name__)
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most bytes per request, source words per sentence, and translations per sentence."""
+    """The most bytes per request, source words per sentence, translations per sentence, and texts per request."""
 
     bytes: int
     words: int
     nbest: int
+    texts: int
 
 
 class Refused(Exception):
@@ -93,10 +95,10 @@ def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str])
             raise Refused(HTTPStatus.FORBIDDEN, message, seen=origin[:200], remedy=remedy)
 
 
-def read_request(body: bytes, limits: Limits) -> tuple[str, int, bool]:
-    """Reads a JSON body: the line, how many translations of it are wanted, and whether to explain the best one.
+def read_request(body: bytes, limits: Limits) -> tuple[str | list[str], int, bool]:
+    """Reads a JSON body: one or more lines, the number of translations per line, and whether to explain the best one.
 
-    It holds `{"text": …, "nbest": …, "explain": …}`; only `text` is required.
+    It holds `{"text": …, "nbest": …, "explain": …}`; only `text`, a string or a list of strings, is required.
 
     Raises:
         Refused: it is not such JSON, or requests too much.
@@ -114,13 +116,27 @@ def read_request(body: bytes, limits: Limits) -> tuple[str, int, bool]:
     if unknown:
         raise _bad("the request has an unknown field", seen=unknown[0], expected="text, nbest, explain")
     text, nbest, explain = held.get("text"), held.get("nbest", 1), held.get("explain", False)
-    if not isinstance(text, str):
-        raise _bad("text must be a string", expected='{"text": "…"}')
+    if not isinstance(text, str) and not (isinstance(text, list) and all(isinstance(one, str) for one in text)):
+        raise _bad("text must be a string or a list of strings", expected='{"text": "…"}')
+    if isinstance(text, list) and len(text) > limits.texts:
+        raise _bad("there are too many texts", seen=f"{len(text)} texts", expected=f"at most {limits.texts}")
     if not isinstance(nbest, int) or isinstance(nbest, bool) or not 1 <= nbest <= limits.nbest:
         raise _bad("nbest is out of range", seen=repr(nbest), expected=f"a whole number from 1 to {limits.nbest}")
     if not isinstance(explain, bool):
         raise _bad("explain must be true or false", seen=repr(explain))
-    return _line(text), nbest, explain
+    return _line(text) if isinstance(text, str) else each(text, _line), nbest, explain
+
+
+def each(texts: Sequence[str], act: Callable[[str], T]) -> list[T]:
+    """What `act` returns for each text; when it refuses one, the answer says which."""
+    done = []
+    for index, text in enumerate(texts):
+        try:
+            done.append(act(text))
+        except Refused as refused:
+            refused.body["index"] = index
+            raise
+    return done
 
 
 def _line(text: str) -> str:
@@ -226,6 +242,7 @@ def explained(translation: Translation, fired: FiredFeatures) -> Json:
     rows = sorted((row for row in values if row[1] * row[2]), key=lambda row: -abs(row[1] * row[2]))
     floats = [
         {"name": name, "weight": number(weight), "value": number(value), "score": number(weight * value)}
+        | {"meaning": meaning(name)}
         for name, weight, value in rows
     ]
     return {
@@ -254,6 +271,7 @@ def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeature
         rest = weighted[SHOWN:]
         shown = [
             {**feature._asdict(), "weight": number(feature.weight), "score": number(feature.score)}
+            | {"meaning": meaning(feature.name)}
             for feature in weighted[:SHOWN]
         ]
         steps.append(
@@ -276,7 +294,7 @@ def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeature
 
 
 # Paths and their methods.
-PATHS = {"/": ("GET", "HEAD"), "/health": ("GET", "HEAD"), "/translate": ("POST",)}
+PATHS = dict.fromkeys(("/", "/health", "/openapi.json"), ("GET", "HEAD")) | {"/translate": ("POST",)}
 # A placeholder in the page: each answer puts a new word there, which scripts and styles must name to be accepted.
 NONCE = "{{nonce}}"
 # The most simultaneous connections, and the threads that answer them; further connections wait.
@@ -326,9 +344,22 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
             self.last_activity = begun
 
 
+def openapi(limits: Limits) -> Json:
+    """The description of all paths in OpenAPI 3.1, with the limits of this server."""
+    described: Json = json.loads(_resource("openapi.json"))
+    described["info"]["version"] = __version__
+    request = described["components"]["schemas"]["Request"]["properties"]
+    request["text"]["oneOf"][1]["maxItems"], request["nbest"]["maximum"] = limits.texts, limits.nbest
+    return described
+
+
+def _resource(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class Application:
-    """The WSGI application: JSON under /translate and /health, a page under /.
+    """The WSGI application: JSON under /translate, /health and /openapi.json, a page under /.
 
     Attributes:
         runs: the run, and maybe another one for comparison.
@@ -358,8 +389,7 @@ class Application:
         if answer is None:
             # The page may load nothing and run only its own script.
             nonce = secrets.token_urlsafe(16)
-            text = (resources.files(__package__) / "page.html").read_text(encoding="utf-8").replace(NONCE, nonce)
-            body, own = text.encode("utf-8"), f"'nonce-{nonce}'"
+            body, own = _resource("page.html").replace(NONCE, nonce).encode("utf-8"), f"'nonce-{nonce}'"
             policy = f"default-src 'none'; script-src {own}; style-src {own}; connect-src 'self'; img-src data:"
             policy += "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
             headers |= {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
@@ -378,16 +408,20 @@ class Application:
             expected = ", ".join(PATHS[path])
             raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "not by this method", seen=method[:200], expected=expected)
         if path == "/translate":
-            request = read_request(environ["wsgi.input"].read(), self.limits)
-            answer = self.runs[0].answer(*request)
-            _, _, explain = request
-            if explain and self.runs[1:]:
-                answer["other"] = self.runs[1].answer(*request)
-            return answer
+            text, nbest, explain = read_request(environ["wsgi.input"].read(), self.limits)
+            if isinstance(text, str):
+                return self._translated(text, nbest, explain)
+            return {"answers": each(text, lambda one: self._translated(one, nbest, explain))}
         if path == "/health":
             runs = [{"run": run.name, "model": run.kind} for run in self.runs]
             return {"status": "ok", "version": __version__, "runs": runs, "limits": vars(self.limits)}
-        return None
+        return openapi(self.limits) if path == "/openapi.json" else None
+
+    def _translated(self, text: str, nbest: int, explain: bool) -> Json:
+        answer = self.runs[0].answer(text, nbest, explain)
+        if explain and self.runs[1:]:
+            answer["other"] = self.runs[1].answer(text, nbest, explain)
+        return answer
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -436,7 +470,7 @@ def open_server(config: ServeConfig) -> Any:
     if config.other is not None and Path(config.run).resolve() == Path(config.other).resolve():
         seen, expected = f"run={config.run} other={config.other}", "another run to compare with"
         raise InputError("both runs are the same", seen, expected, "leave out other=")
-    limits = Limits(config.max_bytes, config.max_words, config.max_nbest)
+    limits = Limits(config.max_bytes, config.max_words, config.max_nbest, config.max_texts)
     listening = open_socket(config.host, config.port)
     try:
         runs = [ServedRun(config.run, limits, config.work)]

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from math import floor, log10
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,7 @@ from rich.table import Table
 
 from xlate.array_types import Floats
 from xlate.errors import InputError
+from xlate.features.phrase_sparse import ORIENTATIONS
 from xlate.jobs.translate import Translation
 from xlate.kernels.pairs import LEFT
 from xlate.models.derivation import Step
@@ -133,6 +134,77 @@ def legend(names: Iterable[str]) -> list[tuple[str, str]]:
     found = {part.rstrip("0123456789") for head in heads - ALONE.keys() for part in re.split(r"[:,]", head)}
     explained = [(part, words) for part, words in PARTS.items() if part in found]
     return explained + [(part, words) for part, words in ALONE.items() if part in heads]
+
+
+# The meanings of float features, those of single orientations aside.
+FLOATS = """
+Distortion0 minus the source words jumped over
+LM0 ln p of the translation under the language model
+WordPenalty0 minus the number of target words
+PhrasePenalty0 the number of phrases
+TranslationModel0_0 ln p(source phrase | target phrase)
+TranslationModel0_1 ln p(source words | target words)
+TranslationModel0_2 ln p(target phrase | source phrase)
+TranslationModel0_3 ln p(target words | source words)
+UnknownWordPenalty0 -100 for each word that is copied
+SparseReordering0_0 the sparse features of orientations: goes on
+SparseReordering0_1 the sparse features of orientations: swaps
+SparseReordering0_2 the sparse features of orientations: jumps (of five: jumps on)
+SparseReordering0_3 the sparse features of orientations: jumps back
+SparseReordering0_4 the sparse features of orientations: goes on after everything
+SparsePhrase0 the sparse features of phrases
+SparseStructure0 the sparse features of the derivation
+Context0 ln p of the phrases in their contexts
+Displacement0 ln p of the distances of phrases in their contexts
+RulePenalty0 the number of rules
+Glue0 the number of spans joined without a rule
+Insertion0 minus the target words that no source word of the rule explains
+Deletion0 minus the source words that no target word of the rule explains
+Backtrack0_0 minus how often rules go back in the source
+Backtrack0_1 minus the source words that rules go back
+unigram -ln p(block)
+orientation -ln p(orientation of the block)
+lm_first language model cost of the first target word of each block
+lm_rest language model cost of the other target words
+lexical -ln p(source words | target words)
+direct -ln N(block) / N(target phrase)
+model1 -ln p(source words | target words) by IBM Model 1
+inbound -ln p(jump | source word landed on)
+outbound -ln p(jump | source word left)
+length minus the number of target words
+forward -ln p(target phrase | source phrase)
+forward_lexical -ln p(target words | source words)
+block_count the number of blocks
+"""
+TURNS = {
+    "M": "goes on", "S": "swaps", "D": "jumps", "DL": "jumps on", "DR": "jumps back", "MG": "goes on after everything",
+}  # fmt: skip
+MEANINGS = dict(line.split(" ", 1) for line in FLOATS.strip().splitlines()) | {
+    f"{name}_{place}": f"ln p of the orientation to the {side} phrase: {TURNS[turn]}"
+    for name, count in (("LexicalReordering0", 3), ("FiveWayReordering0", 5))
+    for place, (side, turn) in enumerate(product(("previous", "next"), ORIENTATIONS[count]))
+}
+
+
+def meaning(name: str) -> str:
+    """A feature of a translation in words, empty if none are known: its place, values and orientation.
+
+    Example:
+        >>> meaning("reordering:source_first:class20=7{haus mann …},D")
+        'the first source word of the phrase: {haus mann …}; jumps'
+    """
+    head = re.split(r"[=(]", name)[0]
+    kind, place = (*head.split(":"), "")[:2]
+    words = MEANINGS.get(name) or PARTS.get(place if kind in ("reordering", "plain") else kind, "")
+    if name == head or kind.isupper() or not words:
+        return words
+    # A class is shown by its words alone.
+    values = re.sub(r"\d+(?=\{)", "", name[len(head) + 1 :])
+    values = values.removesuffix(")") if name[len(head)] == "(" else values
+    if kind == "reordering":
+        values, _, turn = values.rpartition(",")
+        return f"{words}: {values}; {TURNS.get(turn, turn)}"
+    return f"{words}: {values.replace('|', ' → ') if place == 'pair' else values}"
 
 
 # The most families in a table; a phrase model may have a hundred.
