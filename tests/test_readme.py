@@ -18,10 +18,10 @@ def test_the_python_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    whole = '"prepare", ["work=work/demo"]'
+    whole = '"data=demo"'
     assert whole in example
     monkeypatch.chdir(tmp_path)
-    exec(compile(example.replace(whole, f'"prepare", ["work=work/demo", {SMALL}]'), "README.md", "exec"), {})
+    exec(compile(example.replace(whole, f"{whole}, {SMALL}"), "README.md", "exec"), {})
     assert capsys.readouterr().out.strip()
 
 
