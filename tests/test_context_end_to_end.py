@@ -191,7 +191,7 @@ def test_what_has_no_place_in_tables_is_refused(
     (tmp_path / "in.txt").write_text("Nirka va.\n\nGonban va fuspan ri pikum nu.\n")
     files = [f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'o'}", f"tables={tmp_path / 'out'}"]
     assert main(["translate", f"run={predicting}", *files]) == 2
-    assert "another sentence" in capsys.readouterr().err
+    assert "a different sentence" in capsys.readouterr().err
     (tmp_path / "in.txt").write_text("nirka " * 401 + "\n")
     assert main(["export", f"run={predicting}", f"out={tmp_path / 'out2'}", f"input={tmp_path / 'in.txt'}"]) == 2
     assert "401 words" in capsys.readouterr().err

@@ -171,7 +171,7 @@ def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsy
     mine.write_text("[feature]\n")
     for out in (mine.parent, f"{mine.parent}/..", "/"):
         assert main(["export", f"run={phrase_run}", f"out={out}"]) == 2
-    assert "xlate export: an exported system needs a folder with a name of its own" in capsys.readouterr().err
+    assert "xlate export: not a usable folder name for an exported system" in capsys.readouterr().err
     assert mine.read_text() == "[feature]\n"
     ours = tmp_path / "ours"
     for _ in range(2):

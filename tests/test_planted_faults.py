@@ -178,7 +178,7 @@ PACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         sealed(lambda body: body["files"].update({"../x": [1, "0"]})),
         "damaged",
     ),
-    "a file that is not there": (
+    "a missing file": (
         sealed(lambda body: body["files"].update({"more.npy": [1, "0"]})),
         "more.npy",
     ),
@@ -228,7 +228,7 @@ COMMANDS = [
     ("pack run={ph} out={ph}/config.yaml", "config.yaml|folder"),
     ("pack run={ph} out={new} input=none.txt", "none.txt"),
     ("pack run={ph} out={new} input=/dev/null", "no sentences to check"),
-    ("pack run={ph} out={work}", "something else than a packed run"),
+    ("pack run={ph} out={work}", "something other than a packed run"),
     ("export run={pack} out={new}", "has no language model in the form of Moses"),
     ("pack run={ph} out={new} work=nowhere", "nowhere"),
     ("pack run={ph}", "out"),

@@ -81,7 +81,7 @@ def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> 
 
     Args:
         words: its description; those of a command's keys are in conf/.
-        default: its default value; without one, a value must be given.
+        default: its default value; without one, a value is required.
         limit: the range of a number, or the allowed words of a text. None stays None whatever the range.
     """
     metadata = {"words": words, "limit": limit}
@@ -156,4 +156,4 @@ def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | No
 def _remedy(key: str, nearest: float | None) -> str:
     # With all digits: the short form of the largest number would be a different number.
     end = "" if nearest is None else f"; the nearest is {int(nearest) if nearest == int(nearest) else nearest}"
-    return f"give {key} a value that is expected{end}"
+    return f"set {key} to an expected value{end}"

@@ -93,7 +93,7 @@ def test_a_signal_leaves_neither_processes_nor_files(number: signal.Signals, tmp
 def test_a_process_that_dies_is_told_of() -> None:
     with AlignmentProcess(Direction("ibm1", 0, "backward"), numbers(50), numbers(50)) as process:
         process._process.kill()
-        with pytest.raises(InputError, match=r"(?s)aligned backward ended before its time.*signal 9"):
+        with pytest.raises(InputError, match=r"(?s)aligned backward ended too early.*signal 9"):
             process.links()
 
 

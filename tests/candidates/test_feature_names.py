@@ -57,13 +57,13 @@ def test_features_that_all_have_are_float() -> None:
     ("features", "gains", "message"),
     [
         ([[{"a": 1.0}]], [], "1 lists of features, 0 of gains"),
-        ([[{"a": 1.0}], []], [[1], [1]], r"list 1: features and gains do not fit(.|\n)*0 hypotheses, 1 gains"),
-        ([{"a": 1.0}], [[1]], "list 0 is one hypothesis"),
+        ([[{"a": 1.0}], []], [[1], [1]], r"list 1: features and gains differ in length(.|\n)*0 hypotheses, 1 gains"),
+        ([{"a": 1.0}], [[1]], "list 0 is a single hypothesis"),
         ([[{"a": math.nan}]], [[1]], "list 0, hypothesis 0: feature a"),
         ([[{}, {"a": "much"}]], [[1, 1]], "hypothesis 1: feature a(.|\n)*seen:     'much'"),
         ([[{"a": 1.0}]], [[math.inf]], r"list 0, hypothesis 0: gain"),
         ([[{"a": 1.0}, {}]], [[(1, 2), (1,)]], "hypothesis 1: gain(.|\n)*2 finite numbers"),
-        ([[{"": 1.0}]], [[1]], "no name"),
+        ([[{"": 1.0}]], [[1]], "not a name"),
     ],
 )
 def test_what_is_refused(features: Any, gains: Any, message: str) -> None:
@@ -72,7 +72,7 @@ def test_what_is_refused(features: Any, gains: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dense", "sparse", "message"), [(("a", "a"), [], "named twice"), (("a",), ["a"], "float and sparse")]
+    ("dense", "sparse", "message"), [(("a", "a"), [], "appears twice"), (("a",), ["a"], "float and sparse")]
 )
 def test_names_stand_once(dense: tuple[str, ...], sparse: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -149,7 +149,7 @@ def test_a_pipe_in_a_folder_of_ours_is_not_waited_for(stored: Path, name: str) -
     before = signal.signal(signal.SIGALRM, hangs)
     signal.alarm(5)
     try:
-        with pytest.raises(InputError, match=rf"{name}: can be read only once, where a file is needed"):
+        with pytest.raises(InputError, match=rf"{name}: can be read only once, but a file is needed"):
             READERS[name](stored / name)
     finally:
         signal.alarm(0)
@@ -195,8 +195,8 @@ def test_import_of_a_list_replaces_only_stores(
     Path("q").mkdir()
     given = ["nbest", "import", str(files / "list"), f"ref=[{files / 'ref'}]"]
     for out, said in (
-        ("mine", "something else than a candidate store"),
-        ("q/..", "a name of its own"),
+        ("mine", "something other than a candidate store"),
+        ("q/..", "not a usable folder name"),
     ):
         assert main([*given, f"out={out}"]) == 2
         assert said in capsys.readouterr().err
@@ -214,7 +214,7 @@ def test_prepare_replaces_only_stages(tmp_path: Path, capsys: pytest.CaptureFixt
     text.write_text("the training text\n")
     (text.parent / "stage.json").write_text('{"identity": "mine", "title": "a play"}')
     assert main(["prepare", f"work={tmp_path / 'project'}", "data=demo"]) == 2
-    assert "the folder holds something else than" in capsys.readouterr().err
+    assert "the folder contains something other than" in capsys.readouterr().err
     assert text.read_text() == "the training text\n"
     assert sorted(os.listdir(tmp_path / "project")) == [name]
 

@@ -62,7 +62,7 @@ def test_rescore(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("weights", "words"),
     [
         ("lm= nan\ntm= 1 0\n", "weights:1: not a weight"),
-        ("lm= 1e308\ntm= 1 0\n", "a total that is no finite number"),
+        ("lm= 1e308\ntm= 1 0\n", "the total is not a finite number"),
         ("[weight-file]\nweights\n", "weights:2: a weight file that leads back to itself"),
     ],
 )
@@ -84,8 +84,8 @@ def test_rescoring_refuses_what_has_no_finite_total(
         (["import", "{list}", "out=x"], "ref is not set"),
         (["import", "{list}", "ref={ref}"], "out is not set"),
         (["rescore", "{list}", "out=x"], "weights=FILE, run=RUN or mbr=chrf"),
-        (["oracle", "{list}", "ref={list}", "first_id=3"], "do not fit"),
-        (["pairs", "{list}", "ref={ref}", "source={ref}", "first_id=9", "out=x"], "do not fit"),
+        (["oracle", "{list}", "ref={list}", "first_id=3"], "do not match"),
+        (["pairs", "{list}", "ref={ref}", "source={ref}", "first_id=9", "out=x"], "do not match"),
         (["chek", "{list}"], "did you mean check?"),
         (["check"], "nbest is not set"),
         (["check", "{list}", "merge=[b={list}]"], "lists are checked one by one"),

@@ -76,19 +76,19 @@ GOOD = "[X] ||| a [X,1] ||| [X,1] b ||| 1 2 ||| 0-1\n"
     ("line", "message"),
     [
         ("[X] ||| a", "wrong number of fields"),
-        ("X ||| a ||| b ||| 1 2", "no label of a left side"),
+        ("X ||| a ||| b ||| 1 2", "no label for the left side"),
         ("[X] |||  ||| b ||| 1 2", "an empty side"),
-        ("[X] ||| a  b ||| c ||| 1 2", "two blanks in a row"),
+        ("[X] ||| a  b ||| c ||| 1 2", "two spaces in a row"),
         ("[X] ||| a [X,1] ||| b ||| 1 2", "non-terminals that do not match"),
         ("[X] ||| a ||| b [X,1] ||| 1 2", "non-terminals that do not match"),
         ("[X] ||| a [X,1] ||| b [Y,1] ||| 1 2", "non-terminals that do not match"),
         ("[X] ||| [X,1] [X,1] ||| [X,1] [X,1] ||| 1 2", "non-terminals that do not match"),
-        ("[X] ||| a [1] ||| b [1] ||| 1 2", "a symbol that is no word"),
-        ("[X] ||| a [X,y] ||| b [X,1] ||| 1 2", "a symbol that is no word"),
-        ("[X] ||| a ||| b ||| 1", "another number of features"),
+        ("[X] ||| a [1] ||| b [1] ||| 1 2", "neither a word nor a non-terminal"),
+        ("[X] ||| a [X,y] ||| b [X,1] ||| 1 2", "neither a word nor a non-terminal"),
+        ("[X] ||| a ||| b ||| 1", "a different number of features"),
         ("[X] ||| a ||| b ||| 1 nan", "not numbers"),
         ("[X] ||| a ||| b ||| 1 2 F=nan", "not a finite number"),
-        ("[X] ||| a ||| b ||| 1 2 F=1 F=2", "for the second time"),
+        ("[X] ||| a ||| b ||| 1 2 F=1 F=2", "one that appears twice"),
         ("[X] ||| a ||| b ||| 1 2 =1", "a feature without a name"),
         ("[X] ||| a ||| b ||| 1 2 ||| 0:0", "malformed link"),
         ("[X] ||| a ||| b ||| 1 2 ||| 0-1", "a link outside its rule"),
@@ -110,18 +110,18 @@ def test_settings_and_files(tmp_path: Path) -> None:
     assert config.value("weights", "none") == "none"
     assert config.settings["grammar"] == [(4, "a.gz"), (5, "elsewhere/b.gz")]
     assert config.file(5, "elsewhere/b.gz") == tmp_path / "b.gz"
-    with pytest.raises(InputError, match=r"cdec.ini:4: a file that is not there"):
+    with pytest.raises(InputError, match=r"cdec.ini:4: a missing file"):
         config.file(4, "a.gz")
     for name in ("", "a" * 5000, "a\0b"):
-        with pytest.raises(InputError, match="not there"):
+        with pytest.raises(InputError, match="a missing file"):
             config.file(4, name)
 
 
 def test_a_line_that_is_no_setting_and_a_number_that_is_none(tmp_path: Path) -> None:
     write(tmp_path / "a", "[X] ||| a ||| b\n")
-    with pytest.raises(InputError, match=r"(?s)cdec.ini:1: no setting.*import moses=FILE"):
+    with pytest.raises(InputError, match=r"(?s)cdec.ini:1: not a setting.*import moses=FILE"):
         read_cdec_system(write(tmp_path / "cdec.ini", "[feature]\n"))
-    with pytest.raises(InputError, match=r"cdec.ini:2: no setting"):
+    with pytest.raises(InputError, match=r"cdec.ini:2: not a setting"):
         read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\n=x\n"))
     with pytest.raises(InputError, match=r"cdec.ini:2: not a whole number"):
         read_cdec_system(write(tmp_path / "cdec.ini", "grammar=a\nscfg_max_span_limit=ten\n"))
@@ -145,7 +145,7 @@ def test_weights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("Glue", "not a weight"), ("Glue nan", "not a weight"), ("Glue 1e200", "not a weight"), ("a 1", "stands twice")],
+    [("Glue", "not a weight"), ("Glue nan", "not a weight"), ("Glue 1e200", "not a weight"), ("a 1", "appears twice")],
 )
 def test_lines_that_are_no_weights(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(InputError, match=f"w:2: .*{message}"):
@@ -169,11 +169,11 @@ GLUE = "[GOAL] ||| <s> ||| <s> ||| -1\n[GOAL] ||| [GOAL,1] </s> ||| [GOAL,1] </s
 
 def test_a_system_of_joshua(tmp_path: Path) -> None:
     config = write(tmp_path / "joshua.config", JOSHUA)
-    with pytest.raises(InputError, match=r"joshua\.config:4: a file that is not there"):
+    with pytest.raises(InputError, match=r"joshua\.config:4: a missing file"):
         read_joshua_system(config)
     write(tmp_path / "grammar", "[X] ||| a ||| b ||| 0.5\n")
     write(tmp_path / "glue", GLUE)
-    with pytest.raises(InputError, match=r"joshua\.config:2: a file that is not there"):
+    with pytest.raises(InputError, match=r"joshua\.config:2: a missing file"):
         read_joshua_system(config)
     lm = write(tmp_path / "lm.gz", "")
     found = read_joshua_system(config)

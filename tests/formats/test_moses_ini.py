@@ -67,7 +67,7 @@ def test_files_stand_beside_the_configuration_and_gz_may_be_left_out(tmp_path):
     [
         ("0\n", 1, "before the first section"),
         ("[feature]\nKENLM order\n", 2, "malformed feature"),
-        ("[feature]\nA name=x\nB name=x\n", 3, "two features of one name"),
+        ("[feature]\nA name=x\nB name=x\n", 3, "two features with the same name"),
         ("[weight]\nLM0 0.1\n", 2, "malformed weights"),
         ("[weight]\nLM0= \n", 2, "malformed weights"),
         ("[weight]\nLM0= nan\n", 2, "malformed weights"),
@@ -94,12 +94,12 @@ def test_whole_numbers_are_whole(tmp_path, text):
 def test_questions_without_an_answer(tmp_path):
     ini = read_moses_ini(write(tmp_path, GOOD + f"Word= 1\n[stack]\nmany\n[feature]\nTable path={'x' * 5000}\n"))
     for ask, message in (
-        (lambda: ini.find("Distortion"), "two features of one kind"),
-        (lambda: ini.weight("LM1", 1), "weights of LM1"),
-        (lambda: ini.weight("LM0", 2), "weights of LM0"),
+        (lambda: ini.find("Distortion"), "two features of the same kind"),
+        (lambda: ini.weight("LM1", 1), "weights for LM1"),
+        (lambda: ini.weight("LM0", 2), "weights for LM0"),
         (lambda: ini.number("stack", 1), "section"),
         (lambda: ini.file(ini.features[0]), "without path"),
-        (lambda: ini.file(ini.features[-1]), "no file can have"),
+        (lambda: ini.file(ini.features[-1]), "not a possible file name"),
     ):
         with pytest.raises(InputError, match=message):
             ask()

@@ -143,7 +143,7 @@ def test_old_and_short_forms(tmp_path):
         ("a ||| x ||| 1 1 1 1 ||| 0-0 ||| 1 1 -1", "out of range"),
         ("a ||| x ||| 1 1 1 1 ||| 0-0-0 ||| 1 1 1", "malformed link"),
         ("a ||| x ||| 1 1 1 1 ||| 0-99999999 ||| 1 1 1", "a link outside its phrases"),
-        ("das ||| the ||| 1 1 1 1", "a phrase pair for the second time"),
+        ("das ||| the ||| 1 1 1 1", "a phrase pair appears twice"),
         ("a <unk> ||| x ||| 1 1 1 1", "a reserved word"),
         ("a ||| </s> ||| 1 1 1 1", "a reserved word"),
     ],
@@ -162,7 +162,7 @@ def test_only_the_phrases_of_a_text_are_read(tmp_path):
     table, source, _ = read_phrase_table(write(tmp_path, lines), only=phrases_in([["a", "b", "y"]], 2))
     words = [[source.word(word) for word in table.source_phrases[row].tolist()] for row in range(2)]
     assert (words, len(table)) == ([["a"], ["a", "b"]], 2)
-    for line, message in (("a ||| u ||| 1 1 1 1", "second time"), ("a ||| t ||| 1 1 1 -1", "out of range")):
+    for line, message in (("a ||| u ||| 1 1 1 1", "appears twice"), ("a ||| t ||| 1 1 1 -1", "out of range")):
         with pytest.raises(InputError, match=message) as caught:
             read_phrase_table(write(tmp_path, [*lines, line]), only={"a"})
         assert caught.value.line == 5

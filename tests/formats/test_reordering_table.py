@@ -53,7 +53,7 @@ def test_a_pair_that_the_table_lacks_gives_no_scores(tmp_path, pair):
         ("a ||| y", "number of fields"),
         ("a ||| y ||| 1 0 0", "six scores"),
         ("a ||| y ||| 1 0 0 0 0 -0.5", "six scores"),
-        ("a ||| y ||| 1 0 0 0.5 0.25 0.25", "second time"),
+        ("a ||| y ||| 1 0 0 0.5 0.25 0.25", "appears twice"),
     ],
 )
 def test_refusals_say_the_line(tmp_path, bad, message):

@@ -60,15 +60,15 @@ def test_words_of_other_folders_are_taken_as_they_stand(tmp_path: Path) -> None:
         ([LINES[0].replace("0.25", "")], "1 or 7 behind"),
         ([LINES[0], LINES[1].replace("0.5", "0.5 1 1 1 1 1 1")], "wrong number of scores"),
         ([LINES[0].replace("0.25", "-1")], "out of range"),
-        ([LINES[0], LINES[0]], "second time"),
+        ([LINES[0], LINES[0]], "appears twice"),
     ],
 )
 def test_what_no_table_may_hold(tmp_path: Path, lines: list[str], message: str) -> None:
     tables = TableFolder.open(folder(tmp_path, lines, "die und die@@2"), 1)
     with pytest.raises(InputError, match=message):
         tables.read(0, (1, 7))
-    with pytest.raises(InputError, match="another sentence"):
+    with pytest.raises(InputError, match="a different sentence"):
         tables.names(0, ["die", "oder", "die"])
     (tmp_path / "1").touch()
-    with pytest.raises(InputError, match="tables of another text"):
+    with pytest.raises(InputError, match="tables of a different text"):
         TableFolder.open(tmp_path, 2)

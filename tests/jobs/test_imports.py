@@ -132,7 +132,7 @@ def test_joshua_5_writes_the_same_system_in_another_way(joshua: Path) -> None:
         ("-lm_file", "-class_map classes -lm_file", "joshua.config:1: an unknown option"),
         ("LanguageModel", "Distortion", "joshua.config:1: an unknown feature function"),
         ("thrax -owner pt", "regexp -owner pt", "joshua.config:4: an unknown kind of grammar"),
-        ("goalSymbol=GOAL", "weights-file = none", "joshua.config:7: a file that is not there"),
+        ("goalSymbol=GOAL", "weights-file = none", "joshua.config:7: a missing file"),
     ],
 )
 def test_what_joshua_has_and_xlate_has_not(

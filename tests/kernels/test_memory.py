@@ -52,7 +52,7 @@ def test_pack(high: int, low: int) -> None:
 
 @pytest.mark.parametrize("keys", [[5, 9, 5], [1, int(EMPTY)]])
 def test_keys_that_do_not_fit(keys: list[int]) -> None:
-    with pytest.raises(ValueError, match="stands twice or is the empty mark"):
+    with pytest.raises(ValueError, match="appears twice or is the empty mark"):
         build_table(np.array(keys, dtype=np.uint64))
 
 

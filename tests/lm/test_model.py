@@ -94,7 +94,7 @@ def test_an_ngram_without_its_beginning_is_refused() -> None:
     unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
     bigrams = NgramTable(np.array([[3, 4]], dtype=np.int32), np.full(1, -0.5), np.zeros(1))
     trigrams = NgramTable(np.array([[3, 4, 5], [4, 4, 5]], dtype=np.int32), np.full(2, -0.5), np.zeros(2))
-    with pytest.raises(InputError, match="beginning is no n-gram") as caught:
+    with pytest.raises(InputError, match="beginning is missing") as caught:
         NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams, trigrams]))
     assert caught.value.seen == "b b c"
 
@@ -102,7 +102,7 @@ def test_an_ngram_without_its_beginning_is_refused() -> None:
 def test_an_ngram_given_twice_is_refused() -> None:
     unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
     bigrams = NgramTable(np.array([[3, 4], [5, 4], [3, 4]], dtype=np.int32), np.full(3, -0.5), np.zeros(3))
-    with pytest.raises(InputError, match="an n-gram stands twice") as caught:
+    with pytest.raises(InputError, match="an n-gram appears twice") as caught:
         NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
     assert caught.value.seen == "a b"
 

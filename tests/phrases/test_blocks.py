@@ -157,10 +157,10 @@ def test_what_was_saved_comes_back(saved):
 def test_a_block_set_over_another_table_is_refused(saved):
     _, folder = saved
     table_of([([3], [3])]).save(folder / "table")
-    with pytest.raises(InputError, match="not what was written with"):
+    with pytest.raises(InputError, match="does not belong to the folder above"):
         BlockSet.load(folder)
     (folder / "table" / "header.json").unlink()
-    with pytest.raises(InputError, match="not a whole phrase table"):
+    with pytest.raises(InputError, match="not a complete phrase table"):
         BlockSet.load(folder)
 
 
@@ -174,7 +174,7 @@ def test_an_interrupted_save_over_an_older_block_set_is_no_block_set(saved, monk
     with pytest.raises(OSError, match="No space"):
         blocks.save(folder)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="not a whole block set"):
+    with pytest.raises(InputError, match="not a complete block set"):
         BlockSet.load(folder)
 
 

@@ -83,7 +83,7 @@ def test_another_run_is_refused_and_the_keys_are_named(tmp_path: Path) -> None:
 
 def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match=r"(?s)something else than a run.*thesis\.tex"):
+    with pytest.raises(InputError, match=r"(?s)something other than a run.*thesis\.tex"):
         RunDirectory.create(tmp_path, "", IDENTITY)
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(InputError, match="a run needs a folder"):

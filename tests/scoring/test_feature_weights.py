@@ -117,7 +117,7 @@ def test_our_weights_are_finite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_totals_are_finite_or_refused() -> None:
     arrays = nbest_arrays(by_sentence(READ, "list"))
     for weights in ({"tm_0": 1e308, "tm_1": 1e308}, {"lm": 1e308, "tm_0": 1e308, "tm_1": -1e308}):
-        with pytest.raises(InputError, match="a total that is no finite number") as caught:
+        with pytest.raises(InputError, match="the total is not a finite number") as caught:
             arrays.scores(weights)
         assert "of hypothesis" in str(caught.value.seen)
 

@@ -74,11 +74,11 @@ def test_names_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "pattern", "line", "message"),
     [
-        (["a", "b"], None, 3, "another length"),
-        (["a", "a", "b", "b"], None, 4, "another length"),
-        (["a", "  ", "b"], None, 2, "no document is named"),
-        (["a1", "a2", "b"], r"[a-z](?=\d)", 3, "no document is named"),
-        (["a", "b", "a"], None, 3, "goes on after another began"),
+        (["a", "b"], None, 3, "differ in length"),
+        (["a", "a", "b", "b"], None, 4, "differ in length"),
+        (["a", "  ", "b"], None, 2, "no document name"),
+        (["a1", "a2", "b"], r"[a-z](?=\d)", 3, "no document name"),
+        (["a", "b", "a"], None, 3, "continues after another began"),
     ],
 )
 def test_names_that_cannot_be_are_refused(

@@ -61,12 +61,12 @@ def test_saved_is_loaded(words: list[str], name: str) -> None:
 
 @pytest.mark.parametrize("twice", ["a", "<s>"])
 def test_a_word_given_twice_is_refused(tmp_path, twice):
-    with pytest.raises(InputError, match="a word stands twice") as caught:
+    with pytest.raises(InputError, match="a word appears twice") as caught:
         Vocabulary(["a", "b", "a"])
     assert caught.value.seen == "a"
     path = tmp_path / "words.txt"
     path.write_text("\n".join([*SPECIAL, "a", "b", twice, "c"]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="a word stands twice") as caught:
+    with pytest.raises(InputError, match="a word appears twice") as caught:
         Vocabulary.load(path)
     assert (caught.value.file, caught.value.line, caught.value.seen) == (str(path), 6, twice)
 

@@ -147,10 +147,10 @@ class AlignmentProcess:
             status = self._process.wait()
         if status:
             raise InputError(
-                f"the process that aligned {self._direction.name} ended before its time",
+                f"the process that aligned {self._direction.name} ended too early",
                 f"signal {-status}" if status < 0 else f"status {status}",
                 "links",
-                "look at the memory of this machine; with one core (taskset) nothing runs side by side",
+                "check the memory of this machine; on one core (taskset) only one process runs",
             )
         self._file.seek(0)
         with np.load(self._file, allow_pickle=False) as held:

@@ -124,8 +124,8 @@ def marked_links(
                 raise InputError(
                     "malformed link",
                     text,
-                    "links like 3-4 with blanks between, counted from 0",
-                    "check that this is an alignment file and was not cut off",
+                    "links like 3-4, counted from 0, separated by spaces",
+                    "check that this is a complete alignment file",
                     file=path,
                     line=number,
                 )
@@ -175,7 +175,7 @@ def matched_lengths(source: Sized, target: Sized, remedy: str | None = None) -> 
         raise InputError(
             "source and target differ in number of sentences",
             f"{len(source)} source and {len(target)} target sentences",
-            "as many of one as of the other",
+            "the same number of each",
             remedy,
         )
     return len(source)
@@ -319,7 +319,7 @@ def alignment_error_rate(links: Links, gold: GoldLinks) -> AlignmentScore:
         raise InputError(
             "links and gold links differ in number of sentence pairs",
             f"{len(links)} lines of links, {len(gold)} lines of gold links",
-            "as many of one as of the other",
+            "the same number of each",
             "give the links of the gold sentences only, in their order",
         )
     proposed = [frozenset(links.pairs(s)) for s in range(len(links))]

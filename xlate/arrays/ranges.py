@@ -24,7 +24,7 @@ def pieces(length: int) -> Iterator[slice]:
 
 def refuse(stored: StoredArrays, name: str, seen: object, expected: str) -> InputError:
     """The error for values that are out of range."""
-    return unusable(stored.folder / f"{name}.npy", "values out of their range", seen, expected)
+    return unusable(stored.folder / f"{name}.npy", "values out of range", seen, expected)
 
 
 def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
@@ -36,7 +36,7 @@ def check_lengths(stored: StoredArrays, **expected: tuple[int, ...]) -> None:
     for name, shape in expected.items():
         if name in stored.arrays and stored[name].shape != shape:
             path = stored.folder / f"{name}.npy"
-            raise unusable(path, "arrays that do not fit each other", f"shape {stored[name].shape}", f"shape {shape}")
+            raise unusable(path, "arrays that do not match", f"shape {stored[name].shape}", f"shape {shape}")
 
 
 def check_within(
@@ -53,7 +53,7 @@ def check_within(
         if part.size and not (low <= part.min() and part.max() < high):
             place = int(np.flatnonzero(((part < low) | (part >= high)).reshape(len(part), -1).any(axis=1))[0])
             seen = f"{part[place]} at {piece.start + place}"
-            raise refuse(stored, name, seen, f"from {low} up, below {high}")
+            raise refuse(stored, name, seen, f"at least {low} and below {high}")
 
 
 def check_offsets(stored: StoredArrays, name: str, end: int) -> None:
@@ -103,6 +103,6 @@ def check_hash_table(stored: StoredArrays, keys: str, rows: str, size: int, empt
         wrong = np.flatnonzero(taken & ((rows_H[piece] < 0) | (rows_H[piece] >= size)))
         if len(wrong):
             place = piece.start + int(wrong[0])
-            raise refuse(stored, rows, f"{rows_H[place]} at {place}", f"from 0 up, below {size}")
+            raise refuse(stored, rows, f"{rows_H[place]} at {place}", f"at least 0 and below {size}")
     if not free:
         raise refuse(stored, keys, "no empty slot", "one or more")

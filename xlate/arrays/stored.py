@@ -242,7 +242,7 @@ class StoredArrays:
         """
         value = self.metadata.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise unusable(self.folder / HEADER, "damaged", f"{name}: {value!r}", "a whole number from 0 up")
+            raise unusable(self.folder / HEADER, "damaged", f"{name}: {value!r}", "a whole number, 0 or more")
         return value
 
 
@@ -351,7 +351,7 @@ def read_header(folder: Path, kind: str) -> dict[str, Any]:
     """
     path = folder / HEADER
     if not path.exists() and any(folder.glob("*.npy")):
-        message = f"not a whole {kind}, or one of an earlier version, without checksums"
+        message = f"not a complete {kind}, or one of an earlier version, without checksums"
         raise unusable(path, message, "arrays without a header", _form(kind))
     header = read_json(path, _form(kind), remedy_for(folder))
     if header.get("magic") != MAGIC:
@@ -359,9 +359,9 @@ def read_header(folder: Path, kind: str) -> dict[str, Any]:
         message = f"a {kind} of an earlier version, without checksums" if of_old else f"not a {kind}"
         raise unusable(path, message, header.get("format", header.get("magic")), _form(kind))
     if header.get("version") != VERSION:
-        raise unusable(path, f"a {kind} of another version", header.get("version"), f"version {VERSION}")
+        raise unusable(path, f"a {kind} of a different version", header.get("version"), f"version {VERSION}")
     if header.get("sha256") != seal({key: value for key, value in header.items() if key != "sha256"}):
-        raise unusable(path, "damaged", "its checksum differs", "the header as it was written")
+        raise unusable(path, "damaged", "its checksum differs", "an intact header")
     if header.get("kind") != kind:
         raise unusable(path, f"not a {kind}", header.get("kind"), kind)
     check_fields(header, {"metadata": dict, "arrays": dict, "files": dict}, path, remedy_for(folder))
@@ -404,7 +404,7 @@ def check_seals(stored: StoredArrays, **kinds: str) -> None:
         seen, expected = seal_of(stored.folder / name, kind), stored.metadata.get(name)
         if seen != expected:
             path = stored.folder / name / HEADER
-            raise unusable(path, "not what was written with the folder above", seen, str(expected))
+            raise unusable(path, "does not belong to the folder above", seen, str(expected))
 
 
 def seal(body: Mapping[str, Any]) -> str:
@@ -414,7 +414,7 @@ def seal(body: Mapping[str, Any]) -> str:
 
 def remedy_for(folder: Path) -> str:
     """What the user can do about a folder that cannot be used."""
-    return f"make {folder} again: xlate prepare, xlate import or whatever command wrote it"
+    return f"make {folder} again with the command that wrote it, such as xlate prepare or xlate import"
 
 
 def unusable(path: Path, message: str, seen: object, expected: str) -> InputError:
@@ -437,7 +437,7 @@ def _check_layout(folder: Path, entries: Any, layout: Layout, optional: Sequence
         seen = (_dtype(entry["dtype"]), len(entry["shape"]))
         if seen != (_dtype(dtype), dimensions):
             expected = f"{_dtype(dtype)} of {dimensions} dimensions"
-            raise unusable(folder / f"{name}.npy", "another kind of array", f"{seen[0]} of {seen[1]}", expected)
+            raise unusable(folder / f"{name}.npy", "a different kind of array", f"{seen[0]} of {seen[1]}", expected)
 
 
 def _dtype(descr: Any) -> np.dtype[Any]:
@@ -461,11 +461,11 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> AnyArray:
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
         return np.asarray(np.memmap(path, dtype, "r", len(wanted), shape))
     except OSError as error:
-        raise unreadable(path, error, "an array as it was written", remedy_for(path.parent)) from error
+        raise unreadable(path, error, "an intact array", remedy_for(path.parent)) from error
     except InputError:
         raise
     except ValueError as error:
-        raise unusable(path, "cannot be read", error, "an array as it was written") from error
+        raise unusable(path, "cannot be read", error, "an intact array") from error
 
 
 def _check_size(path: Path, size: int) -> None:
@@ -482,6 +482,6 @@ def _check_sums(folder: Path, header: Mapping[str, Any]) -> None:
         try:
             seen = values_sha256(folder / name, offset)
         except OSError as error:
-            raise unreadable(folder / name, error, "the file as it was written", remedy_for(folder)) from error
+            raise unreadable(folder / name, error, "an intact file", remedy_for(folder)) from error
         if seen != sha256:
             raise unusable(folder / name, "damaged: its checksum differs", seen, sha256)

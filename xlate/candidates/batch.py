@@ -45,9 +45,9 @@ class FeatureNames:
     def __post_init__(self) -> None:
         """Rejects duplicate names."""
         twice = len(set(self.dense)) < len(self.dense)
-        refuse_if(twice, "a float feature named twice", ", ".join(self.dense), "each name once")
+        refuse_if(twice, "a float feature appears twice", ", ".join(self.dense), "each name once")
         if both := [name for name in self.dense if self.sparse.id(name) >= 0]:
-            raise InputError("a feature that is float and sparse", seen=both[0], expected="one of the two")
+            raise InputError("a feature that is both float and sparse", seen=both[0], expected="one of the two")
 
     @classmethod
     def of(cls, features: FeatureDicts, dense: Sequence[str] | None = None) -> FeatureNames:
@@ -100,7 +100,7 @@ class FeatureNames:
 def _flat(features: FeatureDicts) -> list[Mapping[str, float]]:
     for i, one in enumerate(features):
         mapped = isinstance(one, Mapping)
-        refuse_if(mapped, f"list {i} is one hypothesis", "a dictionary", "a list of dictionaries")
+        refuse_if(mapped, f"list {i} is a single hypothesis", "a dictionary", "a list of dictionaries")
     return [candidate for one in features for candidate in one]
 
 
@@ -111,16 +111,18 @@ def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
         InputError: one does not; the message names the list and the hypothesis.
     """
     wrong, seen = len(features) != len(gains), f"{len(features)} lists of features, {len(gains)} of gains"
-    refuse_if(wrong, "features and gains of other numbers of lists", seen, "as many of both")
+    refuse_if(wrong, "features and gains have different numbers of lists", seen, "the same number of each")
     rows: list[tuple[float, ...]] = []
     for i, (one, told) in enumerate(zip(features, gains, strict=True)):
         seen = f"{len(one)} hypotheses, {len(told)} gains"
-        refuse_if(len(one) != len(told), f"list {i}: features and gains do not fit", seen, "as many of both")
+        refuse_if(
+            len(one) != len(told), f"list {i}: features and gains differ in length", seen, "the same number of each"
+        )
         for x, (candidate, gain) in enumerate(zip(one, told, strict=True)):
             where = f"list {i}, hypothesis {x}"
             for name, value in candidate.items():
                 if not isinstance(name, str) or not name:
-                    raise InputError(f"{where}: no name", seen=repr(name), expected="a string")
+                    raise InputError(f"{where}: not a name", seen=repr(name), expected="a string")
                 if not math.isfinite(_number(value)):
                     raise InputError(f"{where}: feature {name}", seen=repr(value), expected="a finite number")
             row = tuple(gain) if isinstance(gain, Sequence) else (gain,)
@@ -285,7 +287,7 @@ class CandidateBatch:
             ValueError: the batch has none.
         """
         if self.words_T is None or self.word_offsets_C1 is None:
-            raise ValueError("candidates without words cannot be told apart by them")
+            raise ValueError("candidates without words cannot be compared by them")
         return EncodedText(self.words_T, self.word_offsets_C1)
 
     @property
@@ -296,7 +298,7 @@ class CandidateBatch:
             ValueError: parts have ids.
         """
         if self.unit_PU is None or self.between_offsets_P1 is None or self.between_T is None:
-            raise ValueError("parts of ids are no units")
+            raise ValueError("parts of ids are not units")
         return self.unit_PU, self.between_offsets_P1, self.between_T
 
     @property
@@ -488,5 +490,5 @@ def _check_parts(stored: StoredArrays) -> None:
             wrong = np.flatnonzero((parts_K < 0) | (parts_K >= sizes_I[instance_K]))
             if len(wrong):
                 seen = f"{parts_K[wrong[0]]} at {places[wrong[0]]}"
-                expected = f"from 0 up, below {sizes_I[instance_K[wrong[0]]]}, the parts of its instance"
+                expected = f"at least 0 and below {sizes_I[instance_K[wrong[0]]]}, the parts of its instance"
                 raise refuse(stored, "candidate_parts_K", seen, expected)

@@ -75,11 +75,11 @@ def write_datapoints(path: str | Path, batches: Iterable[CandidateBatch]) -> Non
 
 def _lines(path: str | Path, batch: CandidateBatch) -> Iterator[str]:
     if batch.part_values_N is not None:
-        raise _unfit(path, "sparse features with values", "sparse features that are there or not")
+        raise _unfit(path, "sparse features with values", "sparse features that are present or absent")
     if batch.base_C is not None:
         raise _unfit(path, "fixed scores", "candidates without fixed scores")
     if batch.gain_CG.shape[1] != 1 or not (np.abs(batch.gain_CG) == 1).all():
-        raise _unfit(path, "other gains", "one gain a candidate, 1 or -1")
+        raise _unfit(path, "other gains", "one gain per candidate, 1 or -1")
     ids, offsets, _ = batch.flat_ids()
     for i in range(len(batch)):
         for c in range(int(batch.candidate_offsets_I1[i]), int(batch.candidate_offsets_I1[i + 1])):

@@ -178,7 +178,7 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
         if batch.base_C is not None:
             raise ValueError("a batch with base scores cannot be pooled")
         if len(batch) != len(batches[0]) or batch.dense_CD.shape[1:] != batches[0].dense_CD.shape[1:]:
-            raise ValueError(f"{len(batch)} instances of {batch.dense_CD.shape[1:]} floats, others before")
+            raise ValueError(f"{len(batch)} instances of {batch.dense_CD.shape[1:]} floats, unlike the batches before")
     instances = len(batches[0])
     if not instances:
         return batches[0]

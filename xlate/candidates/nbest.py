@@ -146,10 +146,10 @@ class NbestArrays:
             row = int(np.searchsorted(self.candidate_offsets_I1, first, side="right")) - 1
             place = first - int(self.candidate_offsets_I1[row]) + 1
             raise InputError(
-                "a total that is no finite number",
+                "the total is not a finite number",
                 seen=f"{score_C[first]} of hypothesis {place} of sentence {self.sentence_I[row]}",
                 expected="weights whose products with the features have a finite sum",
-                remedy="look for weights and values that are far too large",
+                remedy="look for weights or values that are far too large",
             )
         return score_C
 
@@ -197,8 +197,8 @@ def _unfit(error: ValueError, file: str | Path | None, line: int) -> InputError:
         str(error),
         file=file,
         line=line,
-        expected="the same number of values of a feature on every line, and a name of its own",
-        remedy="make the whole list with one model",
+        expected="the same number of values of a feature on every line, and a unique name",
+        remedy="make the complete list with one model",
     )
 
 
@@ -213,11 +213,11 @@ class _Columns(dict[tuple[str, int], tuple[int, ...]]):
     def __missing__(self, pair: tuple[str, int]) -> tuple[int, ...]:
         feature, count = pair
         if self.features.setdefault(feature, count) != count:
-            raise ValueError(f"the feature {feature} has {count} values, and {self.features[feature]} before")
+            raise ValueError(f"the feature {feature} has {count} values, but {self.features[feature]} before")
         names = [feature] if count == 1 else [f"{feature}_{place}" for place in range(count)]
         for name in names:
             if name in self.numbers:
-                raise ValueError(f"two features with the column {name}")
+                raise ValueError(f"two features share the column {name}")
             self.numbers[name] = len(self.numbers)
         self[pair] = columns = tuple(self.numbers[name] for name in names)
         if count > 1:
@@ -316,8 +316,8 @@ def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints
     wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
     if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
         log.warning(
-            "the references look tokenised otherwise than the lists: of their words %.0f %% end with a comma, "
-            "full stop or the like, of the lists' %.0f %%; words count as they stand, so tokenise both alike",
+            "the references look tokenised differently from the lists: %.0f %% of their words end with a comma, "
+            "full stop or the like, but %.0f %% of the lists'; words are compared as they are, so tokenise both alike",
             100 * wanted,
             100 * listed,
         )
@@ -367,19 +367,19 @@ def reference_rows(
         rows = np.arange(lengths[0])
     if len(rows) and not 0 <= rows.min() <= rows.max() < lengths[0]:
         raise InputError(
-            f"lists and {what} do not fit",
+            f"lists and {what} do not match",
             file=file,
             seen=f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
-            expected=f"a line of the {what} for each list",
-            remedy=f"first_id=N when sentence N belongs to the first line of the {what}",
+            expected=f"one line of the {what} per list",
+            remedy=f"first_id=N if sentence N belongs to the first line of the {what}",
         )
     if len(rows) and first_sentence is None and rows.max() + 1 < lengths[0]:
         raise InputError(
             f"more {what} than the lists have sentences",
             file=file,
             line=int(rows.max()) + 2,
-            seen=f"{lengths[0]} {what}, and no list behind sentence {sentence_I.max()}",
-            expected=f"{what} of the same sentences, the last of which has a list",
+            seen=f"{lengths[0]} {what}, and no list after sentence {sentence_I.max()}",
+            expected=f"{what} of the same sentences, with a list for the last one",
             remedy="check that both are of the same text; first_id=0 if the lists are of its first sentences only",
         )
     return [int(row) for row in rows]
@@ -407,7 +407,7 @@ def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
     names = tuple(read_lines(path))
     if _fingerprint(names) != store.metadata.get("sparse_names_sha256"):
         raise InputError(
-            "not the feature names of this store",
+            "these are not the feature names of this store",
             file=path,
             seen=f"{len(names)} names",
             expected=f"the {store.sparse_size} names written with the store",

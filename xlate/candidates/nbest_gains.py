@@ -131,7 +131,7 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
     candidates = row_numbers(arrays.value_offsets_C1)[of_V]
     lines, lacking = len(arrays.total_C), len(candidates) != len(arrays.total_C)
     seen = f"{name} on {len(candidates)} of {lines} lines"
-    refuse_if(lacking, "a feature that is not on every line", seen, "a value for each hypothesis")
+    refuse_if(lacking, "the feature is missing from some lines", seen, "a value for every hypothesis")
     return np.asarray(arrays.values_V[of_V])
 
 

@@ -96,7 +96,7 @@ class StoreWriter:
         for name, array in present.items():
             if name in self._arrays and array.shape[1:] != self._arrays[name].columns:
                 before = self._arrays[name].columns[0]
-                raise ValueError(f"{name}: {array.shape[1]} columns, {before} in the batches before")
+                raise ValueError(f"{name}: {array.shape[1]} columns, but {before} in the batches before")
         for name, array in present.items():
             self._append(name, array)
 
@@ -234,7 +234,7 @@ def is_whole(shard: Path) -> bool:
     except InputError as error:
         if STRANGERS(shard):
             raise
-        log.warning("%s cannot be used and is made again: %s", shard, error)
+        log.warning("remaking %s, which cannot be used: %s", shard, error)
         remove_folder(shard)
         return False
     return True

@@ -150,8 +150,8 @@ def _tag(family: str) -> int:
 def _family(tag: int) -> str:
     """The name of the family with this number in keys."""
     if tag >= len(FAMILIES):
-        remedy = "import the module that adds the family before the run is opened"
-        raise InputError("features of a family that is not known here", seen=f"family {tag}", remedy=remedy)
+        remedy = "import the module that adds the family before you open the run"
+        raise InputError("features of an unknown family", seen=f"family {tag}", remedy=remedy)
     return list(FAMILIES)[tag]
 
 

@@ -113,7 +113,7 @@ def check_templates(reordering: Sequence[str], plain: Sequence[str]) -> None:
     for given, known in ((reordering, REORDERING), (plain, PLAIN)):
         for position in given:
             if position not in known or list(given).count(position) > 1:
-                raise InputError("a template there is none of, or twice", seen=position, expected=", ".join(known))
+                raise InputError("an unknown or repeated template", seen=position, expected=", ".join(known))
 
 
 def _sizes(

@@ -57,10 +57,10 @@ class StructureTemplates:
         """Checks the families."""
         for family in self.families:
             if family not in FAMILIES or self.families.count(family) > 1:
-                raise InputError("a family there is none of, or twice", seen=family, expected=", ".join(FAMILIES))
+                raise InputError("an unknown or repeated family", seen=family, expected=", ".join(FAMILIES))
         if not self.source or not self.target:
             seen = f"{len(self.source)} of the source and {len(self.target)} of the target"
-            raise InputError("structure features need kinds of words", seen=seen, expected="one or more of each side")
+            raise InputError("structure features need kinds of words", seen=seen, expected="one or more for each side")
 
     def kinds(self) -> Kinds:
         """The kinds in the form that compiled loops take."""
@@ -99,8 +99,8 @@ class StructureFeatures:
         keys_F = description_keys(self.kinds, np.ascontiguousarray(given_F7, dtype=np.int32))
         if (keys_F == EMPTY).any() or len(np.unique(keys_F)) != len(keys_F):
             raise InputError(
-                "features that the templates do not make",
-                seen=f"{len(keys_F)} features, {len(np.unique(keys_F[keys_F != EMPTY]))} of them different ones",
+                "features that do not come from the templates",
+                seen=f"{len(keys_F)} features, {len(np.unique(keys_F[keys_F != EMPTY]))} of them distinct",
                 expected="those of the model's families and kinds of words, each once",
             )
         table = build_table(keys_F)

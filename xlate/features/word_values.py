@@ -158,7 +158,7 @@ def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
     files = kind.split(",")
     if len(files) != 2:
         raise InputError(
-            "a kind of words there is none of",
+            "an unknown kind of words",
             seen=kind,
             expected=", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"]),
         )

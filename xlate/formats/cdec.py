@@ -73,7 +73,7 @@ def read_cdec_grammar(path: str | Path, prefix: str = "PhraseModel_", sign: floa
         label, source, target, values, links, *_ = [*lines.fields(line, 6), "", ""]
         left = _LEFT.fullmatch(label)
         if left is None:
-            raise lines.error("no label of a left side", label, "a label in brackets, such as [X]")
+            raise lines.error("no label for the left side", label, "a label in brackets, such as [X]")
         lines.add(intern(left[1]), lines.side(source), lines.side(target), lines.links(links))
         words = between_blanks(values)
         named = [(name, value) for name, equals, value in (word.rpartition("=") for word in words) if equals]
@@ -157,7 +157,7 @@ class Configuration:
         )
         if path is None:
             expected = "the name of a file, here or in the folder of the configuration"
-            raise self.error("a file that is not there", line, named or "no name", expected)
+            raise self.error("a missing file", line, named or "no name", expected)
         return path
 
     def error(self, message: str, line: int | None, seen: object, expected: str) -> InputError:
@@ -192,7 +192,7 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
             raise InputError("not a weight", seen, WEIGHT, file=path, line=number) from None
         if name in weights:
             expected = "each name once"
-            raise InputError("a weight that stands twice", name, expected, file=path, line=number)
+            raise InputError("a weight appears twice", name, expected, file=path, line=number)
         weights[name] = weight
     return weights
 
@@ -212,11 +212,11 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     """
     config = Configuration(path, REMEDY)
     for number, line in config.others + config.settings[""]:
-        raise config.error("no setting", number, line, "name=value")
+        raise config.error("not a setting", number, line, "name=value")
     grammars, formalism = config.settings["grammar"], config.value("formalism", "scfg")
     if not grammars or formalism != "scfg":
         seen = f"formalism={formalism}, {len(grammars)} grammars"
-        raise config.error("no system with a grammar", None, seen, "formalism=scfg and grammar=FILE")
+        raise config.error("not a system with a grammar", None, seen, "formalism=scfg and grammar=FILE")
     for number, value in config.settings["aligner"]:
         raise config.error("a system that aligns", number, f"aligner={value}", "one that translates, without aligner=")
     counted, model = False, None
@@ -283,7 +283,7 @@ def read_joshua_system(path: str | Path) -> ForeignSystem:
             raise config.error("an unknown feature function", number, kind, ", ".join(known))
         options = ("lm_type", *MODEL_OPTIONS) if kind in MODELS else ()
         for option in named.keys() - options:
-            raise config.error("an unknown option", number, f"-{option}", ", ".join(options) or "no option")
+            raise config.error("an unknown option", number, f"-{option}", ", ".join(options) or "no options")
     parts = []
     for number, kind, named in _options(config, "tm", GRAMMAR_OPTIONS):
         if kind not in GRAMMARS:
@@ -312,7 +312,7 @@ def _options(config: Configuration, name: str, unnamed: tuple[str, ...]) -> list
             names, values = list(unnamed), words
         elif not kind or len(names) != len(values) or not all(len(w) > 1 and w[0] == "-" for w in words[::2]):
             plain = f", or a kind and {', '.join(unnamed)}" if unnamed else ""
-            raise config.error("malformed options", number, text, f"a kind, then -option value in turn{plain}")
+            raise config.error("malformed options", number, text, f"a kind, then pairs of -option and value{plain}")
         found.append((number, kind, dict(zip(names, values, strict=True))))
     return found
 

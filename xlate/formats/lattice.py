@@ -75,7 +75,7 @@ def checked_words(path: str | Path, words: Iterable[str], reserved: str) -> None
             raise InputError(
                 "a word that a lattice file cannot hold",
                 repr(word),
-                f"words without blanks, and none that is {reserved}",
+                f"words without spaces, other than {reserved}",
                 "tokenise the corpus",
                 file=path,
             )

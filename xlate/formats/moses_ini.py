@@ -50,7 +50,7 @@ class MosesIni:
         found = [feature for feature in self.features if feature.kind in kinds]
         if len(found) > 1:
             seen = ", ".join(feature.name for feature in found)
-            raise InputError("two features of one kind", seen, "one", file=self.path, line=found[1].line)
+            raise InputError("two features of the same kind", seen, "one", file=self.path, line=found[1].line)
         return found[0] if found else None
 
     def check_kinds(self, known: Sequence[str]) -> None:
@@ -61,7 +61,7 @@ class MosesIni:
         """
         for line in self.features:
             if line.kind not in known:
-                message, expected = "a feature this decoder has not", ", ".join(known)
+                message, expected = "a feature that this decoder does not have", ", ".join(known)
                 raise InputError(message, line.kind, expected, file=self.path, line=line.line)
 
     def file(self, feature: FeatureLine) -> Path:
@@ -69,7 +69,7 @@ class MosesIni:
         be omitted.
 
         Raises:
-            InputError: the line names no file, or has a name that no file can have.
+            InputError: the line names no file, or has not a possible file name.
         """
         if "path" not in feature.arguments:
             raise InputError("a feature without path=", feature.name, file=self.path, line=feature.line)
@@ -79,7 +79,7 @@ class MosesIni:
         except OSError as error:
             seen = feature.arguments["path"]
             raise InputError(
-                "a name that no file can have", seen, "path=FILE", file=self.path, line=feature.line
+                "not a possible file name", seen, "path=FILE", file=self.path, line=feature.line
             ) from error
 
     def weight(self, name: str, size: int) -> tuple[float, ...]:
@@ -91,7 +91,7 @@ class MosesIni:
         seen = self.weights.get(name)
         if seen is None or len(seen) != size:
             numbers = "none" if seen is None else f"{len(seen)} numbers"
-            raise InputError(f"weights of {name}", numbers, f"{size} numbers", file=self.path)
+            raise InputError(f"wrong number of weights for {name}", numbers, f"{size} numbers", file=self.path)
         return seen
 
     def number(self, section: str, default: float) -> float:
@@ -187,7 +187,7 @@ def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> F
         arguments[key] = value
     name = arguments.get("name", f"{kind}{sum(feature.kind == kind for feature in before)}")
     if any(feature.name == name for feature in before):
-        raise InputError("two features of one name", name, "different names", file=path, line=number)
+        raise InputError("two features with the same name", name, "different names", file=path, line=number)
     return FeatureLine(kind, name, arguments, number)
 
 

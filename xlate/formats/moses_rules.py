@@ -74,7 +74,7 @@ def read_moses_grammar(path: str | Path, name: str) -> Scfg:
         lines.add(label, *_paired(lines, source[:-1], target[:-1], linked), linked)
         sparse = between_blanks(named)
         if len(sparse) % 2:
-            raise lines.error("malformed sparse features", named, "names and values in turn")
+            raise lines.error("malformed sparse features", named, "pairs of name and value")
         lines.add_values(scores, list(zip(sparse[::2], sparse[1::2], strict=True)))
         numbers = parse_row(counts)
         if numbers is None or len(numbers) > 3 or min(numbers[2:], default=0.0) < 0:
@@ -104,7 +104,7 @@ def _left_side(lines: RuleLines, source: Side, target: Side, sides: str) -> str:
     if not (isinstance(last, Gap) and isinstance(label, Gap) and last.number == label.number == -1):
         raise lines.error("sides that do not end in a label", sides, "[X] at the end of both sides")
     if last.label not in (SOURCE_LABEL, label.label):
-        raise lines.error("labels that do not fit", f"[{last.label}] and [{label.label}]", SAME_LABEL)
+        raise lines.error("labels that do not match", f"[{last.label}] and [{label.label}]", SAME_LABEL)
     if len(source) < 2 or len(target) < 2:
         raise lines.error("an empty side", sides, FORM)
     return label.label
@@ -119,7 +119,7 @@ def _paired(lines: RuleLines, source: Side, target: Side, links: Links) -> tuple
         return source, target
     linked = {s: t for s, t in links if s in gaps and t in others}
     if linked.keys() != gaps.keys() or sorted(linked.values()) != list(others):
-        expected = "as many on both sides, and one link at each"
+        expected = "the same number on both sides, with one link each"
         raise lines.error("non-terminals that are not linked one to one", linked, expected)
     if any(gap.number < 0 for gap in (*gaps.values(), *others.values())):
         raise lines.error("a left side inside a rule", " ".join(map(str, source)), "[X] at the end of a side")
@@ -186,7 +186,7 @@ def _tables(ini: MosesIni) -> list[FeatureLine]:
     ini.check_kinds((TABLE, *MODELS, WORD_PENALTY, RULE_PENALTY, UNKNOWN))
     for name in REFUSED:
         if name in ini.settings:
-            raise InputError("a setting that is not known here", f"[{name}]", "none", file=ini.path)
+            raise InputError("an unknown setting", f"[{name}]", "none", file=ini.path)
     tables = [line for line in ini.features if line.kind == TABLE]
     if not tables:
         raise InputError("a feature is missing", file=ini.path, expected=TABLE)
@@ -199,7 +199,7 @@ def _spans(ini: MosesIni, tables: int) -> list[int]:
     try:
         spans = [parse_int(line) for line in lines]
     except ValueError as error:
-        seen, expected = " ".join(lines), "whole numbers, one for each table"
+        seen, expected = " ".join(lines), "whole numbers, one per table"
         raise InputError("section [max-chart-span]", seen, expected, file=ini.path) from error
     return [span or NO_LIMIT for span in [*spans, *[SPAN] * tables][:tables]]
 
@@ -212,7 +212,7 @@ def _logarithms(table: Scfg) -> Scfg:
     """
     if (table.dense_BD < 0).any():
         b = int(np.argmax((table.dense_BD < 0).any(axis=1)))
-        raise table.error(b, "no probability", f"{table.rules[b]}: {table.dense_BD[b]}", "0 or more")
+        raise table.error(b, "not a probability", f"{table.rules[b]}: {table.dense_BD[b]}", "0 or more")
     with np.errstate(divide="ignore"):
         return replace(table, dense_BD=np.maximum(np.log(table.dense_BD), FLOOR))
 

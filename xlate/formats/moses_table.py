@@ -154,7 +154,7 @@ class Columns:
         phrase, translation, scores, links, counts, *_ = [*parts, "", ""]
         source, target = self.sources.row(phrase, self.number), self.targets.row(translation, self.number)
         if source < 0 or target < 0:
-            raise self.error("an empty phrase, or one with two blanks in a row", line, FORM)
+            raise self.error("an empty phrase, or one with two spaces in a row", line, FORM)
         self.lines.append(self.number)
         self.source.append(source)
         self.target.append(target)
@@ -174,9 +174,9 @@ class Columns:
     def numbers(self, text: str) -> list[float]:
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
-            raise self.error("not numbers", text, "finite numbers with blanks between")
+            raise self.error("not numbers", text, "finite numbers separated by spaces")
         if min(values, default=0.0) < 0:
-            raise self.error("a score or count out of range", text, "finite numbers of 0 or above")
+            raise self.error("a score or count out of range", text, "finite numbers, 0 or more")
         return values
 
     def split_scores(self, text: str) -> tuple[list[float], list[float]]:
@@ -191,7 +191,7 @@ class Columns:
         if len(values) - 4 not in self.more:
             expected = "four: p(f|e) lex(f|e) p(e|f) lex(e|f)"
             if self.more != (0,):
-                expected = f"{expected}, and {' or '.join(map(str, self.more))} behind them"
+                expected = f"{expected}, and {' or '.join(map(str, self.more))} after them"
             raise self.error("wrong number of scores", text, expected)
         self.more = (len(values) - 4,)
         return values[:4], values[4:]
@@ -227,7 +227,7 @@ class Columns:
         if len(twice):
             earlier, self.number = (self.lines[int(order[place])] for place in (twice[0], twice[0] + 1))
             seen = f"the pair of line {earlier}"
-            raise self.error("a phrase pair for the second time", seen, "each phrase pair once")
+            raise self.error("a phrase pair appears twice", seen, "each phrase pair once")
         offsets_X1 = offsets_of(list(map(len, self.links)))
         links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
         shape_B = np.asarray(self.shape)[order]
@@ -358,8 +358,8 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
             raise InputError(
                 "a word that a Moses table cannot hold",
                 repr(word),
-                "no empty word, blank or line end, and no ||| unless escaped",
-                "tokenise the corpus, or let bars be escaped",
+                "a word without spaces or line ends, and without ||| unless escaped",
+                "tokenise the corpus, or allow bars to be escaped",
                 file=path,
             )
     if escape or (escape is None and needs_escape(words.values())):

@@ -81,7 +81,7 @@ def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines:
     if len(twice):
         earlier = lines[int(first[row_K[twice[0]]])]
         raise InputError(
-            "a phrase pair for the second time",
+            "a phrase pair appears twice",
             f"the pair of line {earlier}",
             "each phrase pair once",
             file=path,

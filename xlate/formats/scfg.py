@@ -233,11 +233,11 @@ class RuleLines:
     def _side(self, text: str) -> Side:
         words = text.split(" ")
         if "" in words or "|||" in text:
-            raise self.error("an empty side, or one with two blanks in a row", text, self.form)
+            raise self.error("an empty side, or one with two spaces in a row", text, self.form)
         try:
             return tuple(map(self._symbol, words))
         except ValueError as error:
-            raise self.error("a symbol that is no word and no non-terminal", text, str(error)) from None
+            raise self.error("neither a word nor a non-terminal", text, str(error)) from None
 
     def _links(self, text: str) -> Links:
         try:
@@ -260,7 +260,7 @@ class RuleLines:
             )
         for s, t in links:
             if s >= len(source) or t >= len(target):
-                raise self.error("a link outside its rule", f"{s}-{t}", "places in the two sides, from 0")
+                raise self.error("a link outside its rule", f"{s}-{t}", "positions in the two sides, counted from 0")
         self.rules.append(ScfgRule(lhs, source, target))
 
     def _order(self, gaps: tuple[Gap, ...], others: tuple[Gap, ...]) -> dict[int, Gap]:
@@ -270,7 +270,7 @@ class RuleLines:
         if any(not gap.label for gap in gaps):
             seen = next(f"[{gap.number}]" for gap in gaps if not gap.label)
             expected = "a label in each non-terminal of the source side, such as [X,1]"
-            raise self.error("a symbol that is no word and no non-terminal", seen, expected)
+            raise self.error("neither a word nor a non-terminal", seen, expected)
         order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, 1)}
         same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
         if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
@@ -295,26 +295,26 @@ class RuleLines:
                 seen = f"{name}={value}"
                 if not name or name in found:
                     raise self.error(
-                        "a feature without a name, or for the second time", seen, "each feature once, with its name"
+                        "a feature without a name, or one that appears twice", seen, "each feature once, with its name"
                     )
                 try:
                     found[name] = parse_float(value, LARGEST_FLOAT32)
                 except ValueError as error:
-                    raise self.error(str(error), seen, f"a number behind the name, {_AT_MOST}") from None
+                    raise self.error(str(error), seen, f"a number after the name, {_AT_MOST}") from None
         values = parse_row(text, LARGEST_FLOAT32)
         if values is None:
-            raise self.error("not numbers", text, f"numbers with blanks between, {_AT_MOST}, or as in {self.form}")
+            raise self.error("not numbers", text, f"numbers separated by spaces, {_AT_MOST}, or the form {self.form}")
         self.bare.append(bool(values) or not (optional and named))
         if self.bare[-1]:
             self.columns = len(values) if self.columns < 0 else self.columns
             if len(values) != self.columns:
                 seen, expected = f"{len(values)} numbers", f"{self.columns}, as in the lines before"
-                raise self.error("another number of features", seen, expected)
+                raise self.error("a different number of features", seen, expected)
             self.values.extend(sign * value + 0.0 for value in values)
 
     def error(self, message: str, seen: object, expected: str) -> InputError:
         """The error for the current line."""
-        remedy = "check that the grammar is whole, and of the format it is read as"
+        remedy = "check that the grammar is complete and in the expected format"
         return InputError(message, seen, expected, remedy, file=self.path, line=self.number)
 
     def grammar(self) -> Scfg:
@@ -338,7 +338,7 @@ def normal_form(grammar: Scfg, label: str = "X") -> tuple[str, list[str]]:
     Target normal form: a phrase of one word or more, then the non-terminals; at most two, with one label (Watanabe et
     al. 2007, Eq. 2). Faults are listed with the number of rules and an example, the most frequent first.
 
-    Example: `23 rules: a target word behind a non-terminal, such as X → ne [X,1] pas | do [X,1] not`
+    Example: `23 rules: a target word after a non-terminal, such as X → ne [X,1] pas | do [X,1] not`
     """
     found: dict[str, list[ScfgRule]] = {"": []}
     for rule in grammar.rules:
@@ -359,11 +359,11 @@ def _fault(rule: ScfgRule, label: str) -> str:
     gaps = gaps_of(rule.target)
     phrase = len(rule.target) - len(gaps)
     if rule.lhs != label or any(gap.label != label for gap in gaps):
-        return f"another label than {label}"
+        return f"a label other than {label}"
     if BEGIN in rule.source:
         return f"{BEGIN} in the source"
     if len(gaps) > MOST_GAPS:
         return f"more than {MOST_GAPS} non-terminals"
     if not phrase:
         return "no word in the target"
-    return "a target word behind a non-terminal" if gaps_of(rule.target[:phrase]) else ""
+    return "a target word after a non-terminal" if gaps_of(rule.target[:phrase]) else ""

@@ -86,7 +86,7 @@ class TableFolder:
             folder.file(number)
         if lines is not None and len(lines) != sentences:
             remedy = "give the text that the tables were made for"
-            raise InputError("tables of another text", f"{len(lines)} lines", str(sentences), remedy, file=named)
+            raise InputError("tables of a different text", f"{len(lines)} lines", str(sentences), remedy, file=named)
         return folder
 
     def file(self, number: int) -> Path:
@@ -102,7 +102,7 @@ class TableFolder:
                 "a sentence without a phrase table",
                 "no such file",
                 f"{plain.name} or {plain.name}.gz for sentence {number}, counted from 0",
-                "write a table for every line, an empty one for a line whose words are all to be copied",
+                "write a table for every line, and an empty one for a line whose words should all be copied",
                 file=plain,
             )
         return found
@@ -121,7 +121,7 @@ class TableFolder:
             plain = list(map(unescape_bars, plain))
         if plain != list(words):
             raise InputError(
-                "a table of another sentence",
+                "a table of a different sentence",
                 " ".join(words),
                 " ".join(plain),
                 "give the text that the tables were made for",

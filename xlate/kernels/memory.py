@@ -31,7 +31,7 @@ def build_table(keys_K: Uints) -> HashTable:
     table = HashTable(np.full(size, EMPTY, dtype=np.uint64), np.full(size, -1, dtype=np.int32))
     twice = _fill(table.keys_H, table.rows_H, np.ascontiguousarray(keys_K, dtype=np.uint64))
     if twice >= 0:
-        raise ValueError(f"key {keys_K[twice]} at row {twice} stands twice or is the empty mark")
+        raise ValueError(f"key {keys_K[twice]} at row {twice} appears twice or is the empty mark")
     return table
 
 

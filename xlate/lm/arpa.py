@@ -68,7 +68,7 @@ def write_arpa(path: str | Path, model: ArpaModel) -> None:
     """
     for word in model.vocabulary.words:
         if not word or not UNWRITABLE.isdisjoint(word):
-            raise InputError("a word that ARPA cannot hold", repr(word), "words without blanks", file=path)
+            raise InputError("a word that ARPA cannot hold", repr(word), "words without spaces", file=path)
     write_lines(path, _arpa_lines(model))
 
 
@@ -183,7 +183,7 @@ def _read_section(
     lines: _Lines, order: int, count: int, *, last: bool
 ) -> tuple[list[list[str]], list[float], list[float]]:
     """The words, log10 probabilities and back-off weights of the n-grams of an order."""
-    lines.expect(f"\\{order}-grams:", f"after which {count} lines follow")
+    lines.expect(f"\\{order}-grams:", f"followed by {count} lines")
     first = lines.number + 1
     rows = lines.many(count)
     words, log10, backoff = [], [], []
@@ -202,7 +202,7 @@ def _read_section(
         if value > 0:
             raise lines.error("a positive log-probability", row, "log10 probabilities at most 0", line=line)
         if parts[1] in known:
-            raise lines.error(f"a {order}-gram stands twice", row, f"each {order}-gram once", line=line)
+            raise lines.error(f"a {order}-gram appears twice", row, f"each {order}-gram once", line=line)
         known.add(parts[1])
         words.append(gram)
         log10.append(value)
@@ -225,7 +225,7 @@ def _unigrams(words: list[str], log10: list[float], backoff: list[float], vocabu
         log10_V[BEGIN_ID] = 0.0
     missing = [word for word in (UNKNOWN, END) if word not in words]
     if missing:
-        log.warning("%s missing from the model: given log10 probability %g", missing, MISSING_UNKNOWN_LOG10)
+        log.warning("the model lacks %s: using log10 probability %g", missing, MISSING_UNKNOWN_LOG10)
     log10_V[ids] = log10
     backoff_V[ids] = backoff
     return NgramTable(np.arange(len(vocabulary), dtype=np.int32)[:, None], log10_V, backoff_V)

@@ -114,7 +114,7 @@ class NgramModel:
         if len(vocabulary) != stored.number("words"):
             raise unusable(
                 stored.folder / VOCABULARY,
-                "the vocabulary does not fit the model",
+                "the vocabulary does not match the model",
                 f"{len(vocabulary)} words",
                 f"{stored.number('words')} words",
             )
@@ -157,11 +157,11 @@ def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> N
     repeated = np.setdiff1d(np.arange(len(key_K)), first_K)
     for message, expected, rows in (
         (
-            "an n-gram whose beginning is no n-gram of the model",
-            "its first words listed too",
+            "an n-gram whose beginning is missing from the model",
+            "an entry for its first words too",
             np.flatnonzero(prefix_K < 0),
         ),
-        ("an n-gram stands twice", "each n-gram once", repeated),
+        ("an n-gram appears twice", "each n-gram once", repeated),
     ):
         if len(rows):
             seen = " ".join(arpa.vocabulary.word(int(word)) for word in words_Kn[rows[0]])
@@ -221,7 +221,7 @@ def _check_automaton(stored: StoredArrays) -> None:
             ("word", part_H["key"][taken] & np.uint64(0xFFFFFFFF), words),
         ):
             if len(values) and not (values.min() >= 0 and values.max() < end):
-                raise refuse(stored, "slots", f"{name} {values.min()} to {values.max()}", f"from 0 up, below {end}")
+                raise refuse(stored, "slots", f"{name} {values.min()} to {values.max()}", f"at least 0 and below {end}")
     if not free or not unigram_of_unknown:
         raise refuse(stored, "slots", f"{free} empty slots", "one or more, and a unigram of the unknown word")
     for piece in pieces(states):

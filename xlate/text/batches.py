@@ -75,7 +75,7 @@ def standard_input() -> Batches[str]:
         InputError: standard input is closed; later, a line is not UTF-8 or cannot be read.
     """
     if sys.stdin is None:
-        remedy = "give a file, input=FILE, or send text to it"
+        remedy = "give a file, input=FILE, or pipe text to it"
         raise InputError("closed", file=INPUT, expected="text to read", remedy=remedy)
     stream = sys.stdin.buffer
     if is_at_hand(stream):

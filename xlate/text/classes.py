@@ -37,7 +37,7 @@ def read_classes(path: str | Path) -> dict[str, str]:
             raise InputError("not a word and its class", line, "word TAB class", file=path, line=number)
         word, name = (columns[1], columns[0]) if len(columns) > 2 else (columns[0], columns[1].strip())
         if word in classes:
-            raise InputError("a word that came before", word, "each word once", file=path, line=number)
+            raise InputError("a word appears twice", word, "each word once", file=path, line=number)
         classes[word] = name
     return classes
 
@@ -105,7 +105,7 @@ class HantaTagger:
                 "a language that the tagger HanTa does not know",
                 language,
                 ", ".join(MODELS),
-                "take word classes instead: classes=FILE, in prepare data.tagger=classes",
+                "use word classes instead: classes=FILE, in prepare data.tagger=classes",
             )
         hanta_version()
         import HanTa
@@ -137,7 +137,7 @@ def hanta_version() -> str:
         raise InputError(
             "the tagger HanTa is not installed",
             expected="the package HanTa, version 1.2.1",
-            remedy='pip install "xlate[tag]"; or take word classes: classes=FILE, in prepare data.tagger=classes',
+            remedy='pip install "xlate[tag]"; or use word classes: classes=FILE, in prepare data.tagger=classes',
         ) from error
 
 
@@ -168,7 +168,7 @@ class ClassTagger:
         classes = read_classes(path)
         for word, name in classes.items():
             if between_blanks(name) != [name]:
-                seen, expected = f"{word!r}: {name!r}", "a class without blanks, for it stands behind its word"
+                seen, expected = f"{word!r}: {name!r}", "a class without spaces, because it is joined to its word"
                 raise InputError("a class that cannot be a factor", seen, expected, file=path)
         return cls(classes)
 

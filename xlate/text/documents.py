@@ -87,9 +87,9 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
     lines = read_lines(path)
     if len(lines) != sentences:
         raise InputError(
-            "a file of documents of another length than its text",
+            "the file of documents and its text differ in length",
             f"{len(lines)} lines",
-            f"{sentences} lines, one for each sentence",
+            f"{sentences} lines, one per sentence",
             file=path,
             line=min(len(lines), sentences) + 1,
         )
@@ -103,13 +103,13 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
         found = name_of.search(line.strip())
         if found is None or not found[0]:
             seen, expected = repr(line), f"a name that matches {pattern!r}" if pattern else "the name of a document"
-            raise InputError("no document is named", seen, expected, file=path, line=row + 1)
+            raise InputError("no document name", seen, expected, file=path, line=row + 1)
         document_S[row] = numbers.setdefault(found[0], len(numbers))
         if row and document_S[row] < document_S[row - 1]:
             raise InputError(
-                "a document goes on after another began",
+                "a document continues after another began",
                 found[0],
-                "all sentences of a document one after the other",
+                "all sentences of a document together",
                 file=path,
                 line=row + 1,
             )

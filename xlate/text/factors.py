@@ -58,7 +58,7 @@ def factor_values(words: Sequence[str], name: str) -> list[str]:
             f"a word without the factor {name}",
             f"{missing[0]!r} in: {' '.join(words)}",
             f"every word with its factors, such as {missing[0]}|{name.upper()}",
-            "give the text as the training text was given, or train with model.factors=[]",
+            "give text in the form of the training text, or train with model.factors=[]",
         )
     return [value for value in found if value is not None]
 
@@ -186,7 +186,7 @@ def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) 
     values = [between_blanks(line) for line in read_lines(file)]
     if len(values) != len(lines):
         raise InputError(
-            f"a file of the factor {name} of another length than its text",
+            f"the file of the factor {name} and its text differ in length",
             f"{len(values)} lines, {len(lines)} in {text}",
             "as many lines as the text has",
             file=file,
@@ -196,9 +196,9 @@ def _read_values(file: Path, name: str, lines: Sequence[str], text: str | Path) 
         tokens = len(between_blanks(line))
         if len(row) != tokens:
             raise InputError(
-                f"another number of values of the factor {name} than of tokens",
+                f"the factor {name} does not have one value per token",
                 f"{len(row)} values, {tokens} tokens in {text}",
-                "one value for each token, between blanks",
+                "one value per token, separated by spaces",
                 file=file,
                 line=number,
             )

@@ -172,7 +172,7 @@ def check_replaceable(folder: Path, kind: str, strangers: Strangers, remedy: str
     check_is_folder(folder, kind)
     if os.path.ismount(folder):
         raise InputError(
-            f"{kind} cannot take the place of a mounted folder",
+            f"{kind} cannot replace a mounted folder",
             "a mount point",
             "a folder inside it",
             remedy,
@@ -230,7 +230,7 @@ def foreign_files(folder: Path, kind: str, names: Sequence[str], remedy: str, he
     """The error for a folder with files that are not ours; `held` says what it may hold if `kind` does not."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return InputError(
-        f"the folder holds something else than {kind}",
+        f"the folder contains something other than {kind}",
         ", ".join(names[:5]) + more,
         f"no folder yet, an empty one, or one that holds {held or kind}",
         remedy,
@@ -245,13 +245,13 @@ def check_is_folder(folder: Path, kind: str) -> None:
         InputError: it is something else.
     """
     if not folder.is_dir():
-        seen = "a link that leads nowhere" if folder.is_symlink() and not folder.exists() else "a file"
+        seen = "a broken link" if folder.is_symlink() and not folder.exists() else "a file"
         raise InputError(f"{kind} needs a folder", seen, "a folder, or nothing yet", file=folder)
 
 
 def _nameless(folder: Path, kind: str, remedy: str) -> InputError:
     return InputError(
-        f"{kind} needs a folder with a name of its own",
+        f"not a usable folder name for {kind}",
         str(folder),
         "the name of a folder, not . or .. or / or -",
         remedy,
@@ -303,8 +303,8 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
             raise InputError(
                 f"another process writes this {what}",
                 lock.holder(),
-                f"one process a {what}",
-                "wait until it has ended, stop it, or name another folder",
+                f"one process per {what}",
+                "wait until it ends, stop it, or name another folder",
                 file=folder,
             )
         yield

@@ -381,7 +381,7 @@ def check_reference(path: str | Path, lines: int, expected: int) -> None:
     """
     if lines != expected:
         raise InputError(
-            "a reference of another length",
+            "a reference of a different length",
             f"{lines} lines",
             f"{expected} lines, as many as there are translations",
             "check that this file belongs to the same test set",

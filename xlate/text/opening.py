@@ -86,7 +86,7 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
             raise InputError(
                 f"a {name}",
                 repr(begin[:LONGEST_MAGIC]),
-                "text, plain or packed by gzip, xz or bzip2",
+                "plain text, or text packed with gzip, xz or bzip2",
                 f"unpack it, for example {command.replace('FILE', path.name)}",
                 file=path,
             )
@@ -126,7 +126,7 @@ def checked_name(path: str | Path) -> Path:
         InputError: the path holds a NUL character.
     """
     if "\0" in str(path):
-        raise InputError("no file has such a name", "a NUL character", "a file name", file=repr(str(path)))
+        raise InputError("not a possible file name", "a NUL character", "a file name", file=repr(str(path)))
     return Path(path)
 
 
@@ -139,7 +139,7 @@ def plain_file(path: str | Path) -> Path:
     path = checked_name(path)
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError(
-            "can be read only once, where a file is needed",
+            "can be read only once, but a file is needed",
             "a pipe or a device",
             "a plain file",
             "write it to a file first",
@@ -154,7 +154,7 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
 
     Raises:
         InputError: the name indicates a packing that the content does not have, it is an archive or packed in another
-            way, or no file can have such a name; (when read) it unpacks to more than any text does.
+            way, or no file can have such a name; (when read) it unpacks to an implausible size.
         OSError: it cannot be read.
         DamagedStream: (when read) it is packed and damaged.
     """
@@ -226,10 +226,10 @@ class _Unpacked(io.RawIOBase):
         self._size += some
         if self._size > max(MOST_UNPACKED, MOST_TIMES * self._packed.taken):
             raise InputError(
-                "unpacks to more than any text does",
+                "unpacks to an implausible size",
                 f"{self._size:,} bytes or more from {self._packed.taken:,}",
                 f"at most {MOST_UNPACKED:,} bytes, or {MOST_TIMES} times the packed size",
-                "if the file is what you meant, unpack it first and give the unpacked file",
+                "if it is the right file, unpack it and give the unpacked file",
                 file=self._path,
             )
         return int(some)

@@ -252,7 +252,7 @@ class Truecaser:
         casing: dict[str, str] = {}
         for number, word in enumerate(read_lines(plain_file(path)), 1):
             if not word or " " in word:
-                raise InputError("not a casing file", word, "one word a line", file=path, line=number)
+                raise InputError("not a casing file", word, "one word per line", file=path, line=number)
             casing[word.lower()] = word
         return cls(casing)
 
@@ -283,7 +283,7 @@ class Truecaser:
         casing: dict[str, str] = {}
         for number, line in enumerate(iterate_lines(path), 1):
             if MODEL_LINE.match(line) is None:
-                expected = "a word and how often, such as Haus (12/13)"
+                expected = "a word and its counts, such as Haus (12/13)"
                 raise InputError("not a truecasing model", line, expected, file=path, line=number)
             word = line.split(" ", 1)[0]
             if word != word.lower():

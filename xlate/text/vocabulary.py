@@ -37,7 +37,7 @@ class Vocabulary:
         self._ids = {word: number for number, word in enumerate(self.words[3:], start=3)}
         if len(self._ids) + 3 != len(self.words):
             twice = next(w for w, n in Counter(self.words).items() if n > 1)
-            raise InputError("a word stands twice in a vocabulary", twice)
+            raise InputError("a word appears twice in a vocabulary", twice)
 
     @classmethod
     def build(cls, sentences: Iterable[Sequence[str]], min_count: int = 1) -> Vocabulary:
@@ -84,7 +84,7 @@ class Vocabulary:
         numbers: dict[str, int] = {}
         for number, word in enumerate(lines, 1):
             if numbers.setdefault(word, number) != number:
-                raise InputError("a word stands twice in a vocabulary", word, file=path, line=number)
+                raise InputError("a word appears twice in a vocabulary", word, file=path, line=number)
         return cls(lines[3:])
 
 
@@ -119,7 +119,7 @@ def reserved(word: str, file: str | Path, line: int) -> InputError:
         "a reserved word in a text",
         word,
         "words other than <unk>, <s> and </s>, which stand for unknown words and the ends of sentences",
-        "remove it, or spell it in another way, for example [unk]",
+        "remove it, or spell it differently, for example [unk]",
         file=file,
         line=line,
     )

@@ -47,7 +47,7 @@ WRONG = [
     ([*PHRASE, "nbest=list.nbest"], "lists that are given are ranked"),
     ([*PHRASE, "loss.tune.name=mert"], "two tuners"),
     ([*PHRASE, "sparse=local", "model.sparse.words=['absent.a,absent.b']"], "absent.a: cannot be read"),
-    ([*PHRASE, "sparse=local", "model.sparse.reordering=[odd]"], "a template there is none of"),
+    ([*PHRASE, "sparse=local", "model.sparse.reordering=[odd]"], "an unknown or repeated template"),
     ([*PHRASE, "sparse=full", "model.reordering=wbe"], "model.reordering=wbe"),
     # of lists
     (["model=phrase", "decoder=phrase", "loss=xbleu"], "no sparse features to train"),

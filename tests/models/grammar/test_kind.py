@@ -84,7 +84,7 @@ def test_from_left_to_right_it_says_which_rules_are_in_the_way(system: Path) -> 
     for said in (
         "3 of 6 rules",
         "2 rules: another label than X, such as S → [X,1] | [X,1]",
-        "1 rules: a target word behind a non-terminal, such as X → ne [X,1] pas | do [X,1] not",
+        "1 rules: a target word after a non-terminal, such as X → ne [X,1] pas | do [X,1] not",
         "decoder.algorithm=cky",
     ):
         assert said in str(caught.value)
@@ -108,9 +108,9 @@ def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
         ("grammar", GRAMMAR + "[X] ||| [S,1] ||| [1] ||| 1\n", "grammar:5: rules that can be applied without end"),
         ("weights", "Glue inf\n", "weights:1: not a weight"),
         ("cdec.ini", INI + "aligner=true\n", "cdec.ini:8: a system that aligns"),
-        ("cdec.ini", INI.replace("lm.arpa", "other.arpa"), "cdec.ini:6: a file that is not there"),
+        ("cdec.ini", INI.replace("lm.arpa", "other.arpa"), "cdec.ini:6: a missing file"),
         ("cdec.ini", INI + "feature_function=Ngram\n", "cdec.ini:8: an unknown feature function"),
-        ("cdec.ini", "formalism=fst\n", "no system with a grammar"),
+        ("cdec.ini", "formalism=fst\n", "not a system with a grammar"),
     ],
 )
 def test_files_that_cannot_be_used(system: Path, name: str, text: str, message: str) -> None:

@@ -132,12 +132,16 @@ def test_bars_stay_as_the_text_has_them(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("moses.ini", INI.replace("algorithm]\n3", "algorithm]\n1"), r"a phrase system(?s:.*)xlate import moses=FILE"),
-        ("moses.ini", INI.replace("WordPenalty\n", "WordPenalty\nDistortion\n", 1), "a feature this decoder has not"),
+        (
+            "moses.ini",
+            INI.replace("WordPenalty\n", "WordPenalty\nDistortion\n", 1),
+            "a feature that this decoder does not have",
+        ),
         ("moses.ini", INI + "[weight-file]\nsparse\n", r"a setting that is not known(?s:.*)weight-file"),
         ("moses.ini", INI.replace("20\n1000", "some"), "max-chart-span"),
         ("glue", "a [X] ||| b [X] ||| 1 ||| 0-0\n", r"no glue grammar(?s:.*)no label"),
         ("glue", GLUE + "a </s> [X] ||| b </s> [X] ||| 1 ||| 0-0\n", r"no glue grammar(?s:.*)S, X"),
-        ("table", TABLE + "a [X] ||| b [X] ||| -1 1 ||| 0-0\n", "table:4: no probability"),
+        ("table", TABLE + "a [X] ||| b [X] ||| -1 1 ||| 0-0\n", "table:4: not a probability"),
     ],
 )
 def test_what_cannot_be_used(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -60,10 +60,10 @@ def test_models_that_cannot_be_used(tmp_path):
     path = write_system(tmp_path)
     text = path.read_text()
     for old, new, message in (
-        ("WordPenalty\n", "WordPenalty\nTargetBigramFeature\n", "this decoder has not"),
+        ("WordPenalty\n", "WordPenalty\nTargetBigramFeature\n", "this decoder does not have"),
         ("KENLM name=LM0 order=2 path=lm.arpa\n", "", "missing"),
         ("type=wbe-msd-bidirectional-fe", "type=wbe-mslr-bidirectional-fe", "reordering model"),
-        ("Distortion0= 0.3\n", "", "weights of Distortion0"),
+        ("Distortion0= 0.3\n", "", "weights for Distortion0"),
     ):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(InputError, match=message):

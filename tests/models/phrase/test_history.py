@@ -106,7 +106,7 @@ def test_lattices_and_beams(features: tuple[HistoryFeature, ...], kind: str) -> 
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="two features of one name"):
+    with pytest.raises(InputError, match="two features with the same name"):
         HistoryFeature("Words0", first_and_last, words_move)
     with pytest.raises(InputError, match="features with history"):
         histories_named(["Nothing0"])

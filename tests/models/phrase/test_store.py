@@ -48,7 +48,7 @@ def test_a_torn_model_is_refused(tmp_path: Path, rng: np.random.Generator) -> No
     load_phrase_model(folder)
     other = random_phrase_model(rng, "wbe")
     other.table.select(np.arange(len(other.table)) > 0).save(folder / "table")
-    with pytest.raises(InputError, match="not what was written with"):
+    with pytest.raises(InputError, match="does not belong to the folder above"):
         load_phrase_model(folder)
     with pytest.raises(InputError, match="phrase model"):
         load_phrase_model(tmp_path)

@@ -55,7 +55,7 @@ class HistoryFeature:
     def __post_init__(self) -> None:
         """Registers it by its name."""
         if KNOWN.setdefault(self.name, self) is not self:
-            raise InputError("two features of one name", self.name, "another name for one of them")
+            raise InputError("two features with the same name", self.name, "another name for one of them")
 
     @cached_property
     def compiled(self) -> Any:
