@@ -114,7 +114,7 @@ def test_other_models_and_other_floats_do_not_learn_globally_in_folds(
     assert main(["train", *folded, "model=phrase"]) == 2
     assert "loss.globally.split=dev" in capsys.readouterr().err
     assert main(["train", *folded, "model.floats=[unigram,lm_first,forward]"]) == 2
-    assert "another model" in capsys.readouterr().err
+    assert "a different model" in capsys.readouterr().err
     assert main(["train", *folded, "loss.globally.folds=1"]) == 2
     assert not (tmp_path / "run").exists()
 

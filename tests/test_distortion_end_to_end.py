@@ -128,4 +128,4 @@ def test_the_lattice_decoder_looks_at_it(
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     only = ["model=lcs", f"model.context.run={distortion_run}"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *only]) == 2
-    assert "no classifier of translations" in capsys.readouterr().err
+    assert "not a classifier of translations" in capsys.readouterr().err

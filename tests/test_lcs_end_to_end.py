@@ -79,7 +79,7 @@ def test_what_does_not_fit_is_refused(
         ([use, "loss=hinge"], "trained by tuning"),
         ([use, "loss=xbleu"], "no sparse features"),
         ([use, "context=alone"], "does not use this key"),
-        ([use, "loss=mira", f"base={context_run}", "loss.tune.start=base"], "another model"),
+        ([use, "loss=mira", f"base={context_run}", "loss.tune.start=base"], "a different model"),
     ):
         assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", "model=lcs", *given]) == 2
         assert words in capsys.readouterr().err, given

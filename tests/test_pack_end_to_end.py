@@ -133,6 +133,6 @@ def test_another_score_than_where_it_was_packed_is_an_error(
     for packed in ("folder", "run.tar"):
         assert main(["translate", f"run={tmp_path / packed}", "decoder.beam=7", "input=/dev/null"]) == 2
         said = capsys.readouterr().err
-        assert f"sentence 3 of 5 is not translated as it was where the run was packed: {sentences[2].source}" in said
+        assert f"sentence 3 of 5 was translated differently when the run was packed: {sentences[2].source}" in said
         assert pack.sentences[2].output in said
         assert "0.125" in said

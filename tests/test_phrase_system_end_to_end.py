@@ -308,7 +308,7 @@ def test_a_feature_with_history_joins_the_floats_of_a_base(
     assert len(translated(tmp_path / "run", tmp_path)) == 3
     lists = [*PHRASE, "loss=xbleu", "sparse=local", *given]
     assert main(["train", f"work={work}", f"run={tmp_path / 'lists'}", *lists]) == 2
-    assert "have no features with history" in capsys.readouterr().err
+    assert "cannot have features with history" in capsys.readouterr().err
 
 
 def test_a_phrase_model_is_not_trained_by_a_local_loss(

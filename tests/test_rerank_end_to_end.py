@@ -153,7 +153,7 @@ def test_a_run_that_ranks_lists_is_no_translator(
     for command in (["translate"], ["serve", "port=0"], ["pack", f"out={tmp_path / 'packed'}"]):
         assert main([*command, run]) == 2
         message = " ".join(capsys.readouterr().err.split())
-        assert "a run of model=rerank translates nothing" in message
+        assert "a run of model=rerank cannot translate" in message
         assert "xlate nbest rescore FILE run=RUN" in message
     assert main(["export", f"out={tmp_path / 'exported'}", run]) == 2
     assert "only phrase models have Moses's form" in capsys.readouterr().err

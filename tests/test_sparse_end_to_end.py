@@ -152,7 +152,7 @@ def test_without_its_work_directory_classes_are_shown_by_number(
     config.write_text(re.sub(r"(?m)^work: .*$", f"work: {tmp_path / 'gone'}", config.read_text()))
     shown = inspected(capsys, f"run={tmp_path / 'run'}", "family=source_first:class20")
     assert "word classes are shown by number only" in shown
-    assert "the work directory of the run is not found" in " ".join(shown.split())
+    assert "the work directory of the run was not found" in " ".join(shown.split())
     assert re.search(r"source_first:class20=\d+,[MSD] ", shown)
 
 

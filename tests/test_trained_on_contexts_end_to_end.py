@@ -177,4 +177,4 @@ def test_sparse_features_are_learned_beside_predictions(
     # Float weights of a run without predictions cannot begin.
     asked = ["train", f"work={own}", f"run={tmp_path / 'none'}", *SPARSE, *use, f"base={phrase_run}"]
     assert main(asked) == 2
-    assert "other predictions" in capsys.readouterr().err
+    assert "different predictions" in capsys.readouterr().err

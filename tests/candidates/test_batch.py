@@ -50,7 +50,7 @@ CORRUPTIONS = {
     "candidate_parts_K: -1 at 0, expected": {"candidate_parts_K": np.array([-1, 0, 1, 0], np.int32)},
     "candidate_parts_K, expected with part_offsets_I1": {"part_offsets_I1": None},
     r"part_values_N: shape \(2,\), expected shape \(3,\)": {"part_values_N": np.ones(2, np.float32)},
-    "part_ids_N: -1 at 1, expected from 0 up": {"part_ids_N": np.array([7, -1, 4], np.int32)},
+    "part_ids_N: -1 at 1, expected at least 0 and below": {"part_ids_N": np.array([7, -1, 4], np.int32)},
 }
 
 

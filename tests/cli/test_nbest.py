@@ -63,7 +63,7 @@ def test_rescore(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("lm= nan\ntm= 1 0\n", "weights:1: not a weight"),
         ("lm= 1e308\ntm= 1 0\n", "the total is not a finite number"),
-        ("[weight-file]\nweights\n", "weights:2: a weight file that leads back to itself"),
+        ("[weight-file]\nweights\n", "weights:2: a weight file that includes itself"),
     ],
 )
 def test_rescoring_refuses_what_has_no_finite_total(

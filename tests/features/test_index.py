@@ -94,7 +94,7 @@ def test_a_weights_file_knows_the_same_features(index: FeatureIndex, tmp_path: P
     assert [feature[1:] for feature in file.learned("model")] == list(
         zip(families, names, weights.sparse_F.tolist(), strict=True)
     )
-    with pytest.raises(InputError, match="sparse weights of other features"):
+    with pytest.raises(InputError, match="sparse weights of different features"):
         file.fitting("model", NamedFeatures.of(["other"]), tmp_path)
 
 

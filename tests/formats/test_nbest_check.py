@@ -38,7 +38,7 @@ def test_all_errors_are_collected_and_the_rest_is_used(tmp_path):
     assert "||| inside the text" in report.summary()
     assert report.to_json()["hypotheses"] == 3
     (error,) = checked(tmp_path, [*GOOD, "1 ||| e ||| lm= 1 tm= 1 2 3 ||| 3"]).errors
-    assert (error.message, error.line) == ("the feature tm has 3 values, and 2 before", 4)
+    assert (error.message, error.line) == ("the feature tm has 3 values, but 2 before", 4)
     assert [error.message for error in checked(tmp_path, []).errors] == ["no hypotheses"]
     report = checked(tmp_path, ["x"])
     assert [error.message for error in report.errors] == ["too few fields"]

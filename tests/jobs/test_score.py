@@ -105,7 +105,7 @@ def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFi
         (["hyp=[{a}]", "columns=[comet={a}0.comet]"], "1 files for 3 outputs"),
         (["hyp={a}0", "columns=[comet={f}/short]"], "11 numbers and 12 sentences"),
         (["hyp={a}0", "columns=[comet={f}/ref]"], "one number per line"),
-        (["hyp={a}0", "columns=[bleu={f}/short]"], "a name of its own"),
+        (["hyp={a}0", "columns=[bleu={f}/short]"], "already in use"),
         (["hyp={a}0", "against_columns=[comet={f}/short]"], "against_columns without against"),
         (["hyp=[{a}0,{f}/short]"], "outputs of different length"),
         (["hyp={f}"], "a folder that is no run"),

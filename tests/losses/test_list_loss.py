@@ -148,7 +148,7 @@ def test_statistics_of_a_whole_text() -> None:
     value = loss(scores, statistics, mask)
     torch.testing.assert_close(value, loss(scores[mask], statistics[mask], offsets=offsets()))
     assert float(value.detach()) < 0
-    with pytest.raises(InputError, match="no sum over its sentences"):
+    with pytest.raises(InputError, match="not a sum over its sentences"):
         ExpectedCorpusBleu(reduction="none")(scores, statistics, mask)
     with pytest.raises(InputError, match=r"expected: \(3, 4, K\) statistics"):
         loss(scores, torch.zeros(3, 4, 2, 2), mask)
@@ -206,14 +206,18 @@ FLAT = {"offsets": torch.tensor([0, 2, 3])}
         ((torch.zeros(1, 2), torch.tensor([[0.0, math.inf]])), {}, "a gain that is not finite"),
         ((torch.zeros(2, 2), torch.zeros(2, 2)), {"mask": torch.tensor([[True, False], [False, False]])}, "list 1 has"),
         ((torch.zeros(2, 2), torch.zeros(2, 2)), {"mask": torch.ones(2, 2)}, "mask of the wrong type"),
-        ((torch.zeros(2, 2), torch.zeros(2, 2)), {"mask": torch.ones(2, 3, dtype=torch.bool)}, "mask of another shape"),
+        (
+            (torch.zeros(2, 2), torch.zeros(2, 2)),
+            {"mask": torch.ones(2, 3, dtype=torch.bool)},
+            "mask and scores differ in shape",
+        ),
         ((torch.zeros(0, 2), torch.zeros(0, 2)), {}, "no list"),
         ((torch.zeros(0), torch.zeros(0)), {}, "list 0 has no candidate"),
         ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 3, 3])}, "list 1 has no candidate"),
         ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 2])}, "from 0 to 2"),
-        ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 4, 3])}, "offsets go back"),
+        ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0, 4, 3])}, "offsets decrease"),
         ((torch.zeros(3), torch.zeros(3)), {"offsets": torch.tensor([0.0, 3.0])}, "expected: integers"),
-        ((torch.zeros(1, 3), torch.zeros(1, 3)), FLAT, "offsets are of flat lists"),
+        ((torch.zeros(1, 3), torch.zeros(1, 3)), FLAT, "offsets need flat lists"),
         ((torch.zeros(3), torch.zeros(3)), {**FLAT, "mask": torch.ones(3, dtype=torch.bool)}, "both mask and offsets"),
         ((torch.tensor([0.0, 0.0, -math.inf]), torch.zeros(3)), FLAT, "seen:     -inf at 2"),
     ],

@@ -153,9 +153,9 @@ def test_a_damaged_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="damaged"):
         read_pack(tmp_path / "run")
     for name, content, words in (
-        ("empty", b"", "not the whole packed run(?s:.*)0 bytes(?s:.*)8 bytes"),
+        ("empty", b"", "not a complete packed run(?s:.*)0 bytes(?s:.*)8 bytes"),
         ("changed", b"seed: 2\n", "a damaged packed run(?s:.*)SHA-256"),
-        ("gone", None, "not the whole packed run(?s:.*)no such file"),
+        ("gone", None, "not a complete packed run(?s:.*)no such file"),
     ):
         packed(tmp_path / name)
         file = tmp_path / name / "config.yaml"

@@ -67,7 +67,7 @@ def test_weights_that_lack_a_setting_are_refused(config: TrainConfig, tmp_path: 
 
 def test_weights_that_do_not_say_are_refused(config: TrainConfig, tmp_path: Path) -> None:
     write(tmp_path, config, {})
-    with pytest.raises(InputError, match="do not say what they were made with"):
+    with pytest.raises(InputError, match="do not record how they were made"):
         weights_of(tmp_path)
 
 

@@ -191,5 +191,5 @@ def test_a_discount_makes_what_was_seen_once_cost_more(discount):
 @pytest.mark.parametrize("discount", [-0.1, 1.0, math.nan])
 def test_discounts_that_cannot_be(discount):
     blocks = block_set(table_of([([3], [3])]), [(3,)], [(3,)])
-    with pytest.raises(InputError, match="no usable discount of counts"):
+    with pytest.raises(InputError, match="unusable discount of counts"):
         blocks.direct_cost_B(discount)

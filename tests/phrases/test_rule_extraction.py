@@ -325,7 +325,7 @@ def test_nothing_to_extract():
     ],
 )
 def test_settings_out_of_range(wrong):
-    with pytest.raises(InputError, match=f"no usable {next(iter(wrong))} of rules"):
+    with pytest.raises(InputError, match=f"unusable {next(iter(wrong))} of rules"):
         RuleSettings(**wrong)
 
 

@@ -102,7 +102,7 @@ def test_a_table_over_a_larger_vocabulary_is_refused(tmp_path, rng):
     table.save(tmp_path)
     words = tuple(int(p.ids_T.max()) + 1 for p in (table.source_phrases, table.target_phrases))
     assert len(PhraseTable.load(tmp_path, words)) == len(table)
-    with pytest.raises(InputError, match="another vocabulary"):
+    with pytest.raises(InputError, match="a different vocabulary"):
         PhraseTable.load(tmp_path, (words[0], words[1] - 1))
 
 

@@ -63,7 +63,7 @@ def test_names_with_blanks_and_lines_of_cdec(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "#lm", "[weight]", "lm ", " lm", "a\tb", "a\nb"])
 def test_names_that_would_not_be_read_again(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no text file of weights can hold"):
+    with pytest.raises(InputError, match="a text file of weights cannot hold"):
         write_feature_weights(tmp_path / "weights", {"lm": 1.0, name: 2.0})
     assert list(tmp_path.iterdir()) == []
 
@@ -100,7 +100,7 @@ def test_weights_that_cannot_be_used(text: str, line: int | None, tmp_path: Path
 def test_weight_files_that_lead_to_each_other(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("[weight-file]\nb\n")
     (tmp_path / "b").write_text("[weight-file]\na\n")
-    with pytest.raises(InputError, match="leads back to itself") as caught:
+    with pytest.raises(InputError, match="includes itself") as caught:
         load_feature_weights(tmp_path / "a")
     assert (caught.value.file, caught.value.line) == (str(tmp_path / "b"), 2)
 
@@ -110,7 +110,7 @@ def test_our_weights_are_finite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     with monkeypatch.context() as unchecked:
         unchecked.setattr(Weights, "finite", True)
         save_weights(tmp_path / "w.safetensors", {"model": Weights(np.array([1.0]), np.array([value]), ("lm",))})
-    with pytest.raises(InputError, match="a weight that is no finite number"):
+    with pytest.raises(InputError, match="a weight is not a finite number"):
         load_feature_weights(tmp_path / "w.safetensors")
 
 

@@ -166,7 +166,7 @@ def test_metadata_that_json_cannot_say_leaves_the_older_file(tmp_path: Path) -> 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1e308])
 def test_weights_that_would_ruin_every_score_are_not_written(tmp_path: Path, value: float) -> None:
     for weights in (Weights(np.array([value]), np.zeros(0), ("x",)), Weights(np.zeros(0), np.array([0.0, value]), ())):
-        with pytest.raises(InputError, match=r"w: a weight that is no finite number(?s:.*)smaller rates"):
+        with pytest.raises(InputError, match=r"w: a weight is not a finite number(?s:.*)smaller rates"):
             save_weights(tmp_path / "w", {"linked": weights})
     assert not (tmp_path / "w").exists()
 

@@ -120,8 +120,8 @@ class ExpectedCorpusBleu(Loss):
         Raises:
             InputError: always, because the value belongs to all lists together.
         """
-        seen, expected = "the loss of every list", "that of all lists: sum or mean"
-        raise InputError("BLEU of a whole text is no sum over its sentences", seen=seen, expected=expected)
+        seen, expected = "the loss of every list", "the loss of all lists: sum or mean"
+        raise InputError("BLEU of a whole text is not a sum over its sentences", seen=seen, expected=expected)
 
 
 class _ClosedForm(torch.autograd.Function):

@@ -111,27 +111,27 @@ def _check_tensors(scores: Tensor, gains: Tensor, needs: Needs) -> None:
     if wanted != scores.shape:
         shape = ", ".join(map(str, scores.shape))
         expected = f"({shape}, K) statistics" if needs is Needs.STATISTICS else f"({shape}), as the scores"
-        raise InputError("gains of another shape than the scores", seen=_shape(gains), expected=expected)
+        raise InputError("gains and scores differ in shape", seen=_shape(gains), expected=expected)
     if gains.device != scores.device:
-        raise InputError("gains on another device", seen=str(gains.device), expected=str(scores.device))
+        raise InputError("gains on a different device", seen=str(gains.device), expected=str(scores.device))
 
 
 def _check_flat(scores: Tensor, gains: Tensor, mask: Tensor | None, offsets: Tensor) -> None:
     if mask is not None:
-        raise InputError("both mask and offsets", expected="a mask of padded lists, or offsets of flat ones")
+        raise InputError("both mask and offsets", expected="a mask for padded lists, or offsets for flat ones")
     if scores.ndim != 1:
-        raise InputError("offsets are of flat lists", seen=f"scores {_shape(scores)}", expected="scores (C,)")
+        raise InputError("offsets need flat lists", seen=f"scores {_shape(scores)}", expected="scores (C,)")
     if offsets.ndim != 1 or len(offsets) < 2 or offsets.is_floating_point() or offsets.dtype == torch.bool:
         seen = f"{offsets.dtype} {_shape(offsets)}"
-        raise InputError("offsets of flat lists", seen=seen, expected="integers (I + 1,) of one list or more")
+        raise InputError("unusable offsets", seen=seen, expected="integers (I + 1,) for one list or more")
     if offsets.device != scores.device:
-        raise InputError("offsets on another device", seen=str(offsets.device), expected=str(scores.device))
+        raise InputError("offsets on a different device", seen=str(offsets.device), expected=str(scores.device))
     if _any((offsets[:1] != 0) | (offsets[-1:] != len(scores))):
         seen = f"from {int(offsets[0])} to {int(offsets[-1])}"
-        raise InputError("offsets do not hold the candidates", seen=seen, expected=f"from 0 to {len(scores)}")
+        raise InputError("offsets do not span the candidates", seen=seen, expected=f"from 0 to {len(scores)}")
     sizes = offsets[1:] - offsets[:-1]
     if _any(sizes < 0):
-        raise InputError("offsets go back", seen=f"list {_first(sizes < 0)}", expected="each at least the one before")
+        raise InputError("offsets decrease", seen=f"list {_first(sizes < 0)}", expected="each at least the one before")
     _check_filled(sizes > 0)
     _check_finite(scores, gains)
 
@@ -141,7 +141,7 @@ def _check_mask(scores: Tensor, mask: Tensor) -> None:
         raise InputError("a mask of the wrong type", seen=str(mask.dtype), expected="torch.bool: mask != 0")
     if mask.shape != scores.shape:
         seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
-        raise InputError("a mask of another shape than the scores", seen=seen, expected=expected)
+        raise InputError("mask and scores differ in shape", seen=seen, expected=expected)
     if not len(mask):
         raise InputError("no list", seen=f"scores {_shape(scores)}", expected="one list or more")
     _check_filled(mask.any(-1))
@@ -149,7 +149,7 @@ def _check_mask(scores: Tensor, mask: Tensor) -> None:
 
 def _check_filled(filled_I: Tensor) -> None:
     if _any(~filled_I):
-        seen, remedy = f"list {_first(~filled_I)} has no candidate", "leave lists without candidates out"
+        seen, remedy = f"list {_first(~filled_I)} has no candidate", "leave out lists without candidates"
         raise InputError("an empty list", seen=seen, expected="one candidate or more", remedy=remedy)
 
 

@@ -43,7 +43,7 @@ def scale(value: float) -> float:
         InputError: it is not above 0, or not finite.
     """
     if not 0.0 < value < math.inf:
-        raise InputError("a scale of scores", seen=f"gamma={value}", expected="a finite number above 0")
+        raise InputError("scale of scores out of range", seen=f"gamma={value}", expected="a finite number above 0")
     return value
 
 
@@ -54,7 +54,7 @@ def margin_of(value: float) -> float:
         InputError: it is below 0, or not finite.
     """
     if not 0.0 <= value < math.inf:
-        raise InputError("what a unit of gain is worth", seen=f"margin={value}", expected="a finite number, 0 or more")
+        raise InputError("margin out of range", seen=f"margin={value}", expected="a finite number, 0 or more")
     return value
 
 
@@ -149,7 +149,7 @@ def gains_for(
     """
     if loss.judges_each:
         raise InputError(
-            "a loss that judges each candidate by itself, for which scores of whole derivations have no 0",
+            "a loss that judges each candidate on its own needs a 0, which scores of whole derivations lack",
             seen=loss.name,
             expected="one that compares them: expected_bleu, cll, hinge …",
         )

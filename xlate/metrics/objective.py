@@ -41,7 +41,7 @@ class Objective:
         Raises:
             InputError: an unknown measure or smoothing, a measure given twice, or a weight that is not above 0.
         """
-        check_choice("no such smoothing of sentence BLEU", smooth, SENTENCE_SMOOTHING)
+        check_choice("unknown smoothing of sentence BLEU", smooth, SENTENCE_SMOOTHING)
         found: dict[str, float] = {}
         for part in text.split(","):
             match = _PART.fullmatch(part.strip())

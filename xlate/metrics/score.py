@@ -70,7 +70,7 @@ def checked_references(hypotheses: Sequence[str], references: Sequence[Sequence[
             raise InputError(
                 f"reference stream {number} does not fit the hypotheses",
                 f"{len(hypotheses)} hypotheses and {len(stream)} references",
-                "as many of the one as of the other",
+                "the same number of each",
                 "check that both belong to the same source and that no line was lost",
             )
     streams: list[list[str | None]] = [[line if line.strip() else None for line in stream] for stream in references]
@@ -202,7 +202,7 @@ def _bleu(tokenize: str, lowercase: bool) -> Any:
             "a tokeniser that is not installed",
             f"{tokenize}: {error}",
             "13a, intl, zh, char or none, which need nothing more",
-            "install what sacrebleu asks for",
+            "install the package that sacrebleu names",
         ) from error
 
 
@@ -290,8 +290,8 @@ def evaluate(
     tokenized = sum(line.endswith(TEXT_ENDINGS) for line in hypotheses)
     if tokenize != "none" and tokenized >= TOKENIZED_ENDINGS:
         notes.append(
-            f"{tokenized} lines end in a full stop behind a blank: score detokenised text, "
-            "or say tokenize=none where hypotheses and references are tokenised alike"
+            f"{tokenized} lines end in a space and a full stop: score detokenised text, "
+            "or set tokenize=none if hypotheses and references are tokenised alike"
         )
     empty = sum(not line.strip() for line in hypotheses)
     if empty:
@@ -321,7 +321,7 @@ def read_column(path: str | Path) -> list[float]:
             values.append(parse_float(line.strip(" \t\r")))
         except ValueError as error:
             raise InputError(
-                str(error), line, "one number per line, of the sentence there", file=path, line=number
+                str(error), line, "one number per line, for the sentence of that line", file=path, line=number
             ) from error
     return values
 
@@ -335,14 +335,14 @@ def with_column(
         InputError: the file does not have one line per sentence, or the name is that of a measure.
     """
     if name in MEASURES or name in evaluation.figures:
-        raise InputError("a column needs a name of its own", name, "none of " + ", ".join(MEASURES))
+        raise InputError("the name of the column is already in use", name, "any name but " + ", ".join(MEASURES))
     values = read_column(path)
     if len(values) != evaluation.sentences:
         raise InputError(
-            "not as many numbers as sentences",
+            "the file does not have one number per sentence",
             f"{len(values)} numbers and {evaluation.sentences} sentences",
-            "one for each sentence, in their order",
-            "compute them from this very output",
+            "one per sentence, in the same order",
+            "compute them for this output",
             file=path,
         )
     # Rows (value, 1), whose score is the mean.

@@ -181,7 +181,7 @@ def paired_runs(
         raise InputError(
             "runs that cannot be paired",
             f"{counts[0]} runs and {counts[1]} runs",
-            "as many of one system as of the other, or one of either",
+            "the same number for both systems, or a single run of either",
             "leave out the runs whose seeds only one system has",
         )
     ours_R, theirs_R = (list(runs) * (max(counts) // len(runs)) for runs in (runs_R, against_R))

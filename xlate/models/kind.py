@@ -122,7 +122,7 @@ class Kind:
             InputError: this kind of model cannot be made without a fold here.
         """
         raise InputError(
-            "such a model is not trained online on folds of the training text",
+            "this kind of model cannot be trained online on folds of the training text",
             seen=f"model={config.model.name} source.folds={config.source.folds}",
             expected="model=hierarchical, block or distortion",
             remedy="source.folds=0, or lists of the training text: loss=xbleu",
@@ -171,7 +171,7 @@ class Rerank(Kind):
     name = "rerank"
     ranks_lists = True
     impossible = (
-        "a run of model=rerank translates nothing: it ranks the lists of other systems",
+        "a run of model=rerank cannot translate: it ranks the lists of other systems",
         "xlate nbest rescore FILE run=RUN out=FILE",
     )
 
@@ -251,7 +251,7 @@ def needed(work: WorkDirectory | None, model: ModelConfig) -> WorkDirectory:
         InputError: the run has none.
     """
     if work is None:
-        raise InputError("a run without work directory", seen="work=''", expected=f"that of model={model.name}")
+        raise InputError("a run without a work directory", seen="work=''", expected=f"that of model={model.name}")
     return work
 
 
@@ -264,7 +264,7 @@ def check_model_of_base(
     config: TrainConfig,
     base: Path,
     free: Collection[str] = (),
-    remedy: str = "give both the same model settings",
+    remedy: str = "use the same model settings for both",
 ) -> None:
     """Checks that the model of a run has the settings of a configuration, except for its name and the `free` ones.
 
@@ -276,7 +276,7 @@ def check_model_of_base(
     differing = [key for key in keys if key not in theirs or ours[key] != theirs[key]]
     if differing:
         seen, expected = (", ".join(f"model.{key}={of.get(key)}" for key in differing) for of in (theirs, ours))
-        raise InputError("the base run has another model", file=base, seen=seen, expected=expected, remedy=remedy)
+        raise InputError("the base run has a different model", file=base, seen=seen, expected=expected, remedy=remedy)
 
 
 # The kinds by name: module and class. Each is imported on demand, because the systems of the others are many.
@@ -350,7 +350,7 @@ def open_system(
                 "the work directory is not the one this run was trained on",
                 file=work.path,
                 seen=f"other data or settings, identity {work.identity[:12]}",
-                expected=f"what {run} was trained on, identity {str(expected)[:12]}",
-                remedy=f"work=FOLDER names the right one; prepare it as before, or train {run} anew under another name",
+                expected=f"the one that {run} was trained on, identity {str(expected)[:12]}",
+                remedy=f"set work=FOLDER to the right one, prepare it as before, or train {run} under another name",
             )
     return kind.open(run, config, weights, work), work

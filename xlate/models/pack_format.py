@@ -104,7 +104,7 @@ def read_pack(folder: Path) -> Pack:
         seen = path.stat().st_size if path.is_file() else None
         if seen != size:
             there = "no such file" if seen is None else f"{seen} bytes"
-            raise _refused("not the whole packed run", path, there, f"{size} bytes")
+            raise _refused("not a complete packed run", path, there, f"{size} bytes")
     return pack
 
 
@@ -121,7 +121,7 @@ def check_links(folder: Path) -> None:
     """
     for path in folder.rglob("*"):
         if path.is_symlink() and not leads_within(path, folder):
-            raise _refused(OUTSIDE, path, f"a link to {os.readlink(path)}", "files and folders of its own")
+            raise _refused(OUTSIDE, path, f"a link to {os.readlink(path)}", "files and folders inside it")
 
 
 @cache
@@ -158,12 +158,12 @@ def check_sentences(folder: Path, pack: Pack, translate: Callable[[str], tuple[s
         if output == sentence.output and abs(score - sentence.score) <= TOLERANCE:
             continue
         raise InputError(
-            f"sentence {number} of {len(pack.sentences)} is not translated as it was where the run was packed: "
+            f"sentence {number} of {len(pack.sentences)} was translated differently when the run was packed: "
             f"{sentence.source}",
             file=folder,
             seen=f"{output} (score {score:.6f})",
             expected=f"{sentence.output} (score {sentence.score:.6f})",
-            remedy=f"use the version of xlate that packed it, {pack.xlate}; or else {REMEDY}",
+            remedy=f"use the version of xlate that packed it, {pack.xlate}; otherwise {REMEDY}",
         )
 
 
@@ -248,7 +248,7 @@ def extract(archive: Path, folder: Path) -> Path:
         with tarfile.open(archive, "r:") as opened:
             return _extracted(opened, archive, folder)
     except (tarfile.TarError, EOFError) as error:
-        raise _refused("not a packed run, or a damaged or cut off one", archive, error) from error
+        raise _refused("not a packed run, or a damaged one", archive, error) from error
 
 
 def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:

@@ -56,7 +56,7 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
     config, held = trained or config_of_run(run), weights.metadata.get(MADE_WITH)
     if not isinstance(held, Mapping):
         raise InputError(
-            "weights of an earlier version, which do not say what they were made with",
+            "weights of an earlier version, which do not record how they were made",
             file=run / WEIGHTS_FILE,
             seen=f"no {MADE_WITH}",
             expected="the settings of their model",
@@ -65,7 +65,7 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
     differences = differing_keys(held, asdict(config.model))
     if differences:
         raise InputError(
-            "the configuration names another model than the weights were made with",
+            "the configuration and the weights belong to different models",
             file=run / CONFIG_FILE,
             seen="; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
             expected="; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
@@ -87,7 +87,7 @@ def weights_path(run: Path) -> Path:
             file=path,
             seen="no such file",
             expected="the weights of a finished run",
-            remedy=f"run xlate train … run={run} to its end",
+            remedy=f"let xlate train … run={run} finish",
         )
     return path
 
@@ -197,13 +197,13 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
     placed, packed = _placed(run, places_of(run), WORK), _pack_of(run) is not None
     if given is not None and (packed or not stored):
         seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
-        raise InputError("a run without a work directory elsewhere", file=run, seen=seen, expected=expected)
+        raise InputError("this run does not use a work directory elsewhere", file=run, seen=seen, expected=expected)
     if given is not None:
         return given
     if placed is not None or not stored:
         return placed or stored
     if packed:
-        message, expected = "the work directory of the run is not packed", f"{WORK}: where it lies"
+        message, expected = "the work directory of the run is not packed", f"{WORK}: its path"
         raise InputError(message, file=run / PLACES, seen=f"no {WORK}", expected=expected, remedy=REMEDY)
     tried = [*([near] if near else []), *_candidates(run, stored)]
     for folder in tried:
@@ -213,11 +213,11 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
         if any((Path(folder) / name / MARK).exists() for name in STAGES):
             return folder
     raise InputError(
-        "the work directory of the run is not found",
+        "the work directory of the run was not found",
         file=run,
         seen=f"no prepared work directory {stored}, neither from {os.getcwd()} nor from {os.path.abspath(run)} upwards",
         expected="the one that the run was trained on" + (f", of identity {identity[:12]}" if identity else ""),
-        remedy=f"work=FOLDER names it; xlate pack run={run} out=FILE.tar, where it is, makes a run that needs none",
+        remedy=f"set work=FOLDER, or pack the run where that folder is: xlate pack run={run} out=FILE.tar",
     )
 
 

@@ -113,7 +113,7 @@ def check_orientations(model: PhraseModelConfig) -> None:
         raise InputError(
             "sparse reordering features need the hierarchical model",
             seen=f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
-            expected="model.reordering=hier or hier5, or templates of the phrase itself and another model than none",
+            expected="model.reordering=hier or hier5, or templates of the phrase itself and a model other than none",
         )
 
 
@@ -169,7 +169,7 @@ def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
     beyond = [f.name for f in model.sparse.families if f.position in GROUP or f.position == BIGRAM]
     if beyond:
         raise InputError(
-            "sparse features that look beyond the phrase have no form in Moses's tables",
+            "Moses's tables cannot express sparse features that look beyond the phrase",
             seen=", ".join(beyond),
             expected="local templates only",
             remedy="train with sparse=local",

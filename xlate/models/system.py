@@ -187,7 +187,7 @@ class System(ABC, Generic[Space, Settings]):
             InputError: a model without phrase tables, or a table that is missing.
         """
         seen = type(self).__name__
-        raise InputError("only the phrase model is given tables of sentences", seen=seen, expected="model=phrase")
+        raise InputError("only the phrase model can use tables of sentences", seen=seen, expected="model=phrase")
 
     def graph(self, words: Sequence[str]) -> SearchGraph:
         """The translation graph of a sentence: every step the beam took, with the labels of its space."""

@@ -98,7 +98,7 @@ class BlockSet:
             InputError: the discount is below 0, or not below 1.
         """
         if not 0 <= discount < 1:
-            raise InputError("no usable discount of counts", discount, "a number from 0 to below 1")
+            raise InputError("unusable discount of counts", discount, "a number, 0 or more and below 1")
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
         target_B = np.asarray(self.table.target_B)
         total_Q = np.bincount(target_B, weights=counts_B, minlength=len(self.table.target_phrases))
@@ -116,7 +116,7 @@ class BlockSet:
             InputError: the smoothing is negative or not finite.
         """
         if not 0 <= smoothing < np.inf:
-            raise InputError("no usable orientation smoothing", smoothing, "a number from 0 up")
+            raise InputError("unusable orientation smoothing", smoothing, "a number, 0 or more")
         counts_B2 = np.stack([self.left_B, self.right_B], axis=1) + float(smoothing)
         total_B1 = counts_B2.sum(axis=1, keepdims=True)
         shares_B2 = np.divide(counts_B2, total_B1, out=np.full_like(counts_B2, 0.5), where=total_B1 > 0)
@@ -156,7 +156,7 @@ class BlockSet:
         if len(table) != len(stored["count_B"]):
             raise unusable(
                 stored.folder / HEADER,
-                "counts of other blocks than the table's",
+                "the counts and the table have different blocks",
                 f"the table has {len(table)} blocks, the counts are of {len(stored['count_B'])}",
                 "equal numbers",
             )

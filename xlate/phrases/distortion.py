@@ -81,7 +81,7 @@ class Distortion:
         stored = open_arrays(directory, KIND, layout_of(cls)[0], _check, memory_map=False)
         if words is not None and len(stored["inbound_VK"]) != words:
             seen = f"costs of {len(stored['inbound_VK'])} words"
-            raise unusable(stored.folder / "inbound_VK.npy", "costs of another vocabulary", seen, f"{words} words")
+            raise unusable(stored.folder / "inbound_VK.npy", "costs of a different vocabulary", seen, f"{words} words")
         return cls(**stored.arrays)
 
 

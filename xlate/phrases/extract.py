@@ -60,7 +60,7 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
             is not between 1 and 255.
     """
     if not 1 <= max_length <= LONGEST:
-        raise InputError("no usable phrase length", max_length, f"1 to {LONGEST} words")
+        raise InputError("unusable phrase length", max_length, f"1 to {LONGEST} words")
     sources, targets, shapes, pairs, shaped = extraction.extract(*linked_sides(source, target, links), max_length)
     count = int(pairs.size_1[0])
     keys = pairs.keys_K[:count]

@@ -80,7 +80,9 @@ class Matches:
         stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         if blocks is not None and stored.number("blocks") > blocks:
             seen = f"blocks up to number {stored.number('blocks') - 1}"
-            raise unusable(stored.folder / "rows_M5.npy", "matches of other blocks", seen, f"numbers below {blocks}")
+            raise unusable(
+                stored.folder / "rows_M5.npy", "matches of different blocks", seen, f"numbers below {blocks}"
+            )
         return cls(**stored.arrays)
 
 
@@ -110,7 +112,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
     for text in (source, target):
         if len(text) and np.diff(text.offsets_S1).max() > LONGEST_SENTENCE:
             place = int(np.diff(text.offsets_S1).argmax())
-            raise InputError("a sentence too long", line=place + 1, expected=f"at most {LONGEST_SENTENCE} words")
+            raise InputError("a sentence is too long", line=place + 1, expected=f"at most {LONGEST_SENTENCE} words")
     if not len(table):
         return Matches(np.zeros((0, 5), dtype=np.int32), np.zeros(len(source) + 1, dtype=np.int64))
     lengths = [np.diff(phrases.offsets_S1).max() for phrases in (table.source_phrases, table.target_phrases)]
@@ -215,9 +217,9 @@ def shared_substrings_filter(
     """
     if not 1 <= min_words <= max_words:
         raise InputError(
-            "no usable length of common substrings",
+            "unusable length of common substrings",
             f"{min_words} to {max_words} words",
-            "a least length from 1 to the greatest",
+            "a minimum length from 1 to the maximum",
         )
     windows: list[Ints32] = []
     for words_T in (test[s] for s in range(len(test)) if len(test[s]) >= min_words):

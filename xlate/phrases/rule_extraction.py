@@ -201,7 +201,7 @@ class RuleSettings:
         for name, (low, high) in ranges.items():
             value = getattr(self, name)
             if not low <= value <= high:
-                raise InputError(f"no usable {name} of rules", value, f"from {low} to {high:g}")
+                raise InputError(f"unusable {name} of rules", value, f"from {low} to {high:g}")
 
     def identity(self) -> dict[str, Any]:
         """Everything that determines the rules."""

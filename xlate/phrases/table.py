@@ -72,7 +72,7 @@ class LinkedPairs:
             if stored.number(f"{side}_words") > size:
                 seen = f"{side} words up to number {stored.number(f'{side}_words') - 1}"
                 path = stored.folder / f"{side}_B.npy"
-                raise unusable(path, "a table over another vocabulary", seen, f"numbers below {size}")
+                raise unusable(path, "a table over a different vocabulary", seen, f"numbers below {size}")
         return cls(**stored.fields())
 
     @classmethod

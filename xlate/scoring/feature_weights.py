@@ -59,9 +59,9 @@ def write_feature_weights(path: str | Path, weights: Mapping[str, float]) -> Non
     strange = next((n for n in weights if not n or n[0] in "#[" or n != n.strip(" \r") or "\n" in n or "\t" in n), None)
     if strange is not None:
         raise InputError(
-            "a feature name that no text file of weights can hold",
+            "a feature name that a text file of weights cannot hold",
             repr(strange),
-            "a name without TAB, line end or blanks around it that does not begin with # or [",
+            "a name without tabs, line ends or surrounding spaces that does not begin with # or [",
             file=path,
         )
     write_lines(path, (f"{name}\t{weight!r}" for name, weight in weights.items()))
@@ -92,8 +92,8 @@ def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
         listed = {name for name in arrays.names if _is_value(name, feature)}
         known = {name for name in weights if _is_value(name, feature)}
         if known and known != listed:
-            expected = f"{len(listed)}, one for each of its values"
-            raise InputError(f"weights of {feature} do not fit the list", f"{len(known)} weights", expected)
+            expected = f"{len(listed)}, one per value"
+            raise InputError(f"the weights of {feature} do not match the list", f"{len(known)} weights", expected)
     return missing
 
 
@@ -117,7 +117,7 @@ def _from_text(path: Path) -> dict[str, float]:
             raise _ill_formed(file, number, line, "not a weight")
         names = [found[1]] if len(values) == 1 else [f"{found[1]}_{place}" for place in range(len(values))]
         if not weights.keys().isdisjoint(names):
-            raise _ill_formed(file, number, line, "a weight that came before")
+            raise _ill_formed(file, number, line, "a weight appears twice")
         weights.update(zip(names, values, strict=True))
     return weights
 
@@ -128,7 +128,7 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
     Each comes with its file and number; `through` are the files that led here.
 
     Raises:
-        InputError: a weight file that leads back to itself.
+        InputError: a weight file that includes itself.
     """
     section, through = None, (*through, path.resolve())
     for number, raw in enumerate(iterate_lines(path), start=1):
@@ -142,10 +142,10 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
         elif section == "weight-file":
             named = path.parent / line
             if "\0" in line:
-                raise _ill_formed(path, number, line, "a name that no file can have")
+                raise _ill_formed(path, number, line, "not a possible file name")
             if named.resolve() in through:
                 raise InputError(
-                    "a weight file that leads back to itself",
+                    "a weight file that includes itself",
                     line,
                     "a file of lines of name and weight",
                     "name the file with the sparse weights under [weight-file]",
@@ -157,7 +157,7 @@ def _weight_lines(path: Path, through: tuple[Path, ...]) -> Iterator[tuple[Path,
 
 def _ill_formed(path: Path, number: int, line: str, message: str) -> InputError:
     expected = "name= w w …, name w or name TAB w"
-    return InputError(message, line, expected, "mend or remove the line", file=path, line=number)
+    return InputError(message, line, expected, "correct or remove the line", file=path, line=number)
 
 
 def rescored(lists: Iterable[list[Hypothesis]], score_C: Floats) -> Iterator[list[Hypothesis]]:

@@ -202,7 +202,7 @@ class WeightsFile:
         expected = None if index is None else signature(index)
         if held != expected:
             raise InputError(
-                "sparse weights of other features",
+                "sparse weights of different features",
                 f"weights of {held}",
                 str(expected),
                 "translate with the work directory the run was trained on",
@@ -247,7 +247,7 @@ def _check_finite(sets: Mapping[str, Weights], path: str | Path, remedy: str) ->
     strange = next((name for name, weights in sets.items() if not weights.finite), None)
     if strange is not None:
         raise InputError(
-            "a weight that is no finite number",
+            "a weight is not a finite number",
             f"among the weights {strange}",
             f"finite numbers, none beyond {LARGEST_FLOAT32:.3g}",
             remedy,

@@ -241,7 +241,7 @@ class Workers(Generic[Result]):
             raise InputError(
                 f"a process that {self._doing} died",
                 seen=f"one of {self._processes}",
-                remedy="give it more memory, or let one process do it",
+                remedy="free some memory, or use a single process",
             ) from error
 
     def __enter__(self) -> Workers[Result]:

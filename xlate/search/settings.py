@@ -23,9 +23,9 @@ from xlate.text.tokens import MAX_WORDS
 # The bottom-up algorithm of the hierarchical model and of whole grammars.
 CKY = "cky"
 PIECES = "sentences of more words are translated in pieces, cut at punctuation if possible"
-STACK = "the most hypotheses of one number of covered source words"
+STACK = "the most hypotheses per number of covered source words"
 ORDER = "which options are kept: the most frequent (count) or the cheapest (score)"
-END = "the end of the sentence costs what the language model says"
+END = "the end of the sentence has its language model cost"
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class SearchSettings(DecoderSettings):
     threshold: float = key(
         "hypotheses below this share of the best one's score are dropped; 0 keeps all", 1.0e-5, BELOW_ONE
     )
-    options: int = key("the most translations of one source span", 20, COUNT)
-    future_cost: bool = key("pruning looks at the estimated cost of what is left to translate", True)
+    options: int = key("the most translations per source span", 20, COUNT)
+    future_cost: bool = key("pruning considers the estimated cost of the words left to translate", True)
     max_words: int = key(PIECES, MAX_WORDS, COUNT)
 
     @property
@@ -82,9 +82,11 @@ class BlockSearch(PhrasalSearch):
         ("mon", "swap", "swap_or"),
     )
     beam: int = key(STACK, 100, COUNT)
-    min_left_count: int = key("blocks seen to the left fewer times than this are never put there", 3, Range(0))
+    min_left_count: int = key("blocks seen to the left fewer times than this are never placed there", 3, Range(0))
     partition: str = key(
-        "local: scores of a step are normalised over the options of its span; off: not", "off", ("off", "local")
+        "local: scores of a step are normalised over the options of its span; off: they are not",
+        "off",
+        ("off", "local"),
     )
     end_of_sentence: bool = key(END, True)
     option_order: str = key(ORDER, "count", ("count", "score"))
@@ -104,9 +106,9 @@ class DistortionSearch(PhrasalSearch):
     No covered word is `window` or more positions after the first uncovered one.
     """
 
-    options: int = key("the most translations of one source span", 10, COUNT)
+    options: int = key("the most translations per source span", 10, COUNT)
     beam: int = key(STACK, 100, COUNT)
-    coverage_beam: int = key("the most hypotheses of one set of covered source words", 50, COUNT)
+    coverage_beam: int = key("the most hypotheses per set of covered source words", 50, COUNT)
     max_skips: int = key("the most source intervals left open at a time", 2, Range(0))
     window: int = key("source words, from the first open one on, that may be translated before it", 6, WINDOW)
     end_of_sentence: bool = key(END, True)
@@ -129,12 +131,12 @@ class PhraseSearch(PhrasalSearch):
 
     algorithm: str = key("stack: every move of a hypothesis is scored; cube: cube pruning", "cube", ("stack", "cube"))
     stack: int = key(STACK, 200, COUNT)
-    pop_limit: int = key("cube pruning: moves taken for one number of covered source words", 1000, COUNT)
+    pop_limit: int = key("cube pruning: moves taken per number of covered source words", 1000, COUNT)
     distortion_limit: int = key("the longest jump in words, -1 for any", 6, Range(-1))
     early_threshold: float = key(
-        "stack: moves below this share of the beam are dropped before the LM is asked", 0.0, BELOW_ONE
+        "stack: moves below this share of the beam are dropped before the LM scores them", 0.0, BELOW_ONE
     )
-    distortion_future: bool = key("the estimate of what is left holds its distortion", False)
+    distortion_future: bool = key("the cost estimate of the words left includes distortion", False)
 
     @property
     def beam(self) -> int:
@@ -154,16 +156,14 @@ class RuleSearch(SearchSettings):
     Options are the rules of one source side with the best weighted scores without a history.
     """
 
-    options: int = key("the most rules of one source side", 20, COUNT)
+    options: int = key("the most rules per source side", 20, COUNT)
     algorithm: str = key(
         "stack: every move of a hypothesis is scored; cube: cube pruning; cky: bottom-up, readable and slow",
         "cube",
         ("stack", "cube", CKY),
     )
     stack: int = key(f"stack, cube: {STACK}", 200, COUNT)
-    pop_limit: int = key(
-        "cube: moves taken for one number of covered source words; cky: hypotheses made over one span", 500, COUNT
-    )
+    pop_limit: int = key("cube: moves taken per number of covered source words; cky: hypotheses per span", 500, COUNT)
     max_span: int = key(
         "the longest span that a rule translates, in words; longer ones are glued together", 10, PHRASE_LENGTH
     )
@@ -182,9 +182,9 @@ class GrammarSearch(DecoderSettings):
     """Search of a whole grammar of another system, bottom-up."""
 
     algorithm: str = key(
-        "cky: rules of every form, readable and slow; there is no other search of them", CKY, ("stack", "cube", CKY)
+        "cky: rules of every form, readable and slow; no other search handles them", CKY, ("stack", "cube", CKY)
     )
-    pop_limit: int = key("hypotheses made for each label over one span", 100, COUNT)
+    pop_limit: int = key("hypotheses per label and span", 100, COUNT)
     max_words: int = key(PIECES, MAX_WORDS, COUNT)
 
 
@@ -195,10 +195,10 @@ class LcsSearch(SearchSettings):
     beam: int = key(STACK, 100, COUNT)
     window: int = key("source words, from the first open one on, that may be translated next", 3, WINDOW)
     least_probability: float = key(
-        "blocks below this probability are left out, but for the best of a word", 0.17, PROBABILITY
+        "blocks below this probability are left out, except the best one of a word", 0.17, PROBABILITY
     )
     deletions: bool = key("words may be left out", False)
-    deletion_cost: float = key("what a word that is left out costs", 5.0, NOT_NEGATIVE)
+    deletion_cost: float = key("the cost of leaving out a word", 5.0, NOT_NEGATIVE)
 
 
 AnySearch = BlocksSearch | StackSearch | GrammarSearch | LcsSearch

@@ -22,8 +22,8 @@ from xlate.settings import (
 
 # The name of online training, also when it asks a kind of model what is tuned.
 ONLINE = "online"
-SMOOTHING = "smoothing of BLEU of one sentence: add-1, gao, floor, exp or none"
-CHANGE = "on the square of what a round changes; 0 for none, as always in model=rerank"
+SMOOTHING = "smoothing of sentence BLEU: add-1, gao, floor, exp or none"
+CHANGE = "penalty on the squared change of a round; 0 for none, as always in model=rerank"
 
 
 class _TuneKeys:
@@ -37,26 +37,26 @@ class TuneConfig(_TuneKeys):
     """Keys of every tuner: each round decodes the text again, and weights are found on all lists so far."""
 
     name: str = key("the tuner")
-    split: str = key("tuned on this split of the work directory", "dev")
-    source: str | None = key("or on this file of tokens (of raw text, where base= takes that)", None)
-    references: list[str] = key("and its references, written as it is", [])
+    split: str = key("the split of the work directory to tune on", "dev")
+    source: str | None = key("or a file of tokens to tune on (raw text if base= takes that)", None)
+    references: list[str] = key("its references, in the same form", [])
     start: str = key(
         "weights of the first round: uniform, or base (those of the run base)", "uniform", ("uniform", "base")
     )
-    weights: list[str] = key("only these float weights are tuned, and the others stay as in base; []: all", [])
+    weights: list[str] = key("the float weights to tune, while the others stay as in base; []: all", [])
     rounds: int = key("the most rounds", 10, COUNT)
-    nbest: int = key("hypotheses of a list", 100, LISTED)
+    nbest: int = key("hypotheses per list", 100, LISTED)
     select: str = key(
         "best: weights with the highest score when decoded (held-out sentences if any); last", "best", ("best", "last")
     )
-    metric: str = key("tuned for bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
-    heldout_every: int = key("every so many sentences one is not tuned on; 0 for none", 0, Range(0, but=(1,)))
+    metric: str = key("what to tune for: bleu, chrf, ter, or a mixture like bleu:1,chrf:1", "bleu")
+    heldout_every: int = key("every N-th sentence is held out from tuning; 0 for none", 0, Range(0, but=(1,)))
     length_band: float = key(
-        "weights are preferred whose output is this near to the reference length, as a share", 0.1, ENDLESS
+        "prefer weights whose output length is within this share of the reference length", 0.1, ENDLESS
     )
     processes: int = key("processes that decode", 1, PROCESSES)
-    tolerance: float = key("stops when no weight moved by more than this share of the largest", 1.0e-5, NOT_NEGATIVE)
-    least_new: float = key("stops when a smaller share of the pool than this is new", 1.0e-4, PROBABILITY)
+    tolerance: float = key("stop when no weight moves by more than this share of the largest", 1.0e-5, NOT_NEGATIVE)
+    least_new: float = key("stop when less than this share of the pool is new", 1.0e-4, PROBABILITY)
     # Round r uses seed + r.
     seed: int = asked(1, SEED)
 
@@ -65,7 +65,7 @@ class TuneConfig(_TuneKeys):
 class EpochsConfig(TuneConfig):
     """Tuners that pass over the lists of a round."""
 
-    epochs: int = key("passes over the lists in a round", 60, COUNT)
+    epochs: int = key("passes over the lists per round", 60, COUNT)
 
 
 @dataclass
@@ -74,7 +74,7 @@ class MiraConfig(EpochsConfig):
 
     name: str = key("the tuner", "mira")
     C: float = key("the longest step", 0.01, POSITIVE)
-    decay: float = key("of the background corpus, a list", 0.999, BELOW_ONE)
+    decay: float = key("decay of the background corpus per list", 0.999, BELOW_ONE)
     sparse_rate: float = key("how much faster sparse weights move than float weights", 1.0, NOT_NEGATIVE)
 
 
@@ -83,11 +83,11 @@ class MertConfig(TuneConfig):
     """MERT (Och 2003): exact line searches for the score of the whole text."""
 
     name: str = key("the tuner", "mert")
-    restarts: int = key("random starting points beside the given one", 20, Range(0, 10**6))
-    directions: int = key("random directions tried when the coordinates gain no more", 2, Range(0, 10**6))
+    restarts: int = key("random starting points besides the given one", 20, Range(0, 10**6))
+    directions: int = key("random directions to try when no coordinate gains more", 2, Range(0, 10**6))
     coordinate_rounds: int = key("the most rounds of coordinates from one point", 20, COUNT)
-    least_gain: float = key("a round of coordinates that gains less ends the search from a point", 0.02, NOT_NEGATIVE)
-    window: int = key("intervals to either side that a place is averaged with; 0 takes the highest peak", 3, Range(0))
+    least_gain: float = key("the search from a point ends when a round of coordinates gains less", 0.02, NOT_NEGATIVE)
+    window: int = key("intervals on either side to average over; 0 takes the highest peak", 3, Range(0))
 
 
 @dataclass
@@ -95,7 +95,7 @@ class PenaltyConfig(EpochsConfig):
     """Tuners that descend on a loss of the lists."""
 
     gain: str = key(SMOOTHING, "add-1")
-    penalty: float = key("on the squared weights of standardised features", 1.0e-4, NOT_NEGATIVE)
+    penalty: float = key("penalty on the squared weights of standardised features", 1.0e-4, NOT_NEGATIVE)
     step_penalty: float = key(CHANGE, 1.0e-4, NOT_NEGATIVE)
 
 
@@ -108,10 +108,10 @@ class ProConfig(PenaltyConfig):
     gain: str = key(SMOOTHING, "gao")
     # The classifier of pairs has a single minimum, wherever it starts.
     step_penalty: float = key(CHANGE, 0.0, NOT_NEGATIVE)
-    samples: int = key("pairs drawn from a list", 5000, LISTED)
-    kept: int = key("how many of them stay", 50, LISTED)
-    least: float = key("the least difference of their sentence scores, from 0 to 1", 0.05, SHARE)
-    share: float = key("of the new weights in what a round goes on with", 1.0, SHARE)
+    samples: int = key("pairs drawn per list", 5000, LISTED)
+    kept: int = key("how many of them are kept", 50, LISTED)
+    least: float = key("the minimum difference of their sentence scores, from 0 to 1", 0.05, SHARE)
+    share: float = key("share of the new weights in a round's interpolation with the old ones", 1.0, SHARE)
 
 
 @dataclass
@@ -126,7 +126,7 @@ class ExpectedBleuConfig(PenaltyConfig):
 class MarginConfig(PenaltyConfig):
     """Losses with a margin."""
 
-    margin: float = key("what a unit of gain is worth", 1.0, NOT_NEGATIVE)
+    margin: float = key("what a unit of gain is worth, in units of score", 1.0, NOT_NEGATIVE)
 
 
 @dataclass

@@ -83,7 +83,7 @@ def test_from_left_to_right_it_says_which_rules_are_in_the_way(system: Path) -> 
     # Two of words, and of those with a gap the one whose target is a word, then the gap; two rules are glue.
     for said in (
         "3 of 6 rules",
-        "2 rules: another label than X, such as S → [X,1] | [X,1]",
+        "2 rules: a label other than X, such as S → [X,1] | [X,1]",
         "1 rules: a target word after a non-terminal, such as X → ne [X,1] pas | do [X,1] not",
         "decoder.algorithm=cky",
     ):
@@ -105,7 +105,7 @@ def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
     [
         ("grammar", GRAMMAR + "[X] ||| ne [X,1] ||| not [2] ||| 1\n", "grammar:5: non-terminals that do not match"),
         ("grammar", GRAMMAR + "[X] ||| ne [Y,1] ||| not [1] ||| 1\n", "grammar:5: an unknown label"),
-        ("grammar", GRAMMAR + "[X] ||| [S,1] ||| [1] ||| 1\n", "grammar:5: rules that can be applied without end"),
+        ("grammar", GRAMMAR + "[X] ||| [S,1] ||| [1] ||| 1\n", "grammar:5: rules that can be applied endlessly"),
         ("weights", "Glue inf\n", "weights:1: not a weight"),
         ("cdec.ini", INI + "aligner=true\n", "cdec.ini:8: a system that aligns"),
         ("cdec.ini", INI.replace("lm.arpa", "other.arpa"), "cdec.ini:6: a missing file"),

@@ -137,7 +137,7 @@ def test_bars_stay_as_the_text_has_them(tmp_path: Path) -> None:
             INI.replace("WordPenalty\n", "WordPenalty\nDistortion\n", 1),
             "a feature that this decoder does not have",
         ),
-        ("moses.ini", INI + "[weight-file]\nsparse\n", r"a setting that is not known(?s:.*)weight-file"),
+        ("moses.ini", INI + "[weight-file]\nsparse\n", r"an unknown setting(?s:.*)weight-file"),
         ("moses.ini", INI.replace("20\n1000", "some"), "max-chart-span"),
         ("glue", "a [X] ||| b [X] ||| 1 ||| 0-0\n", r"no glue grammar(?s:.*)no label"),
         ("glue", GLUE + "a </s> [X] ||| b </s> [X] ||| 1 ||| 0-0\n", r"no glue grammar(?s:.*)S, X"),

@@ -161,8 +161,8 @@ def test_limits_of_spans_hold_where_rules_begin_alike() -> None:
     [
         (["S → A1 | A1", "X → a | u"], "S", "an unknown label", "A in S → [A,1] | [A,1]"),
         (["X → a | u"], "S", "an unknown label", "S as the goal"),
-        (["X → a | u", "X → X1 | u X1"], "X", "applied without end", "X → [X,1]"),
-        (["X → a | u", "S → X1 | X1", "X → S1 | u S1"], "X", "applied without end", "S → [X,1] | [X,1]"),
+        (["X → a | u", "X → X1 | u X1"], "X", "applied endlessly", "X → [X,1]"),
+        (["X → a | u", "S → X1 | X1", "X → S1 | u S1"], "X", "applied endlessly", "S → [X,1] | [X,1]"),
     ],
 )
 def test_what_cannot_be_parsed_with(rules: list[str], goal: str, message: str, seen: str) -> None:
@@ -178,9 +178,9 @@ def test_the_line_of_a_circle_is_named(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_text(text, encoding="utf-8")
     parts = [(read_cdec_grammar(tmp_path / name), NO_LIMIT) for name in ("one", "two")]
-    with pytest.raises(InputError, match="two:2: rules that can be applied without end") as caught:
+    with pytest.raises(InputError, match="two:2: rules that can be applied endlessly") as caught:
         SynchronousGrammar(joined([*parts, (scfg_of("X → Y1 | Y1"), NO_LIMIT)]), "X")
-    assert str(caught.value.seen).startswith("Y → [X,1] | [X,1], in the circle ")
+    assert str(caught.value.seen).startswith("Y → [X,1] | [X,1], in the cycle ")
 
 
 def test_labels_are_in_order_and_words_without_a_rule_are_copied() -> None:

@@ -108,7 +108,7 @@ def test_lattices_and_beams(features: tuple[HistoryFeature, ...], kind: str) -> 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="two features with the same name"):
         HistoryFeature("Words0", first_and_last, words_move)
-    with pytest.raises(InputError, match="features with history"):
+    with pytest.raises(InputError, match="feature with history"):
         histories_named(["Nothing0"])
-    with pytest.raises(InputError, match="features with history"):
+    with pytest.raises(InputError, match="feature with history"):
         histories_named(["Words0", "Words0"])

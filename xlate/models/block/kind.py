@@ -232,7 +232,7 @@ def check_sums(config: TrainConfig) -> None:
     """
     if getattr(config.decoder, "partition", "off") != "off":
         seen, expected = f"decoder.partition={config.decoder.partition}", "decoder.partition=off"
-        raise InputError("scores with a partition are no sums over features", seen=seen, expected=expected)
+        raise InputError("scores with a partition are not sums over features", seen=seen, expected=expected)
 
 
 def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramIndex:

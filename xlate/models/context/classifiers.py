@@ -269,7 +269,7 @@ def _made_of(run: Path, work: WorkDirectory, wanted: str) -> tuple[ContextParts,
     refuse_if(seen != expected, f"not a classifier of {wanted}", seen, expected, file=run)
     file = weights_of(run, config)
     wrong, seen = file.metadata.get("work_identity") != work.identity, f"one trained on {config.work}"
-    refuse_if(wrong, "a classifier of other text", seen, f"one trained on {work.path}", file=run)
+    refuse_if(wrong, "a classifier of a different text", seen, f"one trained on {work.path}", file=run)
     # Its loss, or that of the classifier it began as, says whether it judges each candidate on its own.
     if config.loss.lists is not None:
         alone = bool(file.metadata[ALONE])
@@ -307,7 +307,7 @@ def _factors_of(work: WorkDirectory, names: Sequence[str]) -> FactorsOf:
         for value in values:
             if value not in known and (name, value) not in told:
                 told.add((name, value))
-                log.warning("%s=%s: a value that the training text of %s has not", name, value, work.path)
+                log.warning("%s=%s: a value that the training text of %s lacks", name, value, work.path)
         return known.ids(values)
 
     return lambda words: [ids(words, name) for name in names]
@@ -347,10 +347,10 @@ def with_predictions(
             model, table = replace(model, in_sentence=scores), scores.model.targets.table
         refuse_if(
             own is None and len(table) != len(model.table),
-            "phrases of another table than the classifier's",
+            "the phrases and the classifier belong to different tables",
             f"{len(model.table)} pairs, {len(table)} there",
             "the phrase table of the work directory",
-            "leave out base=RUN, or take one of the same work directory",
+            "leave out base=RUN, or use one of the same work directory",
             file=run,
         )
     return model

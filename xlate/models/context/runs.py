@@ -60,7 +60,7 @@ def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> No
                 file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
                 seen="other weights",
                 expected=f"those of SHA-256 {weights.metadata.get(key)}",
-                remedy="train it as before, or tune anew under another name",
+                remedy="train it as before, or tune again under another name",
             )
 
 
@@ -75,7 +75,7 @@ def check_use(use: ClassifierConfig | None) -> None:
     placed = predicted(Path(use.run)) == DISTORTION
     alone = isinstance(use, ContextUseConfig) and not use.only and use.distortion is None
     seen = f"model.context.run={use.run}, which predicts distortion"
-    refuse_if(placed and not alone, "no classifier of translations", seen, "model.context.run=RUN of one")
+    refuse_if(placed and not alone, "not a classifier of translations", seen, "model.context.run=RUN of one")
     if use.distortion is not None:
         wrong, expected = predicted(Path(use.distortion)) != DISTORTION, "model.predicts=distortion"
         refuse_if(wrong, "not a classifier of distortion", "model.predicts=translation", expected, file=use.distortion)
@@ -90,10 +90,10 @@ def check_same_use(use: ClassifierConfig | None, base: Path) -> None:
     other = config_of_run(base).model.context
     refuse_if(
         use != other,
-        "the base run has other predictions",
+        "the base run uses different predictions",
         "context=none" if other is None else f"model.context.run={other.run}",
         "the same settings of context=…",
-        "leave base=RUN out: float weights are tuned then",
+        "leave out base=RUN to tune the float weights",
         file=base,
     )
 
@@ -132,7 +132,7 @@ def _checked_for_folds(run: Path) -> TrainConfig:
     config = classifier_config(run)
     refuse_if(
         config.loss.lists is not None,
-        "a classifier trained on over lists has learned from every fold",
+        "a classifier trained further on lists has learned from every fold",
         f"loss={config.loss.name}",
         "one that can be trained without a fold: loss=one_of_many or another loss of single decisions",
         file=run,

@@ -78,11 +78,11 @@ def _bottom_up(path: Path, system: GrammarSystem) -> GrammarSystem:
         share, faults = normal_form(system.grammar.scfg, system.grammar.copy_label)
         shown = "".join(f"\n              {one}" for one in faults)
         raise InputError(
-            "a whole grammar is not decoded from left to right",
+            "a complete grammar cannot be decoded from left to right",
             file=path,
             seen=f"decoder.algorithm={system.search.algorithm}; {share}",
             expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
-            remedy=f"leave decoder.algorithm out, or say {CKY}",
+            remedy=f"leave out decoder.algorithm, or set it to {CKY}",
         )
     return system
 
@@ -215,7 +215,7 @@ def _check(stored: StoredArrays) -> None:
     words, places = len(Vocabulary.load(stored.folder / VOCABULARY)), len(stored["sparse_name_V"])
     if max(stored.number("goal"), stored.number("copied")) >= labels or columns > names:
         seen = f"labels {stored.metadata['goal']} and {stored.metadata['copied']}, {columns} columns"
-        raise unusable(stored.folder / HEADER, "not a whole grammar", seen, f"{labels} labels, {names} names")
+        raise unusable(stored.folder / HEADER, "not a complete grammar", seen, f"{labels} labels, {names} names")
     check_lengths(stored, lhs_B=(rules,), limit_B=(rules,), sparse_value_V=(places,))
     check_lengths(stored, source_offsets=(rules + 1,), target_offsets=(rules + 1,), sparse_offsets_B1=(rules + 1,))
     for side in ("source", "target"):
@@ -231,7 +231,7 @@ def _check(stored: StoredArrays) -> None:
     for source, target in zip(_sides(arrays.source), _sides(arrays.target), strict=True):
         # The gaps of the source side, each once, in any order.
         if sorted(-i for i in target if i < 0) != list(range(1, sum(i < 0 for i in source) + 1)):
-            raise refuse(stored, "target_ids", "gaps that the source side has not", "the same gaps on both sides")
+            raise refuse(stored, "target_ids", "gaps that the source side does not have", "the same gaps on both sides")
     for name in ("dense_BD", "sparse_value_V"):
         if not (np.abs(stored[name]) <= LARGEST_FLOAT32).all():
-            raise refuse(stored, name, "a value that is no number of 32 bits", f"at most {LARGEST_FLOAT32:.3g}")
+            raise refuse(stored, name, "a value that does not fit in 32 bits", f"at most {LARGEST_FLOAT32:.3g}")

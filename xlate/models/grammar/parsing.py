@@ -161,10 +161,10 @@ class SynchronousGrammar:
         first = min(same[0] for lhs, label, same in unary if (label, lhs) in steps)
         raise self.scfg.error(
             first,
-            "rules that can be applied without end",
-            f"{self.scfg.rules[first]}, in the circle {' → '.join(reversed(circle))}",
-            "no circle of rules whose source side is one non-terminal",
-            "take one of the rules out of the grammar",
+            "rules that can be applied endlessly",
+            f"{self.scfg.rules[first]}, in the cycle {' → '.join(reversed(circle))}",
+            "no cycle of rules whose source side is one non-terminal",
+            "remove one of the rules from the grammar",
         )
 
 

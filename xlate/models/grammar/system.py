@@ -146,7 +146,7 @@ class GrammarSystem(System[Any, GrammarSearch]):
                 "the grammar has no derivation of a sentence",
                 seen=" ".join(words),
                 expected=f"one that ends in {grammar.goal}",
-                remedy="give it glue rules that put any two pieces one behind the other",
+                remedy="add glue rules that concatenate any two pieces",
             )
         return listed
 
@@ -238,8 +238,8 @@ class GrammarSystem(System[Any, GrammarSearch]):
     def space(self, *_: Any, **__: Any) -> NoReturn:
         """Nothing: there is no left-to-right search space, nor anything that depends on one."""
         raise InputError(
-            "a whole grammar is decoded bottom-up",
-            seen="asked for lattices, forced decoding and search graphs",
+            "a complete grammar is decoded bottom-up",
+            seen="a request for a lattice, forced decoding or a search graph",
             expected="translations, n-best lists and trace=true",
         )
 

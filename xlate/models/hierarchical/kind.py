@@ -77,7 +77,7 @@ class Hierarchical(Kind):
         fixed = config.model.structure is not None and config.loss.name != ONLINE
         if fixed and learned is None:
             raise InputError(
-                "structure features are numbered when they are met, which only online training does",
+                "only online training can number new structure features",
                 file=None if config.base is None else Path(config.base),
                 seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
                 expected="source=online, structure=none, or base=RUN that has learned them",
@@ -130,7 +130,7 @@ def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
     """
     if weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F):
         seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
-        raise InputError("the base run cannot be trained on", seen=seen, expected=" ".join(COLUMNS))
+        raise InputError("the base run cannot be trained further", seen=seen, expected=" ".join(COLUMNS))
     dense_D = np.ones(model.size)
     dense_D[: len(COLUMNS)] = weights.dense_D[: len(COLUMNS)]
     return Weights(dense_D, np.zeros(0), model.columns)

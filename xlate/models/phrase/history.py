@@ -71,8 +71,8 @@ def histories_named(names: Sequence[str]) -> tuple[HistoryFeature, ...]:
     """
     for name in names:
         if name not in KNOWN or list(names).count(name) > 1:
-            known = ", ".join(KNOWN) or "none without modules of your own"
-            raise InputError("features with history", name, f"different ones of those known: {known}")
+            known = ", ".join(KNOWN) or "none, unless you import modules with your own"
+            raise InputError("an unknown or repeated feature with history", name, f"distinct names from: {known}")
     return tuple(KNOWN[name] for name in names)
 
 

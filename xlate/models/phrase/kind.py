@@ -113,10 +113,10 @@ class Phrase(Kind):
             raise InputError("no sparse features to train", "sparse=none", "sparse=local, full or another")
         if config.model.histories:
             raise InputError(
-                "models without a fold of the text have no features with history",
+                "models trained without a fold cannot have features with history",
                 f"loss={config.loss.name} model.histories={config.model.histories}",
                 "a tuner, such as loss=mira",
-                "leave model.histories out here, and tune with it: sparse=… loss=mira",
+                "leave out model.histories here, and tune with it: sparse=… loss=mira",
             )
         check_folds(config.model.context)
         if config.base is not None:
@@ -138,7 +138,7 @@ def phrase_base(base: Path, *, weighted: bool = True) -> None:
     """
     trained = config_of_run(base)
     if trained.model.kind != KIND:
-        raise InputError("the base run has another model", trained.model.name, "model=phrase", file=base)
+        raise InputError("the base run has a different model", trained.model.name, "model=phrase", file=base)
     if weighted:
         weights_path(base)
 
@@ -180,7 +180,7 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
         trained = config_of_run(base)
         if trained.model.reordering != config.model.reordering:
             raise InputError(
-                "the base run has another reordering model than the run that was tuned on it",
+                "the base run and the run tuned on it differ in their reordering models",
                 f"model.reordering={trained.model.reordering}",
                 f"model.reordering={config.model.reordering}",
                 "restore the configuration of the base run",

@@ -67,7 +67,10 @@ def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
     text = line.arguments.get("type", "")
     kind, _, rest = text.partition("-")
     if kind not in ("wbe", "phrase", "hier") or rest.removesuffix("-allff") != "msd-bidirectional-fe":
-        message, expected = "a reordering model this decoder has not", "wbe-, phrase- or hier-msd-bidirectional-fe"
+        message, expected = (
+            "a reordering model that this decoder does not have",
+            "wbe-, phrase- or hier-msd-bidirectional-fe",
+        )
         raise InputError(message, text, expected, file=ini.path, line=line.line)
     return "hier" if kind == "hier" else "wbe"
 
@@ -135,7 +138,7 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
     """
     if model.sparse is not None:
         raise InputError(
-            "sparse features know the phrases of their own table only",
+            "sparse features know only the phrases of their own table",
             f"tables={folder}",
             "a run without sparse features",
         )
