@@ -282,7 +282,7 @@ def report(sizes: list[int], runs: list[Run]) -> None:
 def main() -> None:
     """Prints the table and, last, one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a small made-up corpus, one run a size")
+    parser.add_argument("--quick", action="store_true", help="a small made-up corpus, one run per size")
     quick = parser.parse_args().quick
     data = None if quick else data_folder()
     sizes = [1000, 2000, 4000] if quick else [5000, 10000, 20000, 29000]
@@ -296,7 +296,7 @@ def main() -> None:
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     peer, same = timed(PlainPython(pipeline).run, sample, times), timed(pipeline.run, sample, times)
     if (peer.matches, peer.events, peer.candidates) != (same.matches, same.events, same.candidates):
-        raise SystemExit(f"the peer counts otherwise: {peer}, ours {same}")
+        raise SystemExit(f"the peer counts differently: {peer}, ours {same}")
     ours, theirs = runs[-1].events / runs[-1].total, peer.events / peer.total
     print(
         f"plain Python, first {sample} sentences: {peer.events} bigrams, {peer.total:.2f} CPU s, {theirs:.0f} bigrams/s"

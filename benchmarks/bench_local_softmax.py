@@ -111,7 +111,7 @@ def main() -> None:
     peer_P = held_out_error(fresh, scorer.dense.detach().numpy(), scorer.bag.weight.detach().numpy()[:, 0].copy())
     print(f"python {platform.python_version()}, torch {torch.__version__}")
     print(f"numpy {np.__version__}, numba {numba.__version__}")
-    print(f"{rounds} rounds; {kernel_count:,} and {peer_count:,} instances a round; one thread; CPU seconds")
+    print(f"{rounds} rounds; {kernel_count:,} and {peer_count:,} instances per round; one thread; CPU seconds")
     print(f"{'':24}{'median /s':>12}{'lowest':>12}{'highest':>12}{'P':>8}")
     rows = [("online kernel", ours, held_out_error(fresh, dense_D, sparse_F)), ("batched autograd", peer, peer_P)]
     for name, rates, error in rows:

@@ -95,7 +95,7 @@ def main() -> None:
         f"python {platform.python_version()}; {datapoints:,} datapoints, {features:,} features, {iterations} iterations"
     )
     print(f"store {size:,.0f} MB, made and written in {written:.0f} s; loss {losses[0]:.4f} to {losses[-1]:.4f}")
-    print(f"wall {wall:.1f} s, CPU {cpu:.1f} s; {done / wall:,.0f} datapoints a second, {done / cpu:,.0f} a CPU second")
+    print(f"wall {wall:.1f} s, CPU {cpu:.1f} s; {done / wall:,.0f} datapoints/s, {done / cpu:,.0f} per CPU second")
     beyond = memory["VmRSS"] - memory["RssFile"]
     print(f"resident {memory['VmRSS']:,.0f} MB, of it {memory['RssFile']:,.0f} mapped from files; {beyond:,.0f} beyond")
     whole = cpu * (DATAPOINTS * ITERATIONS) / done

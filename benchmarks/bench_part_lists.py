@@ -144,7 +144,7 @@ def main() -> None:
     sizes = [400] if "--quick" in sys.argv else [400, 800, 1600]
     seconds = {size: kernel(made_up(size)) for size in sizes}
     for size, spent in seconds.items():
-        print(f"{size:6} lists: {spent:.3f} s an epoch, {size * LIST / spent / 1e6:.2f} M hypotheses/s")
+        print(f"{size:6} lists: {spent:.3f} s per epoch, {size * LIST / spent / 1e6:.2f} M hypotheses/s")
     size = sizes[-1]
     batch, rate = made_up(size), size * LIST / seconds[size]
     written = flat(batch)
@@ -160,9 +160,7 @@ def main() -> None:
         print(f"{name:26}{size * LIST / spent / 1e6:8.3f} M hypotheses/s, ratio {spent / seconds[size]:.1f}")
     on_device(136_000 if "--full" in sys.argv else 16_000)
     print(f"Moses's trainer (README of the data, not in this run): {MOSES / 1e6} M/s, ratio {rate / MOSES:.1f}")
-    print(
-        f"bytes a hypothesis: {bytes_of['shared'] / size / LIST:.0f}, written out {bytes_of['flat'] / size / LIST:.0f}"
-    )
+    print(f"bytes/hypothesis: {bytes_of['shared'] / size / LIST:.0f}, written out {bytes_of['flat'] / size / LIST:.0f}")
     slope, start = (
         np.polyfit(list(seconds), list(seconds.values()), 1) if len(sizes) > 1 else (seconds[size] / size, 0.0)
     )

@@ -144,7 +144,7 @@ def main() -> None:
             f" {row.before_mb:9.0f} {row.peak_mb:8.0f}  {row.said}"
         )
     if rows["rules"].rules != rows[f"rules, {SMALL_MB} MB"].rules:
-        raise SystemExit("rules extracted in little memory are others")
+        raise SystemExit("rules extracted in little memory differ")
     ours, theirs = (rows[name].rules / rows[name].seconds for name in ("rules", "phrase pairs"))
     result = {"name": "rules", "ours": round(ours), "peer": round(theirs), "unit": "rules/s, phrase pairs/s"}
     print(json.dumps({**result, "ratio": round(ours / theirs, 2), "peak_mb": round(rows["rules"].peak_mb)}))

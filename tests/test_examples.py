@@ -81,7 +81,7 @@ def test_a_small_transformer_writes_lists_that_are_reranked(
     assert float(column.read_text().split()[0]) == pytest.approx(wanted, abs=1e-3)
     # What is finished is not done again.
     neural.main(arguments)
-    assert "model.pt is there: nothing is trained" in capsys.readouterr().out
+    assert "model.pt exists: skipping the training" in capsys.readouterr().out
 
 
 def test_steps_of_the_search_score_as_the_whole_decoder_does(neural: ModuleType) -> None:

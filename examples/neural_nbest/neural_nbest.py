@@ -35,27 +35,27 @@ SPLITS = ("train", "val", "test_2016_flickr")
 HELD, LEARNED = "held", "learned"
 SETTINGS: dict[str, tuple[int | float | str, str]] = {
     "pair": ("de-en", "source and target language"),
-    "names": ("{split}.{language}", "how files are called"),
-    "tokenized": (0, "1: words are what stands between blanks"),
-    "most": (0, "the first so many sentences of each split; 0: all"),
-    "held": (0, "the last so many pairs of train are not trained on, but weights are learned from their lists"),
-    "minutes": (20.0, "the longest training"),
-    "epochs": (40, "the most passes"),
-    "merges": (6000, "of the pieces of words"),
-    "width": (256, "of the model"),
-    "layers": (3, "of encoder and decoder each"),
-    "dropout": (0.2, "share of the units that are left out at a time"),
+    "names": ("{split}.{language}", "the names of the files"),
+    "tokenized": (0, "1: split the text on whitespace"),
+    "most": (0, "use the first N sentences of each split; 0: all"),
+    "held": (0, "leave the last N pairs out of training, and learn weights from their lists"),
+    "minutes": (20.0, "the longest training time"),
+    "epochs": (40, "the most passes over the text"),
+    "merges": (6000, "merges that make the pieces of words"),
+    "width": (256, "the width of the model"),
+    "layers": (3, "the layers of the encoder, and of the decoder"),
+    "dropout": (0.2, "the share of units that dropout leaves out"),
     "rate": (1e-3, "the highest learning rate"),
-    "warmup": (500, "steps until then"),
-    "tokens": (2500, "of a batch"),
+    "warmup": (500, "the steps up to that rate"),
+    "tokens": (2500, "tokens per batch"),
     "beam": (50, "hypotheses per list"),
     "temperature": (0.0, "above 0: draw that many hypotheses instead; likelier ones if below 1"),
-    "sentences": (8, "decoded together"),
-    "lists": (1, "0: trains and no more"),
-    "bf16": (0, "1: trains in half precision, where the processor can"),
-    "threads": (0, "1 where several trainings run side by side; 0: as many as torch likes"),
+    "sentences": (8, "sentences decoded together"),
+    "lists": (1, "0: only train"),
+    "bf16": (0, "1: train in half precision where the processor can"),
+    "threads": (0, "1 if several trainings run side by side; 0: PyTorch's default"),
     "device": ("cpu", "cpu or cuda"),
-    "seed": (1, "of the first weights and of the order"),
+    "seed": (1, "seed of the initial weights and of the order"),
 }
 
 
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text[HELD] = [side[-given.held :] for side in text["train"]]
         text["train"] = [side[: -given.held] for side in text["train"]]
     if (given.out / "model.pt").exists():
-        print(f"{given.out / 'model.pt'} is there: nothing is trained", flush=True)
+        print(f"{given.out / 'model.pt'} exists: skipping the training", flush=True)
     else:
         train(text, given)
     if not given.lists:
@@ -159,7 +159,7 @@ def parsed(arguments: Sequence[str] | None) -> Settings:
         parser.add_argument(name, type=Path, required=True)
     for name, (value, words) in SETTINGS.items():
         parser.add_argument(f"--{name}", type=type(value), default=value, help=f"{words} ({value})")
-    parser.add_argument("keys", nargs="*", help="of xlate train, such as model.rerank.metric=chrf")
+    parser.add_argument("keys", nargs="*", help="keys of xlate train, such as model.rerank.metric=chrf")
     return parser.parse_args(arguments)
 
 

@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train")
     parser.add_argument("test")
-    parser.add_argument("--loss", default="expected_bleu", help="a loss of the registry, or listnet")
+    parser.add_argument("--loss", default="expected_bleu", help="a loss of xlate, or listnet")
     parser.add_argument("--epochs", type=int, default=50)
     given = parser.parse_args(arguments)
     lists, names = read(given.train)

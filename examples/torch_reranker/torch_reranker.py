@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", required=True)
     parser.add_argument("--test", required=True)
-    parser.add_argument("--score", default="log_prob", help="the score of the system that is used (log_prob)")
+    parser.add_argument("--score", default="log_prob", help="which score of the system to use (log_prob)")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--gamma", type=float, default=5.0)
     given = parser.parse_args(arguments)
