@@ -98,7 +98,7 @@ def test_a_run_is_trained_by_one_process_and_read_by_any(
     with holding(phrase_run) as process:
         assert main(["train", f"work={work}", f"run={phrase_run}", *PHRASE, "loss=mira"]) == 2
         seen = capsys.readouterr().err
-        assert "another process writes this run" in seen
+        assert "another process is writing this run" in seen
         assert f"process {process.pid} on" in seen
         assert main(["import", "moses=x.ini", f"out={phrase_run}"]) == 2
         assert main(["export", f"run={phrase_run}", f"out={phrase_run}"]) == 2

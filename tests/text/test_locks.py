@@ -47,7 +47,7 @@ def holding(folder: Path, script: str = HOLD) -> subprocess.Popen[str]:
 def test_the_second_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
     with holding(tmp_path / "a" / "run") as process:
         again = refused_while_written(tmp_path / "a" / "run", "run")
-        with pytest.raises(InputError, match="another process writes this run") as caught, again:
+        with pytest.raises(InputError, match="another process is writing this run") as caught, again:
             pytest.fail("it was held")
         assert f"process {process.pid} on {os.uname().nodename}" in str(caught.value)
         with refused_while_written(tmp_path / "b", "run"):

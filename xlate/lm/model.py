@@ -211,7 +211,7 @@ def _check_automaton(stored: StoredArrays) -> None:
     for piece in pieces(len(slots_H)):
         part_H, wanted_H = slots_H[piece], slot_tags(slots_H["key"][piece])
         if (tags_H[piece] != wanted_H).any():
-            raise refuse(stored, "tags", "a tag of another key", "the tags of the keys")
+            raise refuse(stored, "tags", "a tag of a different key", "the tags of the keys")
         taken = wanted_H != 0
         free += int((~taken).sum())
         unigram_of_unknown |= bool((part_H["key"] == 0).any())

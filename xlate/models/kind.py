@@ -161,7 +161,7 @@ class Kind:
     def _refuse(self, run: Path | None) -> NoReturn:
         assert self.impossible is not None
         what, remedy = self.impossible
-        seen, expected = f"model.kind={self.name}", "a run of another model"
+        seen, expected = f"model.kind={self.name}", "a run of a different model"
         raise InputError(what, file=run, seen=seen, expected=expected, remedy=remedy)
 
 

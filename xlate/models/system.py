@@ -128,7 +128,7 @@ class System(ABC, Generic[Space, Settings]):
 
     def limits(self, *, every_arc: bool = True) -> Limits:
         """What the search keeps."""
-        assert not isinstance(self.search, GrammarSearch), "a whole grammar is searched bottom-up"
+        assert not isinstance(self.search, GrammarSearch), "a complete grammar is searched bottom-up"
         return Limits(self.search.beam, 0, self.search.log_threshold, every_arc)
 
     def changed(self, **parts: Any) -> Self:

@@ -301,7 +301,7 @@ def refused_while_written(folder: Path, what: str) -> Iterator[None]:
     with _LockFile(folder) as lock:
         if not lock.taken():
             raise InputError(
-                f"another process writes this {what}",
+                f"another process is writing this {what}",
                 lock.holder(),
                 f"one process per {what}",
                 "wait until it ends, stop it, or name another folder",

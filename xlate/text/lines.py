@@ -352,7 +352,7 @@ def check_sides(source: str | Path, source_lines: int, target: str | Path, targe
         raise InputError(
             "sides of unequal length",
             f"{source_lines} lines in {source}, {target_lines} in {target}",
-            "as many lines on one side as on the other",
+            "the same number of lines on both sides",
             "only LF ends a line here: check for lines cut or joined by another tool",
             file=source,
             line=min(source_lines, target_lines) + 1,

@@ -301,7 +301,7 @@ class BlockLists(ListedModel):
         self.file = weights_of(base)
         if self.file.metadata.get("work_identity") != work.identity:
             raise InputError(
-                "the base run was trained on another work directory",
+                "the base run was trained on a different work directory",
                 file=base,
                 seen=self.file.metadata.get("work"),
                 expected=str(work.path),

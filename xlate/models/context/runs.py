@@ -58,7 +58,7 @@ def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> No
             raise InputError(
                 "the classifier is not the one that this run was tuned with",
                 file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
-                seen="other weights",
+                seen="different weights",
                 expected=f"those of SHA-256 {weights.metadata.get(key)}",
                 remedy="train it as before, or tune again under another name",
             )
