@@ -111,13 +111,11 @@ def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
         InputError: one does not; the message names the list and the hypothesis.
     """
     wrong, seen = len(features) != len(gains), f"{len(features)} lists of features, {len(gains)} of gains"
-    refuse_if(wrong, "features and gains have different numbers of lists", seen, "the same number of each")
+    refuse_if(wrong, "features and gains have different numbers of lists", seen, "equal numbers")
     rows: list[tuple[float, ...]] = []
     for i, (one, told) in enumerate(zip(features, gains, strict=True)):
         seen = f"{len(one)} hypotheses, {len(told)} gains"
-        refuse_if(
-            len(one) != len(told), f"list {i}: features and gains differ in length", seen, "the same number of each"
-        )
+        refuse_if(len(one) != len(told), f"list {i}: features and gains differ in length", seen, "equal numbers")
         for x, (candidate, gain) in enumerate(zip(one, told, strict=True)):
             where = f"list {i}, hypothesis {x}"
             for name, value in candidate.items():

@@ -80,9 +80,7 @@ class Matches:
         stored = open_arrays(directory, KIND, layout_of(cls)[0], _check)
         if blocks is not None and stored.number("blocks") > blocks:
             seen = f"blocks up to number {stored.number('blocks') - 1}"
-            raise unusable(
-                stored.folder / "rows_M5.npy", "matches of different blocks", seen, f"numbers below {blocks}"
-            )
+            raise unusable(stored.folder / "rows_M5.npy", "matches of other blocks", seen, f"numbers below {blocks}")
         return cls(**stored.arrays)
 
 

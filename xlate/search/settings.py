@@ -84,9 +84,7 @@ class BlockSearch(PhrasalSearch):
     beam: int = key(STACK, 100, COUNT)
     min_left_count: int = key("blocks seen to the left fewer times than this are never placed there", 3, Range(0))
     partition: str = key(
-        "local: scores of a step are normalised over the options of its span; off: they are not",
-        "off",
-        ("off", "local"),
+        "local: step scores are normalised over the options of a span; off: they are not", "off", ("off", "local")
     )
     end_of_sentence: bool = key(END, True)
     option_order: str = key(ORDER, "count", ("count", "score"))

@@ -321,7 +321,7 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
     table = PhraseTable.load(stored.folder / "table", (len(source), len(target)))
     if stored.number("source_phrases") != len(table.source_phrases):
         path, seen = stored.folder / HEADER, f"{stored.number('source_phrases')} source phrases"
-        raise unusable(path, "not a complete phrase model", seen, f"{len(table.source_phrases)}, as in the table")
+        raise unusable(path, "not a full phrase model", seen, f"{len(table.source_phrases)}, as in the table")
     reordering, kind = None, stored.metadata["reordering"]
     if kind is not None:
         check_lengths(stored, reordering=(len(table), 2 * REORDERINGS[kind]))
@@ -337,8 +337,6 @@ def _check(stored: StoredArrays) -> None:
     """Checks that the finder leads to existing phrases, and that a reordering model has its array."""
     kind = stored.metadata.get("reordering")
     if kind not in (None, *REORDERINGS) or (kind is None) == (REORDERING in stored.arrays):
-        raise unusable(
-            stored.folder / HEADER, "not a complete phrase model", f"reordering {kind}", "a kind and its array"
-        )
+        raise unusable(stored.folder / HEADER, "not a full phrase model", f"reordering {kind}", "a kind and its array")
     check_hash_table(stored, "finder.keys_H", "finder.rows_H", len(stored["finder.row_N"]), int(EMPTY))
     check_within(stored, "finder.row_N", -1, stored.number("source_phrases"))

@@ -67,10 +67,7 @@ def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
     text = line.arguments.get("type", "")
     kind, _, rest = text.partition("-")
     if kind not in ("wbe", "phrase", "hier") or rest.removesuffix("-allff") != "msd-bidirectional-fe":
-        message, expected = (
-            "a reordering model that this decoder does not have",
-            "wbe-, phrase- or hier-msd-bidirectional-fe",
-        )
+        message, expected = "an unsupported reordering model", "wbe-, phrase- or hier-msd-bidirectional-fe"
         raise InputError(message, text, expected, file=ini.path, line=line.line)
     return "hier" if kind == "hier" else "wbe"
 
