@@ -228,5 +228,5 @@ def test_a_base_of_another_work_directory_is_refused(
     config, file = read_config(bases["distortion"] / "config.yaml", TrainConfig), weights_of(bases["distortion"])
     other = replace(file, metadata={**file.metadata, "work_identity": "other"})
     monkeypatch.setattr(block_lists, "weights_of", lambda _: other)
-    with pytest.raises(InputError, match="another work directory"):
+    with pytest.raises(InputError, match="a different work directory"):
         event_kind("distortion").listed(config, WorkDirectory(work), bases["distortion"])

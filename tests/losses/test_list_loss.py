@@ -199,7 +199,7 @@ FLAT = {"offsets": torch.tensor([0, 2, 3])}
 @pytest.mark.parametrize(
     ("given_tensors", "more", "message"),
     [
-        ((torch.zeros(2, 3), torch.zeros(2, 2)), {}, r"another shape(.|\n)*seen:     \(2, 2\)(.|\n)*\(2, 3\)"),
+        ((torch.zeros(2, 3), torch.zeros(2, 2)), {}, r"differ in shape(.|\n)*seen:     \(2, 2\)(.|\n)*\(2, 3\)"),
         ((torch.zeros(2, 3, 1), torch.zeros(2, 3, 1)), {}, "scores of the wrong shape"),
         ((torch.zeros(2, dtype=torch.int64), torch.zeros(2)), {}, "wrong type"),
         ((torch.tensor([[0.0, math.nan]]), torch.zeros(1, 2)), {}, "seen:     nan at 0, 1"),

@@ -144,7 +144,7 @@ def test_one_of_another_identity_is_passed_by(tmp_path: Path, monkeypatch: pytes
 def test_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_folder(tmp_path / "runs/x")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"is not found(?s:.*)work/demo(?s:.*)aaaaaaaaaaaa(?s:.*)work=FOLDER"):
+    with pytest.raises(InputError, match=r"was not found(?s:.*)work/demo(?s:.*)aaaaaaaaaaaa(?s:.*)work=FOLDER"):
         located(run, configured("work/demo"), IDENTITY)
 
 
