@@ -81,7 +81,7 @@ def key(words: str = "", default: Any = MISSING, limit: Limit | None = None) -> 
 
     Args:
         words: its description; those of a command's keys are in conf/.
-        default: its default value; without one, a value is required.
+        default: its default value; without one, a value must be given.
         limit: the range of a number, or the allowed words of a text. None stays None whatever the range.
     """
     metadata = {"words": words, "limit": limit}
