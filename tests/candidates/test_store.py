@@ -206,7 +206,7 @@ def test_shards_of_other_features_are_no_store(tmp_path: Path) -> None:
 def test_units_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"unit_PU: shape \(2, 2\), expected shape \(3, 2\)"):
         replace(units(3), unit_PU=np.zeros((2, 2), np.int32)).validate()
-    with pytest.raises(ValueError, match="3 columns, 2 in the batches before"):
+    with pytest.raises(ValueError, match="3 columns, but 2 in the batches before"):
         write(tmp_path / "s", units(1), replace(units(1), unit_PU=np.zeros((1, 3), np.int32)), sparse_size=0)
 
 

@@ -47,7 +47,7 @@ def test_all_errors_are_collected_and_the_rest_is_used(tmp_path):
     assert [error.message for error in report.errors] == ["3 lines are no multiple of 2"]
 
 
-@pytest.mark.parametrize(("references", "words"), [((1,), "match"), ((2, 3), "match"), ((4,), "more ref")])
+@pytest.mark.parametrize(("references", "words"), [((1,), "match"), ((2, 3), "fit"), ((4,), "more ref")])
 def test_references_that_do_not_fit(references, words, tmp_path):
     (error,) = checked(tmp_path, GOOD, references).errors
     assert words in error.message
