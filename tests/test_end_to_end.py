@@ -132,7 +132,7 @@ def test_a_sweep_runs_every_job_and_is_tabulated(
         assert "samples/derivation/4/text_summary" in tags["tensors"]
     capsys.readouterr()
     assert main(["report", str(runs[0].parent)]) == 0
-    table = (runs[0].parent / "report.md").read_text()
+    table = (tmp_path / "report" / "report.md").read_text()
     assert all(eta in table for eta in ("0.001", "0.01"))
 
 

@@ -36,7 +36,7 @@ def test_what_is_said_of_two_outputs(folder: Path, capsys: pytest.CaptureFixture
     assert "30 sentences, 10 of them the same in both" in text
     for heading in (
         "Paired test", "BLEU by words of the reference", "F1 of words by how often the training text has them",
-        "N-grams that A has right more often", "Sentences where B is better by most",
+        "N-grams that B has right more often", "Sentences where A is most ahead",
     ):  # fmt: skip
         assert heading in text
     assert "sentence 5: chrf" in text
@@ -51,6 +51,16 @@ def test_what_is_said_of_two_outputs(folder: Path, capsys: pytest.CaptureFixture
     assert "Haus 4 <&" in page.texts["span"]
     assert "new" in page.texts["mark"]
     assert page.texts["h2"][1] == "Paired test"
+    # New minus old, right-aligned, with the better one of each measure and whether that may be chance.
+    lines = [line.split() for line in text.splitlines()]
+    tests = {words[0]: words[1:] for words in lines if words[:1] in (["bleu"], ["chrf"], ["ter"])}
+    for old, new, difference, plus, _, p, better, significant in tests.values():
+        assert plus == "±"
+        assert float(difference) == pytest.approx(float(new) - float(old), abs=0.011)
+        assert (better, significant) == ("A", "yes" if float(p) < 0.05 else "no")
+    assert float(tests["ter"][2]) > 0 > float(tests["bleu"][2])
+    ends = {line.rstrip().rfind("±") for line in text.splitlines() if line.split()[:1] in (["bleu"], ["ter"])}
+    assert len(ends) == 1
 
 
 def test_without_a_training_text_there_are_no_frequencies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

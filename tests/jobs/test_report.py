@@ -70,17 +70,23 @@ def test_the_page_holds_everything_and_nothing_from_elsewhere(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xlate.work.directory.WorkDirectory.lowercased", False)
+    monkeypatch.chdir(runs.parent)
     before = files(runs)
     assert main(["report", str(runs), "sentences=7", "plots=false"]) == 0
-    assert "± is the standard deviation over seeds" in capsys.readouterr().out
-    assert files(runs) - before == {"report.md", "report.tsv", "report.html"}
-    page = Page((runs / "report.html").read_text())
+    printed = capsys.readouterr()
+    assert "± is the standard deviation over seeds" in printed.out
+    assert "do not compare" not in printed.err
+    assert files(runs) == before
+    assert files(runs.parent / "report") == {"report.md", "report.tsv", "report.html"}
+    page = Page((runs.parent / "report" / "report.html").read_text())
     page.check_whole()
     assert page.texts["h2"][:4] == ["Runs", "Significance on test", "Curves", "Sentences side by side"]
+    assert page.texts["th"][-4:] == ["BLEU", "difference", "p", "p adjusted"]
     assert "33.50 ± 0.71" in page.texts["td"]
     assert "eta=2" in page.texts["td"]
-    assert len(page.sources) == 4
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    pictures = [source for source in page.sources if not source.startswith("#")]
+    assert len(pictures) == 4
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in pictures)
     assert page.texts["b"].count("reference") == 7
     assert "Haus <6>" in page.texts["span"]
     assert "new" in page.texts["mark"]
@@ -95,29 +101,37 @@ def test_without_an_output_of_test_that_of_dev_is_shown(runs: Path, monkeypatch:
         (corpus / f"test.{name}.gz").rename(corpus / f"dev.{name}.gz")
     for folder in runs.iterdir():
         (folder / "test.out").rename(folder / "dev.out")
-    assert main(["report", str(runs), "sentences=3", "plots=false"]) == 0
-    page = Page((runs / "report.html").read_text())
+    out = runs.parent / "out"
+    assert main(["report", str(runs), "sentences=3", "plots=false", f"out={out}"]) == 0
+    page = Page((out / "report.html").read_text())
     assert page.texts["h2"][1] == "Significance on dev"
     assert page.texts["b"].count("reference") == 3
 
 
-def test_a_report_lies_beside_a_run_and_is_named_as_the_run_is(
+def test_a_report_is_never_written_into_a_run(
     runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, before = runs / "eta=1,seed=1", files(runs / "eta=1,seed=1")
-    monkeypatch.chdir(runs)
-    few = ["plots=false", "html=false"]
-    for named, folder in (("eta=1,seed=1", "eta=1,seed=1-report"), ("./eta=2,seed=1/", "eta=2,seed=1-report")):
-        assert main(["report", f"runs=['{named}','eta=1,seed=2']", *few]) == 0
-        assert capsys.readouterr().out.splitlines()[-2:] == [f"{folder}/report.md", f"{folder}/report.tsv"]
-    # It is never written into a run.
-    assert files(run) == before
     assert main(["report", str(runs), f"out='{run / 'report'}'"]) == 2
     assert "a report is not written into a run" in capsys.readouterr().err
+    monkeypatch.chdir(run)
+    assert main(["report", "."]) == 2
     assert files(run) == before
-    monkeypatch.chdir(runs / "eta=1,seed=2")
-    assert main(["report", ".", *few]) == 0
-    assert files(runs / "eta=1,seed=2-report") == {"report.md", "report.tsv"}
+    assert main(["report", ".", "out=../of-one", "plots=false", "html=false"]) == 0
+    assert files(runs / "of-one") == {"report.md", "report.tsv"}
+
+
+def test_rows_measured_on_another_dev_set_are_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run on the first 10 sentences, and one of another work directory, whose files are gone."""
+    few = {"loss": {"eta": 3}, "seed": 1, "work": str(runs.parent / "work"), "dev_sentences": 10}
+    for name, settings in (("few", few), ("elsewhere", {"loss": {"eta": 4}, "seed": 1, "work": "gone"})):
+        make_run(runs / name, settings, {"finished": True, "dev_bleu": 20.0})
+    make_run(runs / "unmeasured", {"loss": {"eta": 5}, "seed": 1, "work": "gone too"}, {"finished": True})
+    out = runs.parent / "out"
+    assert main(["report", str(runs), f"out={out}", "plots=false", "explained=0", "sentences=0"]) == 0
+    said = "do not compare BLEU on dev: the dev set of eta=2 is not that of elsewhere, few"
+    assert said in capsys.readouterr().err
+    assert f"Warning: {said}." in (out / "report.html").read_text()
 
 
 def test_imported_systems_are_named_and_left_out(

@@ -13,6 +13,7 @@ class Page(HTMLParser):
 
     Attributes:
         texts: the words of each element by its tag. sources: what its pictures, scripts and links point to.
+        ids: the names of its parts. cells: the attributes of the cells of its tables.
     """
 
     def __init__(self, text: str) -> None:
@@ -21,11 +22,15 @@ class Page(HTMLParser):
         self.open: list[tuple[str, int]] = []
         self.texts: dict[str, list[str]] = defaultdict(list)
         self.sources: list[str] = []
+        self.ids: set[str] = set()
+        self.cells: list[dict[str, str | None]] = []
         self.feed(text)
         assert not self.open, self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+        self.ids |= {value or "" for name, value in attrs if name == "id"}
+        self.cells += [dict(attrs)] if tag == "td" else []
         self.texts[tag].append("")
         if tag not in EMPTY:
             self.open.append((tag, len(self.texts[tag]) - 1))
@@ -38,7 +43,9 @@ class Page(HTMLParser):
             self.texts[tag][place] += data
 
     def check_whole(self) -> None:
-        """Nothing is loaded from elsewhere."""
-        assert all(source.startswith("data:") for source in self.sources), self.sources
-        assert not {"script", "link", "iframe"} & set(self.texts)
-        assert not any(word in "".join(self.texts["style"]) for word in ("url(", "@import"))
+        """Nothing is loaded from elsewhere, and every link leads to a part of the page."""
+        assert all(source.startswith(("data:", "#")) for source in self.sources), self.sources
+        assert {source[1:] for source in self.sources if source.startswith("#")} <= self.ids
+        assert not {"link", "iframe"} & set(self.texts)
+        for word in ("url(", "@import", "fetch(", "import(", "://"):
+            assert word not in "".join(self.texts["style"] + self.texts["script"])

@@ -1,4 +1,4 @@
-"""Tables, and pages of HTML."""
+"""Tables for people and for programs."""
 
 from __future__ import annotations
 
@@ -7,28 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from rich.console import Console
 
 from tests.report.examples import make_run
-from tests.report.pages import Page
 from xlate.cli.sweeps import best_first, summary_of
 from xlate.report.runs import collect_runs
-from xlate.report.tables import (
-    Column,
-    SweepTable,
-    Table,
-    bracketed,
-    differing,
-    lines_html,
-    marked,
-    page,
-    picture_html,
-    said,
-    sweep_table,
-    table_html,
-)
+from xlate.report.tables import Column, SweepTable, Table, sweep_table
 
 
 @pytest.fixture
@@ -93,8 +77,11 @@ def test_many_settings_stand_below_what_fits_into_100_columns(tmp_path: Path) ->
     # The key that only another model has says nothing more than its kind, unless someone chose it.
     assert "model.only" in found.table.markdown()
     assert "model.only" not in sweep_table(collect_runs([tmp_path]), chosen={}).table.markdown()
-    assert [column.title for column in found.parts()[0].columns] == ["run", "test BLEU", "dev BLEU", "P", "seconds"]
-    assert [column.title for column in found.parts()[1].columns] == ["run", *found.keys]
+    shown, usual, others = found.parts()
+    assert [column.title for column in shown.columns] == ["run", "test BLEU", "dev BLEU", "P", "seconds"]
+    assert usual.startswith("Usual settings: loss.key0=usual, loss.key1=usual")
+    assert others is not None
+    assert others.rows()[3] == [("row0", False), ("loss.key0=a long value", False)]
 
 
 def test_strange_cells_do_not_break_tables() -> None:
@@ -158,44 +145,3 @@ def test_what_most_rows_share_is_usual_and_lists_have_a_bleu_of_their_own(tmp_pa
         "held-out",
         "BLEU",
     ]
-
-
-WORDS = st.lists(st.sampled_from("abcd"), max_size=8)
-
-
-def test_what_differs_is_marked() -> None:
-    assert differing(list("abcd"), list("acde")) == [False, True, False, False]
-    assert bracketed("the old red house", "the red boat") == "the [old] red [house]"
-    assert bracketed("x y", "") == "[x y]"
-    assert bracketed("", "a") == ""
-    assert marked("a <b c", "a c", "a x") == '<span class="right">a</span> <mark>&lt;b</mark> c'
-    assert marked("a b", None) == "a b"
-
-
-@settings(max_examples=50)
-@given(WORDS, WORDS)
-def test_what_is_not_marked_is_in_both_in_order(one: list[str], other: list[str]) -> None:
-    marks, back = differing(one, other), differing(other, one)
-    kept = [word for word, mark in zip(one, marks, strict=True) if not mark]
-    at = iter(other)
-    assert all(word in at for word in kept)
-    assert (not any(marks) and not any(back)) == (one == other)
-
-
-def test_a_page_is_whole() -> None:
-    table = Table([Column("a<b", ["&", "y"]), Column("n", [1.0, 2.0], 1, better=1)])
-    text = page(
-        "A & B",
-        [
-            ("one <x>", table_html(table) + said("x < y")),
-            ("two", picture_html(b"\x89PNG", 'a "picture"') + lines_html([("s", "<mark>a</mark>")])),
-        ],
-    )
-    found = Page(text)
-    found.check_whole()
-    assert found.texts["title"] == found.texts["h1"] == ["A & B"]
-    assert found.texts["h2"] == ["one <x>", "two"]
-    assert found.texts["th"] == ["a<b", "n"]
-    assert found.texts["td"] == ["&", "1.0", "y", "2.0"]
-    assert 'class="number best">2.0' in text
-    assert found.sources == ["data:image/png;base64,iVBORw=="]

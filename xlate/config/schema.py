@@ -357,10 +357,7 @@ class ReportConfig(Command):
 
     positional = "runs"
     runs: list[str] = key("Runs, or folders of runs.", ["runs"])
-    out: str | None = key(
-        "The folder to write to; null: the folder of the runs, or NAME-report next to a single run.",
-        None,
-    )
+    out: str = key("The folder to write to.", "report")
     plots: bool = key("Draw the plots.", True)
     html: bool = key("Write report.html, a single page that needs no other file.", True)
     split: str | None = key(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import logging
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from markupsafe import Markup
 from matplotlib import image
 
 from xlate.config.schema import ReportConfig, TrainConfig
@@ -22,23 +22,13 @@ from xlate.jobs.inspect import InspectedRun
 from xlate.jobs.score import read_output, references_for, work_of_run
 from xlate.jobs.sparse_features import Learned, full_explanation, learned_features, most_reordered
 from xlate.jobs.translate import Translator
-from xlate.metrics.significance import paired_runs, sentence_statistics
+from xlate.metrics.significance import PairedTests, holm, paired_runs, sentence_statistics
 from xlate.metrics.statistics import Stats
+from xlate.report.pages import blocks, marked
 from xlate.report.pictures import drawn, encoded, plot_runs, quiet_style, reordering_picture
 from xlate.report.run_directory import CONFIG_FILE, flat
 from xlate.report.runs import Run, Setting, by_seed, collect_runs, of_common_seeds, settings_besides_seed
-from xlate.report.tables import (
-    Column,
-    SweepTable,
-    Table,
-    lines_html,
-    marked,
-    page,
-    picture_html,
-    said,
-    sweep_table,
-    table_html,
-)
+from xlate.report.tables import Column, SweepTable, Table, sweep_table
 from xlate.settings import plain
 from xlate.text.lines import write_file
 from xlate.text.opening import plain_file
@@ -50,6 +40,7 @@ LOOKED_AT, MOST_WORDS = 100, 20
 TOP = 10
 # The most systems shown side by side.
 MOST_SYSTEMS = 4
+HEADED = Markup("<h3>{}</h3>")
 
 
 def report(config: ReportConfig, printed: bool = True) -> list[Path]:
@@ -75,7 +66,12 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
     if imported:
         log.info("imported, so without figures of a training, and left out: %s", imported)
     found = sweep_table(trained, chosen={run.path: chosen_settings(run.path) for run in trained})
-    folder = _folder(config, runs)
+    folder = Path(config.out)
+    held = {run.path.resolve() for run in runs}
+    if within := next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None):
+        raise InputError("a report is not written into a run", f"inside {within}", "another folder: out=", file=folder)
+    if warning := differing_dev_sets(found.settings):
+        log.warning("%s", warning)
     if printed:
         found.print()
     written = found.table.write(folder)
@@ -83,7 +79,7 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
         written += plot_runs(found.settings, folder)
     if config.html:
         written.append(folder / "report.html")
-        write_file(written[-1], _page(found, config))
+        write_file(written[-1], _page(found, config, warning))
     return written
 
 
@@ -97,43 +93,50 @@ def chosen_settings(run: Path) -> dict[str, Any]:
     return {key: value for key, value in flat(plain(config)).items() if key not in defaults or value != defaults[key]}
 
 
-def _folder(config: ReportConfig, runs: Sequence[Run]) -> Path:
-    """The folder of the report, never inside a run: `out`, or a folder next to the reported run."""
-    held = {run.path.resolve() for run in runs}
-    first = Path(config.runs[0])
-    if config.out:
-        folder = Path(config.out)
-    elif first.resolve() in held:
-        # `.`, `..` and links are not named like the folder that they lead to.
-        plain = first if first.name and first.name != ".." and not first.is_symlink() else first.resolve()
-        folder = plain.with_name(f"{plain.name}-report")
-    else:
-        folder = first
-    within = next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None)
-    if within is not None:
-        raise InputError("a report is not written into a run", f"inside {within}", "a folder beside it", file=folder)
-    return folder
+def differing_dev_sets(settings: Sequence[Setting]) -> str:
+    """A warning that names the settings whose BLEU on dev is of other sentences than that of the first; empty if there
+    are none. Where a work directory is gone, its name counts as its dev set.
+    """
+    known: dict[Any, Any] = {}
+
+    def dev_set(run: Run) -> tuple[Any, Any]:
+        name = run.settings.get("work")
+        if name not in known:
+            work = work_of_run(run.path)
+            known[name] = name
+            if work is not None and work.has_split("dev"):
+                known[name] = work.source_lines("dev"), work.references("dev")
+        return known[name], run.settings.get("dev_sentences")
+
+    measured = [setting for setting in settings if setting.figure("dev_bleu") is not None]
+    others = [one.name for one in measured[1:] if any(dev_set(run) != dev_set(measured[0].first) for run in one.runs)]
+    if not others:
+        return ""
+    return f"do not compare BLEU on dev: the dev set of {measured[0].name} is not that of {', '.join(others)}"
 
 
-def _page(found: SweepTable, config: ReportConfig) -> str:
+def _page(found: SweepTable, config: ReportConfig, warning: str) -> str:
     """report.html; it leaves out what the runs lack, such as outputs or weights, and says so."""
     tested = any(_written(setting, "test") for setting in found.settings)
     split = config.split or ("test" if tested else "dev")
-    first, *rest = map(table_html, found.parts())
-    legend = "Best first by BLEU on dev. Only settings that differ have a column."
+    figures, usual, others = found.parts()
+    legend = "Best first by BLEU on dev. Only settings that differ are shown."
     if found.around:
         legend += f" A figure of several seeds is their mean. {found.around}."
     with quiet_style():
-        pictures = [picture_html(encoded(plot.figure, "svg"), plot.words, "svg+xml") for plot in drawn(found.settings)]
+        plots = [blocks.picture(encoded(plot.figure, "svg"), plot.words, "svg") for plot in drawn(found.settings)]
+    words = "\n".join(part for part in (f"Warning: {warning}." if warning else "", legend) if part)
     sections = [
-        ("Runs", first + said(legend) + "".join(rest)),
+        ("Runs", blocks.table(figures) + blocks.said(words)),
+        *([("Settings", blocks.table(others) + blocks.said(usual))] if others else []),
         (f"Significance on {split}", _significance(found.settings, split)),
-        ("Curves", "".join(pictures) or said("The runs reported no curves.")),
+        ("Curves", Markup().join(plots) or blocks.said("The runs reported no curves.")),
         ("Sentences side by side", _side_by_side(found.settings, split, config.sentences)),
         *_explained(found.settings, split, config.explained),
     ]
     runs, settings = sum(len(setting.runs) for setting in found.settings), len(found.settings)
-    return page(f"{runs} runs of {settings} settings" if runs > settings else f"{runs} runs", sections)
+    title = f"{runs} runs of {settings} settings" if runs > settings else f"{runs} runs"
+    return blocks.page(title, sections)
 
 
 def _written(setting: Setting, split: str) -> list[Run]:
@@ -141,32 +144,41 @@ def _written(setting: Setting, split: str) -> list[Run]:
     return [run for run in setting.runs if (run.path / f"{split}.out").exists() and work_of_run(run.path) is not None]
 
 
-def _significance(settings: Sequence[Setting], split: str) -> str:
+def _significance(settings: Sequence[Setting], split: str) -> Markup:
     """Tests of each setting against the best one of the same work directory."""
     held = [(setting, runs) for setting in settings if (runs := _written(setting, split))]
     if len(held) < 2:
-        return said(f"No two settings have an output of {split} and their work directory; split= names another set.")
+        return blocks.said(
+            f"No two settings have an output of {split} and their work directory; split= names another set."
+        )
     (first, best), *others = held
-    rows: list[tuple[str | float, ...]] = []
+    found: dict[str, PairedTests] = {}
     try:
         known = {run.path: _statistics(run, split) for run in best}
         for setting, runs in others:
             ours, theirs = of_common_seeds(runs, best)
             if ours and theirs and runs[0].settings.get("work") == best[0].settings.get("work"):
-                found = paired_runs([_statistics(run, split) for run in ours], [known[run.path] for run in theirs])
-                test = found["bleu"]
-                difference = f"{test.difference:+.2f} ± {test.interval.half_width:.2f}"
-                p = test.p_randomisation, test.p_by_sentence
-                rows.append((setting.name, found.runs, test.score, difference, *p))
+                pairs = [_statistics(run, split) for run in ours], [known[run.path] for run in theirs]
+                found[setting.name] = paired_runs(*pairs)
     except InputError as error:
         log.warning("no tests in the page: %s", error)
-        return said(str(error))
-    titles = {"run": None, "pairs": 0, "BLEU": 2, "difference": None, "p (randomisation)": 4, "p (by sentence)": 4}
+        return blocks.said(str(error))
+    tests = [paired["bleu"] for paired in found.values()]
+    around = [test.interval.half_width for test in tests]
+    columns = [
+        Column("run", list(found)),
+        Column("pairs", [paired.runs for paired in found.values()], 0),
+        Column("BLEU", [test.score for test in tests], 2),
+        Column("difference", [test.difference for test in tests], 2, around, sign="+"),
+        Column("p", [test.p_by_sentence for test in tests], 4),
+        Column("p adjusted", holm([test.p_by_sentence for test in tests]), 4),
+    ]
     words = (
-        f"Each against {first.name}, in pairs of runs. The interval of a difference is from the paired bootstrap; p is "
-        "by approximate randomisation over the sentences of each pair, and by sentence if all seeds swap at once."
+        f"Each is tested against {first.name}, in pairs of runs. ± is half the 95 % interval of the difference, by the "
+        "paired bootstrap. p is by approximate randomisation, which swaps a sentence in all pairs at once. p adjusted "
+        f"allows for the number of comparisons, {len(found)} (Holm 1979)."
     )
-    return table_html(Table.of(titles, rows)) + said(words)
+    return blocks.table(Table(columns)) + blocks.said(words)
 
 
 def _statistics(run: Run, split: str) -> dict[str, Stats]:
@@ -176,11 +188,11 @@ def _statistics(run: Run, split: str) -> dict[str, Stats]:
     return sentence_statistics(output.lines, references, lowercase=output.work.lowercased, measures=["bleu"])
 
 
-def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
+def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> Markup:
     """Source, reference and the outputs of the best settings, with the first seed of each."""
     held = [(setting, runs[0]) for setting in settings if (runs := _written(setting, split))]
     if not held:
-        return said(f"No run has an output of {split} and its work directory; split= names another set.")
+        return blocks.said(f"No run has an output of {split} and its work directory; split= names another set.")
     work = held[0][1].settings.get("work")
     held = [pair for pair in held if pair[1].settings.get("work") == work]
     shown = held[: MOST_SYSTEMS - 1] + held[-1:] if len(held) > MOST_SYSTEMS else held
@@ -188,37 +200,34 @@ def _side_by_side(settings: Sequence[Setting], split: str, most: int) -> str:
     directory, outputs = read[0].work, [output.lines for output in read]
     assert directory is not None
     sources, references = directory.source_lines(split), directory.references(split)
-    parts = [
-        said(
-            "The best settings and the last one. What the first one has otherwise is marked; words that the reference "
-            "has there are green."
-        )
-    ]
+    words = "The best settings and the last one. Words that differ from the first one's are marked; words that the "
+    parts = [blocks.said(words + "reference also has there are green.")]
     for number in range(min(most, *(len(lines) for lines in [*outputs, sources]))):
         reference = references[0][number] if references else None
-        rows = [(f"{number + 1} source", html.escape(sources[number]))]
-        rows += [("reference", html.escape(reference))] if reference is not None else []
+        rows = [(f"{number + 1} source", sources[number])]
+        rows += [("reference", reference)] if reference is not None else []
         for place, ((setting, _), lines) in enumerate(zip(shown, outputs, strict=True)):
             rows.append((setting.name, marked(lines[number], outputs[0][number] if place else None, reference)))
-        parts.append(lines_html(rows))
-    return "".join(parts)
+        parts.append(blocks.lines(rows))
+    return Markup().join(parts)
 
 
-def _explained(settings: Sequence[Setting], split: str, wanted: int) -> list[tuple[str, str]]:
+def _explained(settings: Sequence[Setting], split: str, wanted: int) -> list[tuple[str, Markup]]:
     """What the best run learned, and some sentences it translates again, unless it ranks lists."""
     best = next((setting.first for setting in settings if setting.finished), None)
     if best is None or not wanted:
         return []
     sections = []
     try:
-        learned = "".join(f"<h3>{html.escape(name)}</h3>{table_html(t)}" for name, t in _strongest_features(best.path))
-        sections.append((f"What {best.name} learned", learned))
+        learned = (HEADED.format(name) + blocks.table(table) for name, table in _strongest_features(best.path))
+        sections.append((f"What {best.name} learned", Markup().join(learned)))
         # A run that ranks lists translates nothing.
         if best.settings.get("model.kind") != "rerank":
-            sections.append((f"What decided in {best.name}", "".join(explained_sentences(best.path, split, wanted))))
+            decided = Markup().join(explained_sentences(best.path, split, wanted))
+            sections.append((f"What decided in {best.name}", decided))
     except InputError as error:
         log.warning("no features in the page: %s", error)
-        sections.append((f"What {best.name} learned", said(str(error))))
+        sections.append((f"What {best.name} learned", blocks.said(str(error))))
     return sections
 
 
@@ -238,7 +247,7 @@ def _strongest_features(run: Path) -> Iterator[tuple[str, Table]]:
         yield f"{family}: the largest of {len(features):,} weights", Table(shown)
 
 
-def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[str]:
+def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[Markup]:
     """Translates again the sentences with most reordering among the first short ones of a set; yields HTML: the
     sentence, the picture of its blocks, if it has any, and what spoke for its translation.
 
@@ -250,14 +259,13 @@ def explained_sentences(run: Path, split: str, wanted: int) -> Iterator[str]:
     lines = work.source_lines(split) if work is not None and work.has_split(split) else []
     short = islice((line for line in lines if 0 < len(line.split()) <= MOST_WORDS), LOOKED_AT)
     for translation, phrases in most_reordered(translator.translate(list(short)))[:wanted]:
-        words = f"{' '.join(translation.source)} → {translation.text}"
-        yield f"<h3>{html.escape(words)}</h3>"
+        yield HEADED.format(f"{' '.join(translation.source)} → {translation.text}")
         if phrases:
             held = io.BytesIO()
             pixels = reordering_picture(translation.source, list(translation.derivations[0].words), phrases)
             image.imsave(held, pixels, format="png")
-            yield picture_html(held.getvalue(), "blocks in a grid of source and target words")
-        yield f"<pre>{html.escape(full_explanation(translation))}</pre>"
+            yield blocks.picture(held.getvalue(), "blocks in a grid of source and target words")
+        yield Markup("<pre>{}</pre>").format(full_explanation(translation))
 
 
 # The runs of each row; they differ only in their seed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import textwrap
 from collections import Counter
@@ -12,17 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from rich.console import Console
 
 from xlate.array_types import Floats
 from xlate.config.schema import CompareConfig, ScoreConfig
 from xlate.errors import InputError
 from xlate.metrics.differences import Bucket, NgramChange, frequency_buckets, length_buckets, ngram_changes
-from xlate.metrics.score import Evaluation, digits_of, evaluate, system_figures, tokenizer, with_column
+from xlate.metrics.score import Evaluation, evaluate, system_figures, tokenizer, with_column
 from xlate.metrics.significance import PairedTests, Resampling, paired_runs, sentence_statistics
 from xlate.models.run_files import located_config
+from xlate.report.pages import blocks, bracketed, marked
 from xlate.report.run_directory import MARK, RunDirectory
-from xlate.report.tables import Cell, Table, bracketed, lines_html, marked, page, said, table_html
+from xlate.report.tables import NOTHING, Column, Table
 from xlate.text.lines import iterate_lines, read_lines, read_references
 from xlate.text.opening import plain_file
 from xlate.work.directory import WorkDirectory
@@ -204,11 +205,14 @@ LEGEND = "Words that the other output does not have there are marked; words that
 
 
 # An example as text and as HTML.
-Example = tuple[str, str]
+Example = tuple[str, Markup]
+DIFFERENCE = "B − A"
+# Differences with a smaller p are called significant.
+SIGNIFICANT = 0.05
 
 
 def compare(config: CompareConfig) -> tuple[str, str]:
-    """Compares two outputs; returns a text of 100 columns, and a page that needs no other file.
+    """Compares an old output A with a new one B; returns a text of 100 columns, and a page that needs no other file.
 
     Raises:
         InputError: files that cannot be read or do not fit together, or no references.
@@ -227,27 +231,28 @@ def compare(config: CompareConfig) -> tuple[str, str]:
     )
     cut = tokenizer(config.tokenize, config.lowercase)
     references_S = [[cut(line) for line in lines] for lines in zip(*references, strict=True)]
-    gained, lost = ngram_changes([*map(cut, ours)], [*map(cut, theirs)], references_S, config.top)
+    gained, lost = ngram_changes([*map(cut, theirs)], [*map(cut, ours)], references_S, config.top)
     by_length = length_buckets(stats["bleu"], their_stats["bleu"], [lines[0] for lines in references_S])
     tables = [
-        ("Paired test", _tests(paired_runs([stats], [their_stats]))),
+        ("Paired test", _tests(paired_runs([their_stats], [stats]))),
         ("BLEU by words of the reference", _buckets(by_length, "sentences")),
     ]
     by_frequency = _by_frequency(config, work, [ours, theirs, references[0]])
     if by_frequency is not None:
         tables.append(("F1 of words by how often the training text has them", _buckets(by_frequency, "words")))
     tables += [
-        ("N-grams that A has right more often", _ngrams(gained)),
-        ("N-grams that B has right more often", _ngrams(lost)),
+        ("N-grams that B has right more often", _ngrams(gained)),
+        ("N-grams that A has right more often", _ngrams(lost)),
     ]
     scores = [held[OF_SENTENCES].scores(held[OF_SENTENCES].values_SK) for held in (stats, their_stats)]
-    better, worse = _examples(scores, config.top, source, references, ours, theirs)
+    worse, better = _examples(scores, config.top, source, references, ours, theirs)
     same = sum(one == other for one, other in zip(ours, theirs, strict=True))
     head = (
-        f"A: {a}\nB: {b}\n{len(ours):,} sentences, {same:,} of them the same in both. "
-        "Differences are A - B; of TER less is better."
+        f"A (old): {a}\nB (new): {b}\n{len(ours):,} sentences, {same:,} of them the same in both. For TER, lower is "
+        f"better. ± is half the 95 % bootstrap interval of the difference; p is by approximate randomisation. A "
+        f"difference is significant if p < {SIGNIFICANT}, which is not adjusted for the number of measures."
     )
-    examples = [("Sentences where A is better by most", better), ("Sentences where B is better by most", worse)]
+    examples = [("Sentences where B is most ahead", better), ("Sentences where A is most ahead", worse)]
     return _rendered(f"A {a}, B {b}", head, tables, examples)
 
 
@@ -256,20 +261,20 @@ def _rendered(
 ) -> tuple[str, str]:
     stream = io.StringIO()
     console = Console(file=stream, width=WIDTH)
-    print(head, file=stream)
-    sections = [("What is compared", said(head))]
+    print("\n".join(textwrap.fill(line, WIDTH) for line in head.splitlines()), file=stream)
+    sections = [("Systems", blocks.said(head))]
     for heading, table in tables:
         print(f"\n{heading}", file=stream)
         if len(table):
             table.print(console)
         else:
             print("  none", file=stream)
-        sections.append((heading, table_html(table) if len(table) else said("none")))
+        sections.append((heading, blocks.table(table) if len(table) else blocks.said("none")))
     for heading, held in examples:
         print(f"\n{heading}\n", file=stream)
         print("\n\n".join(text for text, _ in held) or "  none", file=stream)
-        sections.append((heading, said(LEGEND) + "".join(shown for _, shown in held)))
-    return stream.getvalue(), page(title, sections)
+        sections.append((heading, blocks.said(LEGEND) + Markup().join(shown for _, shown in held)))
+    return stream.getvalue(), blocks.page(title, sections)
 
 
 def _examples(
@@ -287,16 +292,17 @@ def _examples(
     def example(n: int) -> Example:
         right = [stream[n] for stream in references if stream[n].strip()]
         first, second = float(first_S[n]), float(second_S[n])
-        title = f"sentence {n + 1}: {OF_SENTENCES} {first:.1f} against {second:.1f} ({first - second:+.1f})"
-        texts, rows = [title], []
+        title = f"sentence {n + 1}: {OF_SENTENCES} {first:.1f} → {second:.1f} ({second - first:+.1f})"
+        texts: list[str] = [title]
+        rows: list[tuple[str, str]] = []
         plain = [("source", source[n])] if source is not None else []
         for name, line in [*plain, *(("reference", line) for line in right)]:
             texts += _wrapped(name, line)
-            rows.append((name, html.escape(line)))
+            rows.append((name, line))
         for name, line, other in (("A", ours[n], theirs[n]), ("B", theirs[n], ours[n])):
             texts += _wrapped(name, bracketed(line, other))
             rows.append((name, marked(line, other, right[0] if right else None)))
-        return "\n".join(texts), f"<h3>{html.escape(title)}</h3>{lines_html(rows)}"
+        return "\n".join(texts), Markup("<h3>{}</h3>").format(title) + blocks.lines(rows)
 
     better = [example(n) for n in order[:top] if first_S[n] > second_S[n]]
     return better, [example(n) for n in order[::-1][:top] if first_S[n] < second_S[n]]
@@ -340,21 +346,49 @@ def _by_frequency(
 
 
 def _tests(found: PairedTests) -> Table:
-    """The table of tests; figures are texts, as measures differ in their number of digits."""
-    rows: list[Sequence[Cell]] = []
-    for measure, test in found.tests.items():
-        digits, difference = digits_of(measure), (f"{test.difference:+.2f}", f"{test.interval.half_width:.2f}")
-        scores = [f"{score:.{digits}f}" for score in (test.score, test.against)]
-        rows.append((measure, *scores, *difference, test.p_bootstrap, test.p_randomisation))
-    p = {"p (bootstrap)": 4, "p (randomisation)": 4}
-    return Table.of({**dict.fromkeys(("measure", "A", "B", "difference", "± (95 %)")), **p}, rows)
+    """The test of each measure: of B against A, with the better one."""
+    tests = list(found.tests.values())
+    ahead = [test.difference * (-1 if measure == "ter" else 1) for measure, test in found.tests.items()]
+    around = [test.interval.half_width for test in tests]
+    return Table(
+        [
+            Column("measure", list(found.tests)),
+            Column("A", [test.against for test in tests], 2),
+            Column("B", [test.score for test in tests], 2),
+            Column(DIFFERENCE, [test.difference for test in tests], 2, around, sign="+"),
+            Column("p", [test.p_randomisation for test in tests], 4),
+            Column("better", [_better(value) for value in ahead]),
+            Column("significant", ["yes" if test.p_randomisation < SIGNIFICANT else "no" for test in tests]),
+        ]
+    )
+
+
+def _better(ahead: float) -> str:
+    """The better system, given by how much B is ahead."""
+    return "B" if ahead > 0 else "A" if ahead < 0 else NOTHING
 
 
 def _buckets(buckets: Sequence[Bucket], unit: str) -> Table:
-    titles = {"length" if unit == "sentences" else "times": None, unit: 0, "A": 2, "B": 2, "difference": None}
-    return Table.of(titles, [(b.name, b.size, b.ours, b.theirs, f"{b.ours - b.theirs:+.2f}") for b in buckets])
+    differences = [bucket.theirs - bucket.ours for bucket in buckets]
+    return Table(
+        [
+            Column("length" if unit == "sentences" else "times", [bucket.name for bucket in buckets]),
+            Column(unit, [bucket.size for bucket in buckets], 0),
+            Column("A", [bucket.ours for bucket in buckets], 2),
+            Column("B", [bucket.theirs for bucket in buckets], 2),
+            Column(DIFFERENCE, differences, 2, sign="+"),
+            Column("better", [_better(difference) for difference in differences]),
+        ]
+    )
 
 
 def _ngrams(changes: Sequence[NgramChange]) -> Table:
-    titles = {"n-gram": None, "A": 0, "B": 0, "references": 0, "difference": None}
-    return Table.of(titles, [(" ".join(c.ngram), c.ours, c.theirs, c.wanted, f"{c.difference:+d}") for c in changes])
+    return Table(
+        [
+            Column("n-gram", [" ".join(change.ngram) for change in changes]),
+            Column("A", [change.theirs for change in changes], 0),
+            Column("B", [change.ours for change in changes], 0),
+            Column("references", [change.wanted for change in changes], 0),
+            Column(DIFFERENCE, [change.difference for change in changes], 0, sign="+"),
+        ]
+    )

@@ -76,7 +76,9 @@ class PairedTest:
     Attributes:
         score, against: the scores of the two systems. difference: score - against.
         interval: the 95 % bootstrap interval of the difference.
-        p_bootstrap, p_randomisation: the probability of so large a difference, up or down, between equal systems.
+        p_bootstrap, p_randomisation: the probability of so large a difference, up or down, between equal systems. For
+            the bootstrap this is the share of resampled differences that are so far from their mean; sacrebleu takes
+            absolute values first, which makes its bootstrap p roughly one-sided and much smaller.
         p_by_sentence: the same by randomisation when all runs of a sentence are swapped together; see `paired_runs`.
     """
 
@@ -133,7 +135,7 @@ class PairedTests:
             lines.append(
                 f"{measure:<7}{test.score:7.{digits}f} against {test.against:.{digits}f}: "
                 f"{test.difference:+.{digits}f} ± {test.interval.half_width:.{digits}f}, "
-                f"p = {test.p_bootstrap:.4f} (bootstrap), {test.p_randomisation:.4f} (randomisation){by_sentence}"
+                f"p = {test.p_randomisation:.4f} (randomisation){by_sentence}"
             )
         return "\n".join(lines)
 
@@ -208,7 +210,7 @@ def _tested(pairs_R: Pairs, resampling: Resampling) -> PairedTest:
         score=score,
         against=against,
         interval=interval(sampled_B),
-        p_bootstrap=p_value(np.abs(sampled_B) - np.abs(sampled_B).mean(), real),
+        p_bootstrap=p_value(np.abs(sampled_B - sampled_B.mean()), real),
         p_randomisation=p_value(np.abs(apart_B), real),
         p_by_sentence=p_value(np.abs(together_B), real),
     )
@@ -222,3 +224,19 @@ def p_value(differences_B: Floats, real: float) -> float:
     """
     # Equal differences may come from sums in a different order, so they are compared with a tolerance.
     return (int((differences_B >= real - TIE).sum()) + 1) / (len(differences_B) + 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values of several comparisons adjusted by Holm's method (1979), in the given order.
+
+    Calling a comparison significant where its adjusted p is below 0.05 makes no false claim at all in 95 % of cases.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        [0.03, 0.06, 0.06]
+    """
+    adjusted, least = [0.0] * len(p_values), 0.0
+    for tested, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        least = max(least, min(1.0, (len(p_values) - tested) * p_values[place]))
+        adjusted[place] = least
+    return adjusted

@@ -1,20 +1,12 @@
-"""Tables for people and for programs, the table of a sweep (its runs, seeds together, best first), and pages of HTML.
-
-Pages need no other file; differences between lines are marked.
-"""
+"""Tables for people and for programs, and the table of a sweep: its runs, seeds together, best first."""
 
 from __future__ import annotations
 
-import base64
-import difflib
-import html
 import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +35,7 @@ class Column:
         intervals: half the width of the 95 % interval for one run, the standard deviation for several seeds.
         digits: the number of decimals; None for settings, which are shown as they are.
         better: +1 when larger is better, -1 when smaller is, 0 when neither is.
+        sign: `+` for differences, which are shown with their sign even if they are positive.
     """
 
     title: str
@@ -50,6 +43,7 @@ class Column:
     digits: int | None = None
     intervals: Sequence[float | None] | None = None
     better: int = 0
+    sign: str = ""
 
     @property
     def best(self) -> set[int]:
@@ -67,7 +61,7 @@ class Column:
             return NOTHING
         if self.digits is None or isinstance(value, str):
             return str(value)
-        shown = f"{value:,.{self.digits}f}"
+        shown = f"{value:{self.sign},.{self.digits}f}"
         around = None if self.intervals is None else self.intervals[row]
         return shown if around is None else f"{shown} ± {around:.{self.digits}f}"
 
@@ -77,13 +71,6 @@ class Table:
     """A table: columns of equal length."""
 
     columns: Sequence[Column]
-
-    @classmethod
-    def of(cls, digits: Mapping[str, int | None], rows: Sequence[Sequence[Cell]]) -> Table:
-        """The table of some rows; `digits` has the decimals of each column by its title, None for words."""
-        return cls(
-            [Column(title, [row[n] for row in rows], places) for n, (title, places) in enumerate(digits.items())]
-        )
 
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
@@ -231,12 +218,15 @@ class SweepTable:
         shown = any(column.intervals is not None for column in self.table.columns)
         return (OVER_SEEDS if several else OF_ONE) if shown else ""
 
-    def parts(self) -> list[Table]:
-        """The table for a page: where many settings differ, they get a separate table after the figures."""
+    def parts(self) -> tuple[Table, str, Table | None]:
+        """The table for a page. Where many settings differ, it has only the figures, and there are also the usual
+        settings in words and a table of the others in one column, which is never wider than a page.
+        """
         if len(self.keys) <= FEW_KEYS:
-            return [self.table]
-        figures = self.table.without(*self.keys)
-        return [figures, self.table.without(*(column.title for column in figures.columns if column.title != "run"))]
+            return self.table, "", None
+        usual, others = self._others()
+        names = Column("run", [setting.name for setting in self.settings])
+        return self.table.without(*self.keys), usual, Table([names, Column("settings", others)])
 
     def print(self, console: Console | None = None) -> None:
         """Prints the columns that fit the width of a terminal, or 100 columns.
@@ -263,6 +253,14 @@ class SweepTable:
                 print(text, file=console.file)
 
     def _below(self, width: int) -> str:
+        usual, others = self._others()
+        lines = [usual, "Others:"] if usual else []
+        lines += [f"{row:>4}  {text}" for row, text in enumerate(others, 1)]
+        wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
+        return "\n".join(wrap.fill(line) for line in lines) + "\n"
+
+    def _others(self) -> tuple[str, list[str]]:
+        """The settings of most rows in words, and for each row those in which it differs from them."""
         # The text of each setting in each row, None where there is no such setting, and the usual text. A text that no
         # two rows share is not usual, nor is a run to start from.
         firsts = [setting.first for setting in self.settings]
@@ -277,14 +275,13 @@ class SweepTable:
             if count > 1:
                 usual[key] = text
         told = [f"{key}={value}" for key, value in usual.items() if value != NOTHING]
-        lines = [f"Usual settings: {', '.join(told)}", "Others:"] if told else []
+        others = []
         for row, run in enumerate(firsts):
             label = run.settings.get(LABEL)
             own = [str(label)] if label else []
             own += [f"{key}={texts[row]}" for key, texts in shown.items() if texts[row] not in (None, usual[key])]
-            lines.append(f"{row + 1:>4}  {', '.join(own) or 'the usual ones'}")
-        wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
-        return "\n".join(wrap.fill(line) for line in lines) + "\n"
+            others.append(", ".join(own) or "the usual ones")
+        return f"Usual settings: {', '.join(told)}" if told else "", others
 
 
 def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable:
@@ -369,92 +366,3 @@ def shown_setting(run: Run, key: str) -> str:
     """The text of a run's setting, a dash for none."""
     value = setting_text(run.settings.get(key))
     return NOTHING if value is None else str(value)
-
-
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
-table { border-collapse: collapse; font-size: .88rem; display: block; overflow-x: auto; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #e2e2e2; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th { border-bottom: 2px solid #888; } td.best { font-weight: 700; }
-.lines { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .1rem .9rem; margin-bottom: 1.1rem;
-  border-left: 3px solid #ddd; padding-left: .8rem; }
-.lines b { font-weight: 600; color: #666; font-size: .85rem; overflow-wrap: anywhere; max-width: 18rem; }
-mark { background: #ffe08a; color: inherit; border-radius: 2px; padding: 0 1px; }
-.right { color: #00694f; } .said { color: #555; white-space: pre-line; }
-img { max-width: 100%; } pre { background: #f6f6f6; padding: .7rem; white-space: pre-wrap; font-size: .82rem; }
-img[src^="data:image/png"] { max-width: min(100%, 44rem); } td:first-child { white-space: nowrap; }
-td:not(.number):not(:first-child) { min-width: 6.5rem; }
-"""
-
-
-def differing(words: Sequence[str], other: Sequence[str]) -> list[bool]:
-    """For each word, whether it differs from another line when the two are aligned as well as possible."""
-    marks = [True] * len(words)
-    for block in difflib.SequenceMatcher(a=words, b=other, autojunk=False).get_matching_blocks():
-        marks[block.a : block.a + block.size] = [False] * block.size
-    return marks
-
-
-def bracketed(line: str, other: str) -> str:
-    """A line with the stretches that differ from another line in square brackets."""
-    words, parts = line.split(), []
-    for mark, stretch in groupby(zip(words, differing(words, other.split()), strict=True), key=itemgetter(1)):
-        text = " ".join(word for word, _ in stretch)
-        parts.append(f"[{text}]" if mark else text)
-    return " ".join(parts)
-
-
-def marked(line: str, other: str | None, reference: str | None = None) -> str:
-    """A line as HTML: what differs from another line is marked, and words that the reference has there are green."""
-    words = line.split()
-    marks = differing(words, other.split()) if other is not None else [False] * len(words)
-    wrong = differing(words, reference.split()) if reference is not None else [True] * len(words)
-    parts = []
-    for word, mark, bad in zip(words, marks, wrong, strict=True):
-        shown = html.escape(word)
-        shown = shown if bad else f'<span class="right">{shown}</span>'
-        parts.append(f"<mark>{shown}</mark>" if mark else shown)
-    return " ".join(parts)
-
-
-def lines_html(rows: Sequence[tuple[str, str]]) -> str:
-    """Lines one below the other; a row is a name, as text, and a line, as HTML."""
-    return '<div class="lines">' + "".join(f"<b>{html.escape(n)}</b><span>{line}</span>" for n, line in rows) + "</div>"
-
-
-def table_html(table: Table) -> str:
-    """A table with the best values in bold."""
-    rows: list[str] = []
-    for row in [[(column.title, False) for column in table.columns], *table.rows()]:
-        tag, cells = "td" if rows else "th", ""
-        for column, (text, best) in zip(table.columns, row, strict=True):
-            names = " ".join(["number"] * (column.digits is not None) + ["best"] * best)
-            marks = f' class="{names}"' if names else ""
-            cells += f"<{tag}{marks}>{html.escape(text)}</{tag}>"
-        rows.append(f"<tr>{cells}</tr>")
-    return f"<table><thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
-
-
-def picture_html(data: bytes, words: str, kind: str = "png") -> str:
-    """A picture embedded in the page; `words` describe it."""
-    coded = base64.b64encode(data).decode("ascii")
-    return f'<p><img alt="{html.escape(words, quote=True)}" src="data:image/{kind};base64,{coded}"></p>'
-
-
-def said(text: str) -> str:
-    """A paragraph of explanation."""
-    return f'<p class="said">{html.escape(text)}</p>'
-
-
-def page(title: str, sections: Sequence[tuple[str, str]]) -> str:
-    """A complete page: a heading, and sections of a heading and HTML each."""
-    body = "".join(f"<section><h2>{html.escape(heading)}</h2>{inside}</section>\n" for heading, inside in sections)
-    head = (
-        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
-    )
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n'
-        f"<body><h1>{html.escape(title)}</h1>\n{body}</body></html>\n"
-    )
