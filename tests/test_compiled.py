@@ -28,7 +28,7 @@ def test_one_line_once_it_takes_long(monkeypatch: pytest.MonkeyPatch, caplog: py
         return len(caplog.messages)
 
     assert [compile_until(t) for t in (11.0, 12.5, 13.0, 90.0, 95.0)] == [0, 0, 1, 1, 1]
-    assert "once for each installation" in caplog.messages[0]
+    assert "once per installation" in caplog.messages[0]
 
 
 def test_numba_tells_what_it_compiles(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

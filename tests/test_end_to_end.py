@@ -99,7 +99,7 @@ def test_a_page_shows_what_decided(work: Path, run: Path, tmp_path: Path, capsys
     capsys.readouterr()
     assert main(["compare", str(run), str(run / "dev.out"), "split=dev", "top=1"]) == 0
     text = capsys.readouterr().out
-    assert "30 sentences, 30 of them the same in both" in text
+    assert "30 sentences, 30 of them identical" in text
     assert "F1 of words" in text
     assert main(["score", f"hyp={run}", "split=dev", "measures=[bleu]", "bootstrap=0"]) == 0
     summary = json.loads((run / "summary.json").read_text())

@@ -161,7 +161,7 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     assert "cannot be trained online on folds" in capsys.readouterr().err
     dev = [f"source.text={work / 'generated' / 'dev.src'}", f"source.references=[{work / 'generated' / 'dev.tgt'}]"]
     assert main(["train", *refused, *RULES, *dev]) == 2
-    assert "no sentence of the training text" in capsys.readouterr().err
+    assert "no sentence is in the training text" in capsys.readouterr().err
 
 
 def test_the_training_text_may_be_given_with_more_translations(

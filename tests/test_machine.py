@@ -82,7 +82,7 @@ def test_what_needs_more_than_is_free_is_refused(monkeypatch: pytest.MonkeyPatch
     assert str(caught.value).splitlines() == [
         "not enough memory for weights",
         "  seen:     model.bits=10, which needs 2.5 GiB",
-        "  expected: no more than the 2.0 GiB that are free",
+        "  expected: at most 2.0 GiB, the free memory",
         "  remedy:   lower model.bits, or use a machine with more memory",
     ]
 

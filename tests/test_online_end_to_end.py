@@ -167,7 +167,7 @@ def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["source.k=30"], "fewer translations of a list"),
+        (["source.k=30"], "a list has fewer translations"),
         (["source.update=mert"], "no such update"),
         (["source.update=lattice_softmax"], "not a loss of one list"),
         (["source.gain=bleu"], "unknown value of source.gain"),
@@ -175,8 +175,8 @@ def test_a_text_of_ones_own_is_learned_from(work: Path, tmp_path: Path) -> None:
         (["source.start=base"], "no run to start from"),
         (["source.split=nothing"], "nothing to tune on"),
         (["source.text={source}"], "no references to tune on"),
-        (["source.text={source}", "source.references=[{source},{short}]"], "source and references do not fit"),
-        (["loss=mert"], "online training has its own updates"),
+        (["source.text={source}", "source.references=[{source},{short}]"], "source and references differ in length"),
+        (["loss=mert"], "online training takes its update from source.update"),
         (["loss.tune.C=1"], "loss.tune"),
         (["source.heldout_every=40"], "too few sentences"),
         (["source=inline"], "expected: "),

@@ -83,7 +83,7 @@ def test_all_runs_that_a_run_names_travel_with_it(
     with pytest.MonkeyPatch.context() as patch:
         patch.delitem(RUNS, "context" if alone else "distortion")
         # A run that nobody told of is found out before anything has its name.
-        with pytest.raises(RuntimeError, match=r"outside of itself: .*distances"):
+        with pytest.raises(RuntimeError, match=r"outside itself: .*distances"):
             pack(PackConfig(run="tuned", out="nowhere.tar"))
     assert not (old / "nowhere.tar").exists()
     assert main(["pack", "run=tuned", f"out={tmp_path / 'run.tar'}"]) == 0
@@ -114,7 +114,7 @@ def test_a_folder_in_place_of_an_archive_and_equal_bytes(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "folder", "in", "one.tar", "two.tar"]
     (tmp_path / "in").write_text("nirka " * 100_000 + "\n")
     assert main(["pack", *given, f"out={tmp_path / 'long'}"]) == 2
-    assert "seen:     lines of 100000 words or more; the decoder takes 400 at a time" in capsys.readouterr().err
+    assert "seen:     lines of 100000 words or more; the decoder translates 400 at a time" in capsys.readouterr().err
     assert not (tmp_path / "long").exists()
 
 

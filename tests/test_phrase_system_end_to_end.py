@@ -162,7 +162,7 @@ def test_every_line_can_have_a_table_of_its_own(
     assert main(refused) == 2
     assert "2.gz for sentence 2" in capsys.readouterr().err
     assert main([*refused, f"lattice_out={tmp_path / 'lattices'}"]) == 2
-    assert "without lattices" in capsys.readouterr().err
+    assert "lattice_out= cannot be combined" in capsys.readouterr().err
 
 
 def test_an_export_replaces_only_exports(phrase_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

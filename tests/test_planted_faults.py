@@ -229,7 +229,7 @@ COMMANDS = [
     ("pack run={ph} out={new} input=none.txt", "none.txt"),
     ("pack run={ph} out={new} input=/dev/null", "no sentences to check"),
     ("pack run={ph} out={work}", "something other than a packed run"),
-    ("export run={pack} out={new}", "has no language model in the form of Moses"),
+    ("export run={pack} out={new}", "has no language model in a format of Moses"),
     ("pack run={ph} out={new} work=nowhere", "nowhere"),
     ("pack run={ph}", "out"),
     ("pack out={new}", "run"),

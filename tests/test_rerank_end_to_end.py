@@ -156,7 +156,7 @@ def test_a_run_that_ranks_lists_is_no_translator(
         assert "a run of model=rerank cannot translate" in message
         assert "xlate nbest rescore FILE run=RUN" in message
     assert main(["export", f"out={tmp_path / 'exported'}", run]) == 2
-    assert "only phrase models have Moses's form" in capsys.readouterr().err
+    assert "only phrase models can be exported to Moses" in capsys.readouterr().err
 
 
 def as_json(folder: Path, name: str) -> Path:
@@ -186,7 +186,7 @@ def test_a_tuner_learns_from_json_lines_with_a_column_made_elsewhere(
     summary = summary_of(tmp_path / "run")
     assert list(summary["weights"]["dense"]) == ["LM", "judge", "list position", "mbr bleu"]
     assert summary["heldout_ranked_BLEU"] == summary["heldout_oracle_BLEU"] == 100
-    assert "learned for bleu, which is measured here too" in caplog.text
+    assert "learned for bleu, which this table also measures" in caplog.text
     arguments = [str(nbest), f"run={tmp_path / 'run'}", f"out={tmp_path / 'out'}", f"best_out={tmp_path / 'best'}"]
     assert main(["nbest", "rescore", *arguments, given[2]]) == 0
     assert (tmp_path / "best").read_text() == (tmp_path / "train.ref").read_text()
@@ -220,7 +220,7 @@ def test_pairs_for_trainers_by_preference(tmp_path: Path, capsys: pytest.Capture
     assert [rows[0][key] for key in ("id", "prompt", "chosen")] == [0, sources[0], references[0]]
     assert [row["chosen"] for row in rows[::2]] == references
     assert main(["nbest", "pairs", str(tmp_path / "train.nbest"), reference, f"out={tmp_path / 'p'}"]) == 2
-    assert "whose source is known" in capsys.readouterr().err
+    assert "needs the source of every sentence" in capsys.readouterr().err
     # What a column gains needs no references.
     column = ["nbest", "pairs", str(nbest), f"out={tmp_path / 'p'}", "metric=column"]
     assert main([*column, "gain_column=LM"]) == 0
@@ -259,7 +259,7 @@ def test_ranking_by_the_utility_within_lists(tmp_path: Path, capsys: pytest.Capt
     assert rows["reranked"]["ter_against_first"]["difference"] == -25
     assert [line.split(" ||| ")[1] for line in (tmp_path / "out").read_text().splitlines()][-1] == "x"
     assert main(["nbest", "rescore", str(tmp_path / "list"), *arguments]) == 0
-    assert "reranking was by agreement in chrf, which is measured here too" in capsys.readouterr().err
+    assert "reranking was by agreement in chrf, which this table also measures" in capsys.readouterr().err
     several = [*arguments, "run=r", f"weights={tmp_path / 'w'}"]
     assert main(["nbest", "rescore", str(tmp_path / "list"), *several]) == 2
     message = capsys.readouterr().err
@@ -295,7 +295,7 @@ def test_features_on_some_lines_are_learned(
     assert main(["train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given]) == 0
     summary = summary_of(tmp_path / "run")
     assert (summary["heldout_ranked_BLEU"], summary["active_features"]) == (100, 1)
-    assert "1 features are on some of the 240 lines only: Bad_word (180); those that tell" in caplog.text
+    assert "only some of the 240 lines have 1 features: Bad_word (180); those that vary" in caplog.text
     # A score that a line lacks is learned from all the same.
     assert f"{tmp_path / 'train.nbest'}:10: TM is missing here and on 0 other lines of 240" in caplog.text
     assert list(summary["weights"]["dense"]) == ["LM", "TM", "total score"]
@@ -312,7 +312,7 @@ def test_features_on_some_lines_may_be_left_out(tmp_path: Path, caplog: pytest.L
     assert main(["train", f"run={tmp_path / 'run'}", "model=rerank", *keys, *given]) == 0
     summary = summary_of(tmp_path / "run")
     assert (summary["active_features"], summary["heldout_ranked_BLEU"] < 100) == (0, True)
-    assert "Bad_word (180); nothing is learned from them: model.rerank.given_sparse=true" in caplog.text
+    assert "Bad_word (180); they are not learned: model.rerank.given_sparse=true" in caplog.text
     assert "stay 0" not in caplog.text
     caplog.clear()
     assert main(["train", f"run={tmp_path / 'mert'}", "model=rerank", *BARE, "loss=mert", *given]) == 0

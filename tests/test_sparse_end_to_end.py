@@ -123,7 +123,7 @@ def test_the_features_that_fired_in_a_sentence(sparse_run: Path, capsys: pytest.
     weighed = (derivation.features_D * translator.system.weights_D)[translator.system.model.sums].sum()
     given = f"run={sparse_run}", "sentence='Nirka no holdo va bolko ast.'", "top=3"
     shown = inspected(capsys, *given)
-    told = re.search(r"with a weight, ([+-][0-9.]+) in all", shown)
+    told = re.search(r"with a weight, ([+-][0-9.]+) in total", shown)
     assert told is not None
     assert float(told[1]) == pytest.approx(weighed, abs=5e-4)
     for step in derivation.steps:
@@ -151,7 +151,7 @@ def test_without_its_work_directory_classes_are_shown_by_number(
     config = tmp_path / "run" / "config.yaml"
     config.write_text(re.sub(r"(?m)^work: .*$", f"work: {tmp_path / 'gone'}", config.read_text()))
     shown = inspected(capsys, f"run={tmp_path / 'run'}", "family=source_first:class20")
-    assert "word classes are shown by number only" in shown
+    assert "word classes appear by number only" in shown
     assert "the work directory of the run was not found" in " ".join(shown.split())
     assert re.search(r"source_first:class20=\d+,[MSD] ", shown)
 

@@ -124,7 +124,7 @@ def test_what_cannot_be_trained_on_is_refused(
     assert "base=RUN" in refused()
     assert "without predictions" in refused(f"base={phrase_run}")
     assert "model=phrase" in refused(f"base={context_run}")
-    assert "as it is" in refused(f"base={predicting}", "model.window=2")
+    assert "cannot change the classifier" in refused(f"base={predicting}", "model.window=2")
     assert "loss.lists.joint" in refused(f"base={predicting}", "loss.lists.joint=true")
     assert "loss.lists.heldout_every" in refused(f"base={predicting}", "loss.lists.heldout_every=1")
     assert "every fold" in refused(*SPARSE, "context=feature", f"model.context.run={on}")

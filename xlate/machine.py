@@ -52,7 +52,7 @@ def check_memory(what: str, size: float, setting: str) -> None:
         raise InputError(
             f"not enough memory for {what}",
             seen=f"{setting}, which needs {_shown(size)}",
-            expected=f"no more than the {_shown(free)} that are free",
+            expected=f"at most {_shown(free)}, the free memory",
             remedy=f"lower {setting.partition('=')[0]}, or use a machine with more memory",
         )
 
@@ -139,7 +139,7 @@ def private_folder(name: str) -> Path:
     return Path(made)
 
 
-STOPPING = "stopping as soon as the work can be saved; Ctrl-C again stops at once\n"
+STOPPING = "stopping as soon as the work is saved; press Ctrl-C again to stop at once\n"
 
 
 class StopFlag:

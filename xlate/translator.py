@@ -164,7 +164,7 @@ class Translator:
             0
         """
         if n < 1:
-            raise InputError("no translation asked for", seen=f"n={n}", expected="1 or more")
+            raise InputError("no translation requested", seen=f"n={n}", expected="1 or more")
         if isinstance(text, str):
             return self.nbest([text], n, distinct=distinct)[0]
         return [[self._hypothesis(one) for one in found] for _, found in self._derivations(text, n, distinct)]

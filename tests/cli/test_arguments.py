@@ -17,7 +17,7 @@ from xlate.errors import InputError
 def test_bare_words_become_the_positional_key() -> None:
     assert read_words(["runs/a", "plots=false", "b c"], "runs").overrides == ("plots=false", "runs=['runs/a','b c']")
     assert read_words(["check", "F"], ("action", "nbest")).overrides == ("action='check'", "nbest='F'")
-    with pytest.raises(InputError, match="a word too many"):
+    with pytest.raises(InputError, match="one word too many"):
         read_words(["x"])
 
 

@@ -56,7 +56,7 @@ def test_the_summary_of_a_sweep_has_the_best_first(tmp_path: Path) -> None:
     runs = best_first([of("seed=1", 30.0), of("seed=2", None, finished=False), of("seed=3", 31.5), of("seed=4", None)])
     assert [run.name for run in runs] == ["seed=3", "seed=1", "seed=4", "seed=2"]
     text = summary_of(runs, tmp_path).splitlines()
-    assert text[0].endswith("4 runs, the best first")
+    assert text[0].endswith("4 runs, best first")
     assert text[2].split() == ["31.50", "±", "1.25", "-", "3", "min", "seed=3"]
     assert text[5].split() == ["not", "finished", "-", "-", "seed=2"]
     assert str(tmp_path / TABLE) in text[-1]

@@ -30,7 +30,7 @@ from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.stages import file_hash, read_stage
 
-SAID = {"full": "the disk is full", "read-only": "the file system is read-only", "limit": "may not grow so large"}
+SAID = {"full": "the disk is full", "read-only": "the file system is read-only", "limit": "exceeds a size limit"}
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_a_pipe_in_a_folder_of_ours_is_not_waited_for(stored: Path, name: str) -
 
 def test_an_error_without_a_number() -> None:
     words = str(in_words(OSError("100 requested and 7 written"), "a.npy"))
-    assert words.startswith("a.npy: not written whole\n  seen:     100 requested and 7 written")
+    assert words.startswith("a.npy: not written completely\n  seen:     100 requested and 7 written")
 
 
 def test_a_folder_in_the_way_and_a_file_as_folder(
@@ -168,9 +168,9 @@ def test_a_folder_in_the_way_and_a_file_as_folder(
     (tmp_path / "file").write_text("mine")
     score = ["score", f"hyp={text}", f"ref=[{text}]", "bootstrap=2"]
     assert main([*score, f"out={tmp_path}"]) == 2
-    assert f"{tmp_path}: a folder, where a file is needed" in capsys.readouterr().err
+    assert f"{tmp_path}: a folder, not a file" in capsys.readouterr().err
     assert main([*score, f"out={tmp_path / 'file' / 'x'}"]) == 2
-    assert "is a file, where a folder is needed" in capsys.readouterr().err
+    assert "is a file, not a folder" in capsys.readouterr().err
     assert main(["prepare", f"work={tmp_path / 'file'}", "data=demo"]) == 2
     assert "a work directory needs a folder" in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "mine"
@@ -227,7 +227,7 @@ def test_a_worker_s_refusal_comes_whole(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
         failed = pool.submit(_write_too_much, tmp_path / "a.npy").exception()
     assert isinstance(failed, OSError)
-    assert str(in_words(failed)).startswith(f"{tmp_path / 'a.npy'}: the file may not grow so large")
+    assert str(in_words(failed)).startswith(f"{tmp_path / 'a.npy'}: the file exceeds a size limit")
 
 
 def _write_too_much(path: Path) -> None:

@@ -70,9 +70,9 @@ FILES = ["data=files", "data.name=x", "data.pair=a-b", "data.train_source=a", "d
         (["translate"], ["run is not set"]),
         (["train", "--multirn"], ["--multirn", "did you mean --multirun?"]),
         (["train", "hydra/launcher=box", "work=w"], ["a launcher without a sweep"]),
-        (["train", "--resolve", "work=w"], ["an option that goes with another"]),
-        (["train", "--config-dir=nowhere", "work=w"], ["no such folder of configurations"]),
-        (["train", "base=runs/w-seed=1,loss=mira"], ["runs/w-seed=1,loss=mira", "nothing of that name is there"]),
+        (["train", "--resolve", "work=w"], ["an option that needs another"]),
+        (["train", "--config-dir=nowhere", "work=w"], ["no such configuration folder"]),
+        (["train", "base=runs/w-seed=1,loss=mira"], ["runs/w-seed=1,loss=mira", "nothing with that name exists"]),
         (["train", "seed=1", "--cfg"], ["an option without its value", "job|hydra|all"]),
         (
             ["prepare", *FILES],

@@ -88,9 +88,9 @@ def test_rescoring_refuses_what_has_no_finite_total(
         (["pairs", "{list}", "ref={ref}", "source={ref}", "first_id=9", "out=x"], "do not match"),
         (["chek", "{list}"], "did you mean check?"),
         (["check"], "nbest is not set"),
-        (["check", "{list}", "merge=[b={list}]"], "lists are checked one by one"),
+        (["check", "{list}", "merge=[b={list}]"], "takes one list at a time"),
         (["rescore", "{list}", "mbr=chrf", "out=x", "best_out=x"], "two outputs in one file"),
-        (["rescore", "{list}", "mbr=chrf", "out={list}"], "an output in the place of an input"),
+        (["rescore", "{list}", "mbr=chrf", "out={list}"], "an output would overwrite an input"),
         (["check", "absent"], "cannot be read"),
     ],
 )

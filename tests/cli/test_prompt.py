@@ -85,7 +85,7 @@ def test_unknown_words_are_named(
 ) -> None:
     typed(monkeypatch, "a qqq")
     converse(translator, explained=False)
-    assert "unknown, copied as they stand: qqq" in capsys.readouterr().out
+    assert "unknown words, copied: qqq" in capsys.readouterr().out
 
 
 def test_errors_and_interrupts_end_a_line_only(
@@ -139,9 +139,9 @@ def test_on_a_real_terminal(phrase_run: Path) -> None:  # noqa: F811
         said = read_until(leader, lambda text: text.endswith("> "))
         assert HELP.splitlines()[0] in said
         os.write(leader, b"qqq nirka\n")
-        assert "copied as they stand: qqq" in read_until(leader, lambda text: text.endswith("\n> "))
+        assert "words, copied: qqq" in read_until(leader, lambda text: text.endswith("\n> "))
         os.write(leader, b"\x1b[A\n")
-        assert "copied as they stand: qqq" in read_until(leader, lambda text: text.endswith("\n> "))
+        assert "words, copied: qqq" in read_until(leader, lambda text: text.endswith("\n> "))
         os.write(leader, b"half")
         time.sleep(0.2)
         # The terminal is not that of the process, so that Ctrl-C is sent as what it means.

@@ -211,8 +211,8 @@ def test_a_job_that_meets_another_run_says_how_to_name_the_folder_of_a_sweep(
     capsys.readouterr()
     assert main([*sweep, "seed=2", folder]) != 0
     said = capsys.readouterr().err
-    assert "seed: 1 there, 2 asked for" in said
-    assert "give the values together, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
+    assert "seed: 1 there, 2 requested" in said
+    assert "sweep over both values, seed=1,2, or name another folder for the sweep, hydra.sweep.dir=FOLDER" in said
 
 
 def test_slurm_that_is_not_there_is_said_in_words(
@@ -235,7 +235,7 @@ def test_a_sweep_of_no_job_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
         f"hydra.sweep.dir={tmp_path}/sweep",
     ]
     assert main(given) == 2
-    assert "a sweep of no job" in capsys.readouterr().err
+    assert "a sweep without jobs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_a_refused_sweep_shows_no_runs_of_an_earlier_one(
     assert main([*sweep, *more]) == 2
     seen = capsys.readouterr().err
     assert said in seen
-    assert "the best first" not in seen
+    assert "best first" not in seen
     assert "1 run" not in seen
     assert "xlate report" not in seen
 
@@ -368,6 +368,6 @@ def test_the_demo_corpus_is_not_made_unsaid(
     )
     with caplog.at_level(logging.INFO, "xlate"):
         train_without_hydra(load(TrainConfig, "train", given))
-    said = "no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up"
+    said = "no work=FOLDER is set: xlate first creates work/demo from its built-in corpus"
     assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
     assert len(trained) == 1

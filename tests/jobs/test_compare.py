@@ -33,9 +33,9 @@ def test_what_is_said_of_two_outputs(folder: Path, capsys: pytest.CaptureFixture
     given = ["compare", str(folder / "a"), str(folder / "b"), f"ref={folder / 'ref'}", f"src={folder / 'src'}"]
     assert main([*given, f"train={folder / 'train'}", "top=3", f"out={folder / 'out'}"]) == 0
     text = capsys.readouterr().out
-    assert "30 sentences, 10 of them the same in both" in text
+    assert "30 sentences, 10 of them identical" in text
     for heading in (
-        "Paired test", "BLEU by words of the reference", "F1 of words by how often the training text has them",
+        "Paired test", "BLEU by words of the reference", "F1 of words by their frequency in the training text",
         "N-grams that B has right more often", "Sentences where A is most ahead",
     ):  # fmt: skip
         assert heading in text
@@ -89,7 +89,10 @@ def test_what_does_not_fit_is_refused(folder: Path, capsys: pytest.CaptureFixtur
     for arguments, message in (
         ([str(folder / "a"), str(folder / "short"), f"ref={folder / 'ref'}"], "outputs of different length"),
         ([str(folder / "a"), str(folder / "b")], "nothing to score against"),
-        ([str(folder / "a"), str(folder / "b"), f"ref={folder / 'ref'}", f"src={folder / 'short'}"], "another length"),
+        (
+            [str(folder / "a"), str(folder / "b"), f"ref={folder / 'ref'}", f"src={folder / 'short'}"],
+            "a different length",
+        ),
     ):
         assert main(["compare", *arguments]) == 2
         assert message in capsys.readouterr().err

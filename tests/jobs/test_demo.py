@@ -73,7 +73,9 @@ def test_tables_and_samples() -> None:
     gain = rows["sparse"].evaluation.to_json()["bleu"] - rows["phrase"].evaluation.to_json()["bleu"]
     assert f"{gain:+.2f}" in text
     assert max(map(len, text.splitlines())) <= demo.WIDTH
-    shown = [int(line.split("line ")[1].split()[0]) for line in text.splitlines() if " by most, line" in line]
+    shown = [
+        int(line.split("line ")[1].split()[0]) for line in text.splitlines() if " by the largest margin, line" in line
+    ]
     assert len(shown) == demo.BETTER + demo.WORSE
     better = shown[: demo.BETTER]
     assert all(number % 2 == 0 for number in better), "lines are counted from 1, and every second one was turned round"

@@ -113,7 +113,7 @@ def test_a_report_is_never_written_into_a_run(
 ) -> None:
     run, before = runs / "eta=1,seed=1", files(runs / "eta=1,seed=1")
     assert main(["report", str(runs), f"out='{run / 'report'}'"]) == 2
-    assert "a report is not written into a run" in capsys.readouterr().err
+    assert "a report cannot be written into a run" in capsys.readouterr().err
     monkeypatch.chdir(run)
     assert main(["report", "."]) == 2
     assert files(run) == before
@@ -144,7 +144,7 @@ def test_imported_systems_are_named_and_left_out(
     assert "| eta=1 |" in table
     assert "moses" not in table
     assert main(["report", str(runs / "moses"), f"out={tmp_path / 'out'}"]) == 2
-    assert "imported systems alone" in capsys.readouterr().err
+    assert "only imported systems" in capsys.readouterr().err
 
 
 def test_sentences_come_with_the_features_that_decided(monkeypatch: pytest.MonkeyPatch) -> None:

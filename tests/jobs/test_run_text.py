@@ -69,8 +69,8 @@ def test_a_run_that_takes_raw_text(tmp_path: Path, capsys: pytest.CaptureFixture
     filtered = [f"moses={ini}", f"filter={tmp_path / 'raw'}"]
     assert main(["import", *filtered, f"out={run}", "pair=de-en"]) == 0
     assert (
-        "the run takes raw de text, tokenised by Moses's rules, lower-cased "
-        "(the system's words have no capitals; else case=keep), and gives plain en text\n"
+        "the run reads raw de text, tokenised by Moses's rules, lower-cased "
+        "(the system's words have no capitals; otherwise set case=keep), and writes plain en text\n"
     ) in capsys.readouterr().err
     assert translated(run, tmp_path) == ["x, z!", "z"]
     # Of the same system with text taken in another way there is another run.
@@ -84,7 +84,7 @@ def test_a_run_that_takes_raw_text(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["pack", f"run={tuned}", f"input={tmp_path / 'raw'}", f"out={tmp_path / 'pack'}"]) == 0
     assert isinstance(text_of(tmp_path / "pack"), PreparedText)
     assert main(["import", f"moses={ini}", f"out={tmp_path / 'tokens'}"]) == 0
-    assert "raw text with pair=SOURCE-TARGET\n" in capsys.readouterr().err
+    assert "for raw text, set pair=SOURCE-TARGET\n" in capsys.readouterr().err
     assert translated(tmp_path / "tokens", tmp_path) == ["A B, c!", "C"]
 
 

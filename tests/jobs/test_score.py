@@ -108,7 +108,7 @@ def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFi
         (["hyp={a}0", "columns=[bleu={f}/short]"], "already in use"),
         (["hyp={a}0", "against_columns=[comet={f}/short]"], "against_columns without against"),
         (["hyp=[{a}0,{f}/short]"], "outputs of different length"),
-        (["hyp={f}"], "a folder that is no run"),
+        (["hyp={f}"], "a folder that is not a run"),
         (["hyp={f}/nowhere"], "no such run or file"),
     ],
 )
@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("split", "remedy"), [("test", "measure_test=true, or say split=dev"), ("dev", "xlate translate")]
+    ("split", "remedy"), [("test", "measure_test=true, or use split=dev"), ("dev", "xlate translate")]
 )
 def test_a_set_that_a_run_has_not_translated(split: str, remedy: str, tmp_path: Path) -> None:
     (tmp_path / MARK).write_text("")

@@ -92,7 +92,7 @@ def test_health(server: Any) -> None:
     assert answer["status"] == "ok"
     assert [held["model"] for held in answer["runs"]] == ["phrase", "block"]
     assert answer["limits"] == {"bytes": 2000, "words": 30, "nbest": 7, "texts": 100}
-    with pytest.raises(InputError, match="this address cannot be served"):
+    with pytest.raises(InputError, match="the server cannot use this address"):
         open_socket("127.0.0.1", int(server.effective_port))
 
 
@@ -324,5 +324,5 @@ def test_a_file_that_goes_is_not_the_fault_of_clients(caplog: pytest.LogCaptureF
             raise InputError("cannot be read", file="work/s", remedy="prepare again")
 
     with running(stub(Gone())) as server:
-        assert asked(server, {"text": "a"}) == (500, {"error": "the server failed; its log says how"})
+        assert asked(server, {"text": "a"}) == (500, {"error": "the server failed; see its log"})
     assert "prepare again" in caplog.text

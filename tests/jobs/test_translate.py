@@ -87,7 +87,7 @@ def test_unknown_words_are_counted(
 ) -> None:
     caplog.set_level("INFO")
     translated(runs[model], tmp_path, [". . .", "", "zzz . .", ". . ."], f"processes={processes}")
-    assert "1 of 9 words unknown (11.1 %), copied as they stand" in caplog.text
+    assert "1 of 9 words unknown (11.1 %), copied unchanged" in caplog.text
     assert "warning" not in caplog.text
     caplog.clear()
     translated(runs[model], tmp_path, ["zzz yyy xxx", ". . . .", "www vvv"], f"processes={processes}")

@@ -76,7 +76,7 @@ def test_another_run_is_refused_and_the_keys_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         RunDirectory.create(tmp_path, "", other)
     message = str(caught.value)
-    assert "loss.eta: 0.01 there, 0.1 asked for; loss.decay: nothing there, 1 asked for" in message
+    assert "loss.eta: 0.01 there, 0.1 requested; loss.decay: nothing there, 1 requested" in message
     assert "model" not in message
     assert "remedy" in message
 

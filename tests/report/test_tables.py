@@ -79,7 +79,7 @@ def test_many_settings_stand_below_what_fits_into_100_columns(tmp_path: Path) ->
     assert "model.only" not in sweep_table(collect_runs([tmp_path]), chosen={}).table.markdown()
     shown, usual, others = found.parts()
     assert [column.title for column in shown.columns] == ["run", "test BLEU", "dev BLEU", "P", "seconds"]
-    assert usual.startswith("Usual settings: loss.key0=usual, loss.key1=usual")
+    assert usual.startswith("Common settings: loss.key0=usual, loss.key1=usual")
     assert others is not None
     assert others.rows()[3] == [("row0", False), ("loss.key0=a long value", False)]
 
@@ -123,7 +123,7 @@ def test_what_only_one_run_has_is_told_if_someone_chose_it(tmp_path: Path) -> No
         if run.name.startswith("sparse")
     }
     lines = printed(sweep_table(runs, chosen=chosen)).splitlines()
-    assert not any(line.startswith("Usual settings") for line in lines)
+    assert not any(line.startswith("Common settings") for line in lines)
     assert lines[1].split()[:4] == ["run", "tune.rounds", "model.sparse.words", "base"]
     rows = {line.split()[0]: line.split()[1:6] for line in lines[3:] if line.strip()}
     assert rows["sparse"] == ["6", "all,", "top80", "runs/phrase", "2"]
@@ -140,7 +140,7 @@ def test_what_most_rows_share_is_usual_and_lists_have_a_bleu_of_their_own(tmp_pa
     text = printed(found)
     assert "files" not in text
     assert text.index("42.00") < text.index("41.00") < text.index("40.00")
-    assert "Usual settings: model.mbr=chrf, longer_names_of_keys_0=value 0," in text
+    assert "Common settings: model.mbr=chrf, longer_names_of_keys_0=value 0," in text
     assert summary_of(best_first(collect_runs([tmp_path])), tmp_path).splitlines()[1].split()[:2] == [
         "held-out",
         "BLEU",

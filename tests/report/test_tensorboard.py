@@ -116,7 +116,7 @@ def layout(folder: Path) -> dict[str, dict[str, list[str]]]:
     ("tags", "first", "charts"),
     [
         (["train/loss/floats", "valid/P/floats", "train/eta/floats"], "block prediction error P, held out", 2),
-        (["sparse/heldout_BLEU", "sparse/heldout_loss", "tune/BLEU", "sparse/active"], "BLEU of the dev set", 4),
+        (["sparse/heldout_BLEU", "sparse/heldout_loss", "tune/BLEU", "sparse/active"], "BLEU, dev set", 4),
     ],
 )
 def test_charts_that_matter_come_first_and_have_curves(

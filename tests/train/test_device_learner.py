@@ -115,7 +115,7 @@ def test_what_learners_of_instances_do_not_have_is_refused(folder: Path) -> None
             UpdateRule(**wrong)
     assert UpdateRule(l1=0.1, l2=0.1, every=False).l2 == 0.1
     needing = next(name for name, kind in losses().items() if kind.needs is Needs.STATISTICS)
-    with pytest.raises(InputError, match="that instances with true candidates do not have"):
+    with pytest.raises(InputError, match="that does not suit instances with true candidates"):
         settings(loss=needing, loss_settings=()).loss_module()
     with pytest.raises(InputError, match="Theorem"):
         learned(folder, "cpu", 8, check_bound=True)

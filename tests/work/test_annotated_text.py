@@ -85,14 +85,14 @@ def test_the_end_of_the_training_text_takes_factors_and_documents_along(tmp_path
 
 
 def bad_settings() -> Iterator[tuple[dict[str, object], str]]:
-    yield {"tokenize": True}, "text with factors is not tokenised"
-    yield {"factor_separator": " "}, "cannot stand between factors"
+    yield {"tokenize": True}, "text with factors cannot be tokenised"
+    yield {"factor_separator": " "}, "cannot separate factors"
     yield {"source_factors": ["lemma"]}, "not the name of a source factor"
     yield {"target_factors": ["pos"]}, "wrong number of factors"
     yield {"factor_files": {"train_source_lemma": ["l"]}}, "the factors of a text differ"
     yield {"factor_files": {"source_lemma": ["l"]}}, "not files of a factor"
-    yield {"factor_files": {"train_source_lemma": ["l", "l"]}}, "do not pair up with the texts"
-    yield {"documents": {"train": []}}, "do not pair up with the texts"
+    yield {"factor_files": {"train_source_lemma": ["l", "l"]}}, "do not pair up with their texts"
+    yield {"documents": {"train": []}}, "do not pair up with their texts"
     yield {"documents": {"tset": ["d"]}}, "unknown part of a corpus"
 
 
@@ -110,7 +110,7 @@ def test_what_was_not_prepared_is_not_there(tmp_path: Path) -> None:
     work = WorkDirectory(tmp_path)
     with pytest.raises(InputError, match=r"(?s)no such factor of the source.*ner.*pos, lemma"):
         work.factor("source", "ner")
-    with pytest.raises(InputError, match="the documents of train are not known"):
+    with pytest.raises(InputError, match="the documents of train are unknown"):
         work.documents()
     with pytest.raises(InputError, match=r"factors/target\.tag/dev"):
         work.factor("target", "tag", "dev")

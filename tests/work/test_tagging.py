@@ -88,9 +88,9 @@ def test_another_tagger_makes_another_corpus_and_none_the_one_before(tmp_path: P
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"tagger": None}, r"needs their file, and no other does(?s:.)*data.tagger=None"),
-        ({"tagger_classes": None}, "needs their file, and no other does"),
-        ({"source_factors": ["lemma"], "tokenize": False}, r"factors of its own is not tagged(?s:.)*lemma"),
+        ({"tagger": None}, r"only the tagger by word classes needs a file(?s:.)*data.tagger=None"),
+        ({"tagger_classes": None}, "only the tagger by word classes needs a file"),
+        ({"source_factors": ["lemma"], "tokenize": False}, r"that has factors cannot be tagged(?s:.)*lemma"),
         ({"tagger_classes": "absent"}, "absent: cannot be read"),
     ],
 )
@@ -126,4 +126,4 @@ def test_hanta_tags_a_corpus(tmp_path: Path, caplog: pytest.LogCaptureFixture, m
     monkeypatch.setattr(corpus_files, "hanta_version", lambda: "9.9")
     with caplog.at_level(logging.WARNING):
         WorkDirectory(tmp_path).source_factors(SOURCE[0])
-    assert "was tagged by HanTa 1.2.1, and HanTa is 9.9 now" in caplog.text
+    assert "was tagged by HanTa 1.2.1, but the installed version is 9.9" in caplog.text

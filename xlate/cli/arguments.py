@@ -105,10 +105,10 @@ def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
             options.append(f"{name}={value if sign else _value(name, left)}")
     words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
     if "--resolve" in words.options and not any(option.startswith("--cfg") for option in words.options):
-        remedy = "add --cfg job, or leave --resolve out"
-        raise InputError("an option that goes with another", seen="--resolve", expected="--cfg job", remedy=remedy)
+        remedy = "add --cfg job, or leave out --resolve"
+        raise InputError("an option that needs another", seen="--resolve", expected="--cfg job", remedy=remedy)
     if words.multirun and words.showing:
-        raise InputError("options that exclude each other", seen="-m", expected="--cfg without -m, for one job")
+        raise InputError("options that cannot be combined", seen="-m", expected="--cfg without -m, for one job")
     return words
 
 
@@ -120,7 +120,7 @@ def _value(name: str, left: list[str]) -> str:
     if name == "--info":
         return "all"
     seen = f"{name} {left[0]}" if left else name
-    expected = "|".join(allowed) if allowed else "a value behind it"
+    expected = "|".join(allowed) if allowed else "a value after it"
     raise InputError("an option without its value", seen=seen, expected=f"{name} {expected}")
 
 
@@ -221,6 +221,6 @@ def named(arguments: Iterable[str], positional: Positional) -> list[str]:
     if isinstance(positional, str):
         return [*rest, f"{positional}=[{','.join(words)}]"]
     if len(words) > len(positional):
-        remedy = "see the command's --help for its keys; a file or folder is the value of one"
-        raise InputError("a word too many", seen=bare[len(positional)], expected="KEY=VALUE", remedy=remedy)
+        remedy = "see the command's --help for its keys; a file or folder must be the value of a key"
+        raise InputError("one word too many", seen=bare[len(positional)], expected="KEY=VALUE", remedy=remedy)
     return [*rest, *(f"{key}={word}" for key, word in zip(positional, words, strict=False))]

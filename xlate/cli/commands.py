@@ -307,7 +307,7 @@ def import_events(config: EventsConfig) -> dict[str, Any]:
 COMMANDS = {
     "prepare": Command("corpus → work directory: tokens, alignments, language model, blocks, counts", run_prepare),
     "train": Command("work directory → run: weights, metrics, TensorBoard, checkpoints", run_train),
-    "translate": Command("translates standard input with a run", translate),
+    "translate": Command("translate standard input with a run", translate),
     "serve": Command("a run over HTTP: JSON, and a page that shows translations with their phrases", run_serve),
     "score": Command("BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests", run_score),
     "compare": Command(
@@ -315,10 +315,10 @@ COMMANDS = {
     ),
     "import": Command("a system of Moses, Joshua or cdec → run that translates", run_import),
     "export": Command("a run of the phrase model → Moses tables, weights, moses.ini", run_export),
-    "pack": Command("a run with all that translating needs, as one file or folder for other machines", run_pack),
-    "inspect": Command("what a run learned: the strongest features in words, one translation explained", run_inspect),
-    "report": Command("the table and plots of one or many runs", run_report),
-    "demo": Command("the whole path on the built-in corpus", run_demo),
+    "pack": Command("a run with everything needed to translate, as one file or folder for other machines", run_pack),
+    "inspect": Command("what a run learned: its strongest features in words, or an explained translation", run_inspect),
+    "report": Command("a table and plots of one or more runs", run_report),
+    "demo": Command("the full pipeline on the built-in corpus", run_demo),
     "align": Command("word alignment of two plain files", run_align),
     "lm": Command("n-gram language model of a plain file", run_lm),
     "phrases": Command("phrase table of two plain files and their links", run_phrases),
@@ -326,7 +326,7 @@ COMMANDS = {
         "n-best lists of any system: check, import, oracle, rescore, pairs, score", nbest.run, nbest.ACTIONS
     ),
     "events": Command(
-        "candidate stores: export as text, import from it",
+        "candidate stores: export to text, import from text",
         run_events,
         {"export": export_events, "import": import_events},
     ),

@@ -67,7 +67,7 @@ class Job:
                 end_with(launcher.pid)
         made = typed(config, self.schema, spare=self.spare)
         if left_out := self.spare - flat(plain(made)).keys():
-            log.info("not used by this job: %s", ", ".join(sorted(left_out)))
+            log.info("this job does not use: %s", ", ".join(sorted(left_out)))
         self.body(made)
 
 
@@ -80,10 +80,10 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
     folder = next((o.partition("=")[2] for o in words.options if o.startswith("--config-dir=")), None)
     if folder is not None and not os.path.isdir(folder):
         raise InputError(
-            "no such folder of configurations",
+            "no such configuration folder",
             seen=f"--config-dir={folder}",
             expected="a folder",
-            remedy="check the path: it begins in the current folder",
+            remedy="check the path: it is relative to the current folder",
         )
     # If Hydra has more to do than compose a configuration, it composes it twice before it runs a job.
     if not words.options and not any(word.lstrip("+~").startswith("hydra") for word in words.overrides):
@@ -121,8 +121,8 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
         raise InputError(
             "no Slurm on this machine",
             seen="no command srun",
-            expected="a machine from which Slurm takes jobs",
-            remedy="log in to one, or take hydra/launcher=box, which runs the jobs here",
+            expected="a machine that can submit Slurm jobs",
+            remedy="log in to one, or use hydra/launcher=box to run the jobs here",
         ) from error
 
 
@@ -221,15 +221,15 @@ def check_files_apart(config: Any) -> None:
         if _same(path, there):
             seen = f"{key}={path} {other}={there}"
             remedy = f"name another file with {other}="
-            raise InputError("two outputs in one file", seen=seen, expected="a file for each", remedy=remedy)
+            raise InputError("two outputs in one file", seen=seen, expected="one file for each", remedy=remedy)
     for key, path in written:
         for name, file in _read(config):
             if os.path.isfile(file) and _same(path, file):
                 raise InputError(
-                    "an output in the place of an input",
+                    "an output would overwrite an input",
                     seen=f"{key}={path} {name}={file}",
                     expected="another file",
-                    remedy=f"name another one with {key}=, which would replace the input",
+                    remedy=f"name another file with {key}=",
                 )
 
 

@@ -24,11 +24,11 @@ from xlate.settings import keys_in
 WIDTH = 100
 KEY_WIDTH = 34
 OPTIONS = (
-    ("-m", "a sweep: a run for each of the values between commas, KEY=A,B"),
-    ("--cfg job", "shows what would run"),
-    ("--config-dir FOLDER", "choices of your own: FOLDER/GROUP/NAME.yaml"),
-    ("-q, -v", "say less: warnings alone; say more: times, and what is at work"),
-    ("--version", "the version"),
+    ("-m", "a sweep: one run per value of KEY=A,B"),
+    ("--cfg job", "show what would run"),
+    ("--config-dir FOLDER", "your own choices: FOLDER/GROUP/NAME.yaml"),
+    ("-q, -v", "say less: only warnings; say more: times and logger names"),
+    ("--version", "print the version"),
 )
 
 
@@ -60,7 +60,7 @@ def help_of(command: str, words: Words) -> str:
     lines += _titled("keys, KEY=VALUE, with their values (???: required)", map(_key, values))
     for group, keys in _keys_of_groups(config, schema):
         lines += _titled(f"keys of {group}", map(_key, keys))
-    return "\n".join([*lines, *_titled("options, anywhere", OPTIONS)])
+    return "\n".join([*lines, *_titled("options, in any place", OPTIONS)])
 
 
 def _titled(title: str, entries: Iterable[tuple[str, str]]) -> list[str]:
@@ -124,5 +124,5 @@ def _keys_of_groups(config: DictConfig, schema: type[Any]) -> Iterator[tuple[str
             continue
         # The choice is known only when the command runs.
         names = ", ".join(dict.fromkeys(one.name for kind in SCHEMAS[name] for one in keys_in(kind)))
-        words = f"in place of those of the run or system, where its {name} has them: {names}"
+        words = f"replace those of the run or system, if its {name} has them: {names}"
         yield name, [Row(f"{name}.KEY", "VALUE", "", words)]

@@ -20,9 +20,9 @@ MANY_OBJECTS = 400_000
 # Options that do not affect xlate's help and version.
 LOUDNESS = ("--quiet", "--verbose")
 USAGE_END = """
-xlate SUBCOMMAND --help shows its keys; --cfg job what would run; -m sweeps over comma-separated values;
--q says less, -v more. xlate completion bash|zsh|fish prints a completion script. debug=true shows
-tracebacks."""
+xlate SUBCOMMAND --help shows its keys; --cfg job shows what would run; -m sweeps over comma-separated
+values; -q says less, -v more. xlate completion bash|zsh|fish prints a completion script. debug=true
+shows tracebacks."""
 
 
 def start() -> int:
@@ -66,11 +66,11 @@ def _status(arguments: list[str]) -> int:
         # Python's error for a NUL character in a file name.
         if "embedded null" not in str(error):
             raise
-        return _fail(f"{called}: no file has such a name: it holds a NUL character", 2, error, debug)
+        return _fail(f"{called}: a file name cannot contain a NUL character", 2, error, debug)
     except MemoryError as error:
         # Checks of memory before the work name the setting; here it is unknown.
-        said = f"{called}: not enough memory: {error or 'an array could not be made'}"
-        return _fail(f"{said}\n  remedy:   lower the largest numbers you set, or give less text", 2, error, debug)
+        said = f"{called}: not enough memory: {error or 'an array could not be created'}"
+        return _fail(f"{said}\n  remedy:   lower the largest numbers you set, or use less text", 2, error, debug)
     except OSError as error:
         words = in_words(error, "standard output" if output_fails() else None)
         return _fail(f"{called}: {words}", 2, error, debug)
@@ -133,7 +133,7 @@ def _run_known(command: str, arguments: list[str]) -> int:
     if actions and (asked := words.value("action")) is not None:
         action_of(actions, asked)
     elif actions and not words.showing:
-        expected, remedy = f"xlate {command} {'|'.join(actions)} FILE", f"xlate {command} --help says what each does"
+        expected, remedy = f"xlate {command} {'|'.join(actions)} FILE", f"xlate {command} --help explains them"
         raise InputError("nothing to do", seen="no action", expected=expected, remedy=remedy)
     from xlate.cli.compose import run_with_hydra
 

@@ -31,7 +31,7 @@ def run(config: NbestConfig) -> None:
 
 
 def check(config: NbestConfig) -> dict[str, Any]:
-    """Tells what is wrong or odd in a list and, with references, the BLEU of its best, first and worst choices.
+    """Reports errors and oddities in a list and, with references, the BLEU of its best, first and worst choices.
 
     Raises:
         InputError: the list cannot be used. All errors are printed; the first one is raised.
@@ -42,7 +42,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
 
     if config.merge:
         seen, remedy = f"merge={list(config.merge)}", "xlate nbest check FILE for each of them"
-        raise InputError("lists are checked one by one", seen=seen, expected="one list", remedy=remedy)
+        raise InputError("xlate nbest check takes one list at a time", seen=seen, expected="one list", remedy=remedy)
     weights = load_feature_weights(config.weights) if config.weights else None
     references = {path: read_lines(path) for path in config.ref}
     lengths = {path: len(lines) for path, lines in references.items()}
@@ -76,7 +76,7 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
 
 def oracle(config: NbestConfig) -> dict[str, Any]:
-    """Tells the BLEU of the best, first and worst choices from a list; writes the text of the best choice to `out`."""
+    """Reports the BLEU of the best, first and worst choices from a list; writes the best choices to `out`."""
     nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays = _arrays(config)
     references = _references(config, arrays, needed=True)
@@ -89,7 +89,7 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
 
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
-    """Writes a list with other totals to `out`, the best hypothesis of each sentence first, and what that is worth."""
+    """Writes a list with new totals to `out`, the best hypothesis of each sentence first, and reports the gain."""
     from xlate.formats.records import write_lists
     from xlate.jobs.ranking import check_alone, new_scores, reranked
     from xlate.scoring.feature_weights import rescored
@@ -116,7 +116,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 
 
 def pairs(config: NbestConfig) -> dict[str, Any]:
-    """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for trainers by preference."""
+    """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
     from xlate.jobs.given_lists import preference_pairs, source_lines
@@ -130,10 +130,10 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     prompts = source_lines(lists, config.nbest, config.source, config.first_id)
     if prompts is None:
         raise InputError(
-            "pairs are made of sentences whose source is known",
+            "xlate nbest pairs needs the source of every sentence",
             file=config.nbest,
-            seen="a list that does not say the source of every sentence",
-            expected="a list that does (src in JSON lines, S- of fairseq), or their file",
+            seen="a list without the source of some sentence",
+            expected="a list with it (src in JSON lines, S- of fairseq), or a file of sources",
             remedy="source=FILE",
         )
     statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
@@ -144,7 +144,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
 
 
 def score(config: NbestConfig) -> dict[str, Any]:
-    """Writes the log probability of each hypothesis by a language model to `out`, a column for `add_scores`."""
+    """Writes each hypothesis's log probability under a language model to `out`, a column for `add_scores`."""
     from xlate.candidates.nbest import WordNumbers
     from xlate.jobs.given_lists import given_list
     from xlate.lm.arpa import read_arpa

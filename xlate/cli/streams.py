@@ -133,27 +133,30 @@ AGAIN = "and run the same command again"
 NAME = "check the name"
 # What happened and what the user can do, by error number.
 WORDS: dict[int, tuple[str, str]] = {
-    errno.ENOSPC: ("the disk is full", f"free some room {AGAIN}"),
-    errno.EDQUOT: ("the disk quota is used up", f"free some room {AGAIN}"),
-    errno.EFBIG: ("the file may not grow so large", f"raise the limit (ulimit -f), or write elsewhere, {AGAIN}"),
-    errno.EROFS: ("the file system is read-only", "write elsewhere"),
-    errno.EACCES: ("not permitted", "change the rights of the file or its folder, or name another"),
-    errno.EPERM: ("not permitted", "change the rights of the file or its folder, or name another"),
-    errno.EISDIR: ("a folder, where a file is needed", "name a file"),
-    errno.ENOTDIR: ("a part of the path is a file, where a folder is needed", NAME),
-    errno.EEXIST: ("something stands there already", "name another, or move it away"),
+    errno.ENOSPC: ("the disk is full", f"free some space {AGAIN}"),
+    errno.EDQUOT: ("the disk quota is used up", f"free some space {AGAIN}"),
+    errno.EFBIG: ("the file exceeds a size limit", f"raise the limit (ulimit -f), or write to another place, {AGAIN}"),
+    errno.EROFS: ("the file system is read-only", "write to another place"),
+    errno.EACCES: ("not permitted", "change the permissions of the file or its folder, or name another"),
+    errno.EPERM: ("not permitted", "change the permissions of the file or its folder, or name another"),
+    errno.EISDIR: ("a folder, not a file", "name a file"),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder", NAME),
+    errno.EEXIST: ("it exists already", "name another, or move it away"),
     errno.ENOTEMPTY: ("the folder is not empty", "name another, or move it away"),
     errno.ENOENT: ("no such file or folder", NAME),
-    errno.ENAMETOOLONG: ("a name too long for this file system", "name it shorter"),
-    errno.ELOOP: ("links that lead in a circle", NAME),
-    errno.EBADF: ("closed", "open it for what the command does with it: > to write, < to read"),
-    errno.ENXIO: ("a device or socket that nobody serves", NAME),
-    errno.EIO: ("an error of the device", "check the disk and its file system"),
+    errno.ENAMETOOLONG: ("the name is too long for this file system", "use a shorter name"),
+    errno.ELOOP: ("links that form a circle", NAME),
+    errno.EBADF: ("closed", "open it in the right direction: > to write, < to read"),
+    errno.ENXIO: ("a device or socket without a server", NAME),
+    errno.EIO: ("a device error", "check the disk and its file system"),
     errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
     errno.ENFILE: ("too many open files", "close other programs"),
     errno.ENOMEM: ("no memory", "give it more memory"),
-    errno.EAGAIN: ("not now: a limit is reached, or a stream does not wait", "raise the limit (ulimit -u), or wait"),
-    errno.ESTALE: ("a file that its server has lost", AGAIN.removeprefix("and ")),
+    errno.EAGAIN: (
+        "temporarily unavailable: a limit is reached, or a stream does not wait",
+        "raise the limit (ulimit -u), or wait",
+    ),
+    errno.ESTALE: ("the server has lost the file", AGAIN.removeprefix("and ")),
 }
 # Errors that occur only in writing.
 OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -168,7 +171,7 @@ def in_words(error: OSError, file: str | None = None) -> InputError:
     if error.errno is None:
         # NumPy's error for an array that could not be written completely.
         seen = " ".join(map(str, error.args))
-        return InputError("not written whole", file=where, seen=seen, remedy=f"free some room on the disk {AGAIN}")
+        return InputError("not written completely", file=where, seen=seen, remedy=f"free some disk space {AGAIN}")
     known = WORDS.get(error.errno)
     if known is None:
         return InputError("refused by the operating system", file=where, seen=error.strerror, remedy=NAME)

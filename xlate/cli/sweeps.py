@@ -103,10 +103,10 @@ def say_sweeps() -> None:
         sweep = _begun.pop()
         if not sweep.begun and not sweep.elsewhere and sys.exc_info()[0] is None:
             raise InputError(
-                "a sweep of no job",
-                seen="none of the values that are swept over",
+                "a sweep without jobs",
+                seen="no value to sweep over",
                 expected="one or more",
-                remedy="write the values out, a,b,c: glob(…) finds no experiments in folders",
+                remedy="list the values, a,b,c: glob(…) does not find experiments in folders",
             )
         if sweep.begun > sweep.refused or sweep.elsewhere:
             _say_sweep(sweep.folder)
@@ -127,7 +127,7 @@ def _say_sweep(folder: Path) -> None:
         for page in write_pages(folder):
             log.info("%s", page)
     except InputError as error:  # rows that differ in more than their seed
-        log.info("no table of a paper is written: %s", error)
+        log.info("no paper's table is written: %s", error)
 
 
 def best_first(runs: Sequence[Run]) -> list[Run]:
@@ -147,7 +147,7 @@ def _columns(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def summary_of(runs: Sequence[Run], folder: Path) -> str:
     """The runs of a sweep, best first, as lines; a run's name shows what was varied."""
-    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs, the best first"
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs, best first"
     title = TITLES[BLEU.index(_bleu_of(runs))]
     lines = [f"{folder}: {count}", f"  {title:>13}  {'P':>6}  {'time':>7}  run"]
     for run in runs:
@@ -157,7 +157,7 @@ def summary_of(runs: Sequence[Run], folder: Path) -> str:
         if not run.finished:
             shown[0] = "not finished"
         lines.append(f"  {shown[0]:>13}  {shown[1]:>6}  {shown[2]:>7}  {run.name}")
-    return "\n".join([*lines, f"their table: {folder / TABLE}; with all settings and curves: xlate report {folder}"])
+    return "\n".join([*lines, f"table: {folder / TABLE}; for all settings and curves: xlate report {folder}"])
 
 
 def write_table(path: Path, runs: Sequence[Run]) -> None:

@@ -68,7 +68,7 @@ def trained(
     check_training(config)
     folder = sweep / running.sweep.subdir if sweep is not None and running is not None else _folder(config, given)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
-        log.info("no work=FOLDER is given: work/demo is made first, from the small corpus that xlate makes up")
+        log.info("no work=FOLDER is set: xlate first creates work/demo from its built-in corpus")
         prepare(load(PrepareConfig, "prepare", ["work=work/demo"]))
     # Without keys of the sweep that this job does not use.
     held = flat(plain(config))
@@ -81,11 +81,15 @@ def trained(
         # A key with a single value names no folder.
         keys = {key_of(argument) for argument in given}
         both = [f"{key}={there},{here}" for key, there, here in error.differences if key in keys]
-        remedy = "name another folder for the sweep, hydra.sweep.dir=FOLDER; a key with one value names no folder"
-        together = f"give the values together, {' '.join(both)}, or " if both else ""
+        remedy = (
+            "name another folder for the sweep, hydra.sweep.dir=FOLDER; a key with one value does not name a folder"
+        )
+        together = f"sweep over both values, {' '.join(both)}, or " if both else ""
         raise AnotherRun(error.path, error.differences, together + remedy) from error
     if outcome.interrupted is not None:
-        raise Interrupted(f"stopped by a signal; the same command goes on from {folder}", 128 + outcome.interrupted)
+        raise Interrupted(
+            f"stopped by a signal; rerun the same command to resume from {folder}", 128 + outcome.interrupted
+        )
     return folder
 
 
@@ -166,7 +170,7 @@ def expand(words: Words) -> Words:
     if not words.multirun:
         launcher = next((a for a in words.overrides if key_of(a) == "hydra/launcher"), None)
         if launcher is not None and not words.showing:
-            remedy = f"xlate train -m {launcher} …, or leave it out to train here"
+            remedy = f"xlate train -m {launcher} …, or leave out the launcher to train here"
             raise InputError("a launcher without a sweep", seen=launcher, expected="-m", remedy=remedy)
         return words
     given = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROMPT = "> "
 ASK = "?"
-HELP = f"""A line is translated. {ASK} and a line: also how the translation came about. {ASK} alone: this help.
+HELP = f"""Type a line to translate it. {ASK} and a line: also explain the translation. {ASK} alone: this help.
 Arrow up: earlier lines. Ctrl-C: leave this line. Ctrl-D: end."""
 
 
@@ -29,13 +29,13 @@ def translate(config: TranslateConfig) -> None:
     from xlate.jobs.translate import Translator, with_lattices
 
     if config.nbest > 1 and config.nbest_out is None:
-        raise InputError("nowhere to write the n-best list", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")
+        raise InputError("no file for the n-best lists", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")
     if config.tables is not None and config.lattice_out is not None:
         seen = f"tables={config.tables}, lattice_out={config.lattice_out}"
-        raise InputError("tables of sentences go without lattices", seen=seen, expected="one of the two")
+        raise InputError("tables= and lattice_out= cannot be combined", seen=seen, expected="one of the two")
     if config.processes > 1 and config.tables is not None:
         seen = f"processes={config.processes}"
-        raise InputError("tables of sentences go with one process", seen=seen, expected="processes=1")
+        raise InputError("tables= needs a single process", seen=seen, expected="processes=1")
     translator = Translator.open(config)
     if is_conversation(config):
         converse(translator, config.trace)
@@ -166,4 +166,4 @@ def _answer(translator: Translator, line: str, explained: bool) -> None:
         return
     steps = translation.derivations[0].blocks
     if unknown := [translation.source[step.source_span[0]] for step in steps if step.unit == COPIED]:
-        print(f"  unknown, copied as they stand: {' '.join(unknown)}")
+        print(f"  unknown words, copied: {' '.join(unknown)}")

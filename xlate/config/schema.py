@@ -453,23 +453,21 @@ class AerCommandConfig(Command):
 class DictionaryConfig(Command):
     """xlate dictionary work=WORK out=FILE."""
 
-    work: str = key("The work directory, whose word links are counted.")
+    work: str = key("The work directory whose word links to count.")
     out: str = key(
-        "The file: columns between tabs, or JSON lines when the name ends in .jsonl; .gz after it packs it; -: "
-        "standard output.",
+        "The file: columns separated by tabs, or JSON lines if the name ends in .jsonl; a final .gz compresses it; "
+        "-: standard output.",
         "-",
     )
-    least_count: int = key("How often two words must be linked.", 2, COUNT)
-    least_probability: float = key(
-        "Of the target word given the source word, and the other way round.", 0.1, PROBABILITY
-    )
+    least_count: int = key("The least number of links between two words.", 2, COUNT)
+    least_probability: float = key("The least probability of each word given the other.", 0.1, PROBABILITY)
     least_significance: float = key(
-        "The log-likelihood ratio G² of the pair; 10.83 means that chance links as often with p < 0.001.",
+        "The least log-likelihood ratio G² of a pair; 10.83 means that chance links as often with p < 0.001.",
         10.83,
         NOT_NEGATIVE,
     )
-    words_only: bool = key("Leave out what has a digit or no letter.", True)
-    most: int | None = key("Translations per source word; null for all.", None, COUNT)
+    words_only: bool = key("Leave out words with a digit or without a letter.", True)
+    most: int | None = key("The most translations per source word; null: all.", None, COUNT)
 
 
 @dataclass

@@ -136,10 +136,10 @@ def demo(config: DemoConfig) -> dict[str, Row]:
     console.print(_table(title, rows, FIRST))
     _print_samples(console, work, rows["phrase"], rows["sparse"])
     console.print(_table("Other systems on the same sentences", rows, OTHERS))
-    print(f"\n{time.perf_counter() - start:.0f} seconds in all. The runs are in {config.run}.")
-    print(f"Look at them in a browser: {page.resolve().as_uri()}")
-    print(f"Look at their training:    tensorboard --logdir {config.run}")
-    print(f"Try one, and see why:      xlate serve run={config.run}/sparse other={config.run}/phrase")
+    print(f"\n{time.perf_counter() - start:.0f} seconds in total. The runs are in {config.run}.")
+    print(f"See them in a browser:     {page.resolve().as_uri()}")
+    print(f"See their training:        tensorboard --logdir {config.run}")
+    print(f"Try one and see why:       xlate serve run={config.run}/sparse other={config.run}/phrase")
     return rows
 
 
@@ -159,7 +159,7 @@ def _few_words() -> Iterator[None]:
 def _trained_systems(config: DemoConfig) -> tuple[dict[str, WorkDirectory], dict[str, Row]]:
     """The work directories and the rows, by name."""
     log.info("the built-in corpus: word alignment, language model, phrases, blocks")
-    log.info("compiled loops are made when they are first needed: a minute or two once in each installation")
+    log.info("the first run compiles loops, which takes a minute or two, once per installation")
     # Nothing is prepared before this forks: forked processes do not have the aligner's threads.
     found = side_by_side([partial(_trained_row, config, names) for names in BESIDE])
     summaries = {name: summary for row in found for name, summary in row.items()}
@@ -191,7 +191,7 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
         folder = Path(config.run) / system.name
         summary = train(load(TrainConfig, "train", given), folder).summary
         if summary is None:
-            raise InputError("the demo was stopped", file=folder, remedy="the same command goes on from here")
+            raise InputError("the demo was stopped", file=folder, remedy="rerun the same command to resume")
         summaries[system.name] = summary
     return summaries
 
@@ -229,7 +229,9 @@ def _print_samples(console: Console, work: WorkDirectory, before: Row, after: Ro
     order = np.argsort(first_S - second_S, kind="stable").tolist()
     for words, numbers in (("better", order[:BETTER]), ("worse", order[-WORSE:])):
         for number in numbers:
-            console.print(f"\n{words} by most, line {number + 1} of the test set", markup=False, highlight=False)
+            console.print(
+                f"\n{words} by the largest margin, line {number + 1} of the test set", markup=False, highlight=False
+            )
             lines = {"source": source[number], "reference": references[0][number]}
             lines |= {row.system.name: row.output[number] for row in (before, after)}
             for name, line in lines.items():

@@ -136,8 +136,8 @@ def warn_of_lacking(arrays: NbestArrays, lacking: Sequence[str], file: str | Pat
         present_C = np.zeros(lines, dtype=np.bool_)
         present_C[row_numbers(arrays.value_offsets_C1)[arrays.columns_V == arrays.names.index(name)]] = True
         log.warning(
-            "warning: %s:%d: %s is missing here and on %d other lines of %d; it counts 0 there: give each "
-            "its value, unless that is 0",
+            "warning: %s:%d: %s is missing here and on %d other lines of %d; it counts as 0 there: add its "
+            "value, unless it is 0",
             file, line_C[np.argmin(present_C)], name, lines - int(present_C.sum()) - 1, lines,
         )  # fmt: skip
     if len(lacking) > NAMED:
@@ -150,12 +150,12 @@ def tell_seldom(seldom: Mapping[str, int], lines: int, file: str, learned: bool)
         return
     counted = [f"{name} ({count})" for name, count in seldom.items()]
     named = ", ".join(counted[:NAMED] + ["…"] * (len(counted) > NAMED))
-    held = f"{file}: {len(seldom)} features are on some of the {lines} lines only: {named}"
+    held = f"{file}: only some of the {lines} lines have {len(seldom)} features: {named}"
     if learned:
-        log.info("%s; those that tell enough lists apart are learned, 0 where they are missing", held)
+        log.info("%s; those that vary in enough lists are learned, with 0 where they are missing", held)
     else:
         remedy = "model.rerank.given_sparse=true learns them"
-        log.warning("warning: %s; nothing is learned from them: %s", held, remedy)
+        log.warning("warning: %s; they are not learned: %s", held, remedy)
 
 
 def preference_pairs(
@@ -236,9 +236,9 @@ def _counted(sentence_I: Ints, first: int | None, file: str | Path | None) -> tu
     size = most - first + 1
     if size > (1 + MOST_EMPTY) * len(sentence_I):
         raise InputError(
-            "numbers of sentences that cannot be those of lines",
+            "sentence numbers that cannot be line numbers",
             f"{len(sentence_I)} lists, sentences {least} to {most}",
-            "numbers that count sentences from 0",
+            "numbers that count sentences from 0 on",
             "first_id=N is the number of the first line; source=FILE or ref=[FILE] says how many there are",
             file=file,
         )

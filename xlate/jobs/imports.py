@@ -63,7 +63,7 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
         check_choice("unknown casing", case, CASES)
     if len(config.truecase) != (len(SIDES) if case == "true" else 0):
         seen = f"case={case} truecase={list(config.truecase)}"
-        raise InputError("truecasing goes by two models", seen, "truecase=[SOURCE,TARGET], and case=true")
+        raise InputError("truecasing needs two models", seen, "truecase=[SOURCE,TARGET], and case=true")
     if config.pair is None and case in (None, "keep"):
         return TokenizedText()
     capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)
@@ -78,17 +78,15 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
 def say_text(text: TextSides, config: ImportConfig) -> None:
     """Logs in one line how text will be read, and what was assumed about it."""
     if not isinstance(text, PreparedText):
-        log.info(
-            "the run takes tokens between blanks, as they stand, and gives tokens; raw text with pair=SOURCE-TARGET"
-        )
+        log.info("the run reads and writes tokens separated by spaces; for raw text, set pair=SOURCE-TARGET")
         return
     found = {
-        "lower": " (the system's words have no capitals; else case=keep)",
-        "keep": " (the system's words have capitals; truecase=[SOURCE,TARGET] names the models of a truecased one)",
+        "lower": " (the system's words have no capitals; otherwise set case=keep)",
+        "keep": " (the system's words have capitals; if it is truecased, set truecase=[SOURCE,TARGET])",
     }
     assumed = found.get(text.case, "") if config.case is None else ""
     gives = f"plain {text.target_language} text" if text.tokenize else "tokens"
-    log.info("the run takes %s%s, and gives %s", text, assumed, gives)
+    log.info("the run reads %s%s, and writes %s", text, assumed, gives)
 
 
 def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
@@ -207,7 +205,7 @@ def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
         number = ini.whole("search-algorithm", -1)
         if not 0 <= number < len(ALGORITHMS):
             raise InputError(
-                "a search algorithm this decoder has not",
+                "a search algorithm that this decoder does not have",
                 f"[search-algorithm] {number}",
                 ", ".join(f"{number} ({name})" for number, name in enumerate(ALGORITHMS)),
                 file=ini.path,
@@ -232,7 +230,7 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
     with refused_while_written(Path(config.out), "run"):
         if (config.moses is None) == (config.grammar is None):
             raise InputError(
-                "one system is imported",
+                "xlate import needs exactly one system",
                 "neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
                 "moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
             )
@@ -241,7 +239,7 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
         path = Path(config.moses or config.grammar or "")
         if config.moses is None and path.suffix not in GRAMMAR_SUFFIXES:
             raise InputError(
-                "not the name of a configuration of a whole grammar",
+                "not the name of a grammar's configuration file",
                 path.name,
                 f"a name in {' or '.join(GRAMMAR_SUFFIXES)}, such as joshua.config, cdec.ini or moses.ini",
                 "moses=FILE takes a moses.ini of any name",

@@ -176,7 +176,7 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     here, there = (of_families(learned_features(side.weights), config.family, known) for side in (run, other))
     found = [c for c in changes_between(here, there) if config.find is None or config.find in c.name]
     if config.find is not None and not found:
-        raise InputError("no feature of the two runs has this in its name", config.find, "part of a name")
+        raise InputError("no feature of the two runs has this text in its name", config.find, "part of a name")
     largest = [change for change in found if change.word != SAME][: config.top]
     names = _names(largest, (other, there), (run, here))
     console.print(f"run    {run.folder}\nother  {other.folder}", markup=False, highlight=False, soft_wrap=True)
@@ -184,7 +184,7 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     if floats.row_count:
         print_table(floats, console)
     else:
-        console.print("float weights: all the same", highlight=False)
+        console.print("float weights: all identical", highlight=False)
     if found:
         print_table(_counts(found), console)
         table = new_table("the largest changes", "change", "", "run", "other", "feature")
@@ -206,7 +206,7 @@ def _floats(here: WeightsFile, there: WeightsFile) -> Table:
     keys = list(sides[0] | sides[1])
     differing = [key for key in keys if sides[0].get(key) != sides[1].get(key)]
     same = len(keys) - len(differing)
-    table = new_table(f"float weights that differ; {same} are the same", "float", "run", "other", "change")
+    table = new_table(f"float weights that differ; {same} are identical", "float", "run", "other", "change")
     for key in differing:
         here_w, there_w = (side.get(key) for side in sides)
         shown = ["-" if weight is None else f"{weight:.4f}" for weight in (here_w, there_w)]
@@ -256,7 +256,7 @@ def inspect(config: InspectConfig, console: Console) -> None:
         for key in ("family", "diff"):
             if getattr(config, key) is not None:
                 raise InputError(
-                    "a classifier in context has no families, and is not compared",
+                    "a classifier in context has no families and cannot be compared",
                     f"{key}={getattr(config, key)}",
                     "find=WORD or sentence='…'",
                 )
@@ -280,13 +280,13 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
         features = [feature for feature in features if config.find in feature.name]
         if not features:
             seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
-            raise InputError("no feature has this in its name", seen, "part of a name")
+            raise InputError("no feature has this text in its name", seen, "part of a name")
     listed = strongest(features, config.top)
     names = run.names(listed)
     print_table(float_table(run.weights.sets, of_costs), console)
     if not features:
         if run.weights.features:
-            console.print("no sparse feature has a weight", highlight=False)
+            console.print("no sparse feature has a nonzero weight", highlight=False)
         return
     families = by_family(features)
     if len(families) > 1:
@@ -294,12 +294,12 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
     which = next(iter(families)) if len(families) == 1 else "the largest of all families"
     above, largest = sum(feature.weight > 0 for feature in features), max(abs(f.weight) for f in features)
     shown = f"{largest:.{decimals([largest])}f}"
-    title = f"{which}: {len(features):,} weights, {above:,} above 0, largest {shown}; + speaks for, - against"
+    title = f"{which}: {len(features):,} weights, {above:,} above 0, largest {shown}; + is for, - is against"
     print_table(strongest_table(title, listed, names), console)
     print_legend([*names, *list(families)[:MOST_FAMILIES]], console)
     if run.without_members is not None:
         why = str(run.without_members).splitlines()[0]
-        console.print(f"word classes are shown by number only: {why}", markup=False, highlight=False)
+        console.print(f"word classes appear by number only: {why}", markup=False, highlight=False)
 
 
 # The number of translations shown per phrase, and of features named per change.
@@ -314,10 +314,10 @@ def inspect_context(run: Path, work: Path, config: InspectConfig, console: Conso
     """
     refuse_if(
         config.weights is not None,
-        "weights of pairs of features have no names to be written",
+        "weights of feature pairs have no names to write",
         f"weights={config.weights}",
         None,
-        "find=WORD shows those of the contexts of a word",
+        "find=WORD shows those of a word's contexts",
         file=run,
     )
     prepared = WorkDirectory(work).check()

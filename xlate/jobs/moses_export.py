@@ -44,21 +44,21 @@ ABOUT = """Phrase tables of single sentences, written by xlate.
 N.gz is the table of line N of input.txt, counted from 0, and moses.ini a Moses system with the table of line 0. Its
 lines are
   source ||| target ||| p(f|e) lex(f|e) p(e|f) lex(e|f){more} ||| links ||| N(e) N(f) N(f,e) ||| |||
-with probabilities, of which Moses takes logarithms. A word that comes again in a line is numbered there (die, then
-die@@2), so that phrases have the scores of their place.{reordering}
+with probabilities, of which Moses takes logarithms. A word that repeats in a line is numbered (die, then die@@2), so
+that phrases have the scores of their position.{reordering}
 
-bash translate.sh runs Moses once for each line, with the table of that line, and prints the translations; MOSES=PROGRAM
+bash translate.sh runs Moses once per line, with the table of that line, and prints the translations; MOSES=PROGRAM
 names the program. xlate translate run=RUN tables=FOLDER input=TEXT reads the same tables.
 """
 PLACES = """
 
-{names} are the probabilities of how far the translation of a phrase stands from its
-place, from so many words before it to so many behind. Moses cannot tell where it puts a phrase, so they weigh 0 in
-moses.ini; xlate can."""
+{names} are the probabilities of how far the translation of a phrase moves from its
+place, in words, from before it to behind it. Moses does not know where it puts a phrase, so they weigh 0 in
+moses.ini; xlate does."""
 IN_FILES = "\nreordering.N.gz has the reordering scores of the same phrases."
 IN_SCORES = """
-The last six scores are those of reordering, in all orientations at once: Moses cannot tell which one a phrase is in,
-so they weigh 0 in moses.ini until they are tuned."""
+The last six scores are those of reordering, for all orientations at once: Moses does not know which one a phrase has,
+so they weigh 0 in moses.ini until you tune them."""
 COMMANDS = """#!/usr/bin/env bash
 # Translates input.txt with Moses, each line with the phrase table of its number.
 set -euo pipefail
@@ -109,15 +109,15 @@ class ExportedTables:
         model, side = decoder.model, work or text_of(run)
         if model.sparse is not None or model.orientations != 3:
             seen = f"{model.orientations} orientations" if model.sparse is None else "sparse features"
-            raise InputError("tables of sentences have no place for this", seen, "neither", file=run)
+            raise InputError("tables of single sentences cannot hold this", seen, "neither", file=run)
         lines = [line_tokens(side, line, number) for number, line in enumerate(read_lines(text))]
         for number, words in enumerate(lines, start=1):
             if len(words) > decoder.search.max_words:
                 raise InputError(
-                    "too long a line",
+                    "the line is too long",
                     f"{len(words)} words",
                     f"at most decoder.max_words={decoder.search.max_words}",
-                    "cut the line in two",
+                    "split the line in two",
                     file=text,
                     line=number,
                 )
@@ -234,15 +234,15 @@ def _exportable(config: ExportConfig) -> tuple[Path, TrainConfig]:
     run = unpacked(Path(config.run))
     if is_pack(run):
         raise InputError(
-            "a packed run has no language model in the form of Moses",
+            "a packed run has no language model in a format of Moses",
             "a packed run",
-            "a run beside its work directory",
-            "export it where it was packed",
+            "a run with its work directory",
+            "export it on the machine where it was packed",
             file=Path(config.run),
         )
     kind = config_of_run(run).model.kind
     if kind != KIND:
-        raise InputError("only phrase models have Moses's form", f"model.kind={kind}", file=run)
+        raise InputError("only phrase models can be exported to Moses", f"model.kind={kind}", file=run)
     trained = located_config(run, work=config.work)
     if trained.model.histories:
         raise InputError(
@@ -259,10 +259,10 @@ def _folded(run: Path, trained: TrainConfig) -> tuple[PhraseModel, Floats]:
     model = open_phrase_model(run, trained)
     if model.in_sentence is not None or model.placed is not None:
         raise InputError(
-            "predictions in context differ from sentence to sentence, so no one table has them",
+            "predictions in context differ by sentence, so a single table cannot hold them",
             "a run with context=…",
             file=run,
-            remedy="give the text to translate, input=FILE: every line of it gets a table of its own",
+            remedy="set input=FILE, the text to translate: each of its lines gets its own table",
         )
     return folded(model, weights_of(run).fitting(SET, model.sparse, run))
 

@@ -225,7 +225,7 @@ def _packed(run: Path, config: PackConfig, aside: Path) -> Pack:
     strays = [path for path in outside if path.name in MARKS or any(map(path.is_relative_to, parts.names))]
     if strays:
         names = ", ".join(map(str, sorted(strays)[:3]))
-        raise RuntimeError(f"the packed run looks at files outside of itself: {names}")
+        raise RuntimeError(f"the packed run uses files outside itself: {names}")
     return packed
 
 
@@ -249,12 +249,12 @@ def _chosen(run: Path, translator: Translator, lines: Sequence[str]) -> list[str
     if not held:
         seen = "a run without a dev set, and no input="
         if words:
-            seen = f"lines of {min(words.values())} words or more; the decoder takes {most} at a time"
+            seen = f"lines of {min(words.values())} words or more; the decoder translates {most} at a time"
         raise InputError(
-            "no sentences to check the packed run by",
+            "no sentences to check the packed run",
             seen,
-            f"{SENTENCES} lines to translate, better of {MOST_WORDS} words at most",
-            "input=FILE names a text in the source language, a sentence per line",
+            f"{SENTENCES} lines to translate, preferably with at most {MOST_WORDS} words",
+            "input=FILE names a text in the source language, one sentence per line",
             file=run,
         )
     places = np.unique(np.linspace(0, len(held) - 1, min(SENTENCES, len(held))).astype(int))

@@ -56,7 +56,7 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     corpus = run_stage(path, "corpus", corpus_identity(files), lambda folder: build_corpus(files, folder))
     for split in ("dev", "test"):
         if not work.has_split(split):
-            log.info("no %s set given", split)
+            log.info("no %s set", split)
     # Nothing is forked from here on: forked processes would wait for the aligner's threads, which they do not have.
     given = file_hash(config.align.links) if config.align.links else None
     aligned = {**_kinds(config.align), "links": given, "seed": config.seed, "on": [corpus.identity]}
@@ -126,7 +126,7 @@ def _for_test(
 ) -> tuple[PhraseTable, EncodedText, EncodedText]:
     """Keeps the blocks and sentence pairs that are relevant to the test source (A9); other pairs become empty."""
     if not work.has_split("test"):
-        raise InputError("nothing to filter by", "phrases.test_filter=true", "a test source in data")
+        raise InputError("no text to filter by", "phrases.test_filter=true", "a test source in data")
     test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
     kept_S = shared_substrings_filter(source, test, min_words=config.test_filter_min_words)
     table = table.select(occurring_blocks(table, test))

@@ -307,7 +307,7 @@ class Ranker:
         file = weights_of(run, config)
         weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
         fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
-        known = read_json(run / KNOWN, "the words a ranking run knows", "train the run again", fields)
+        known = read_json(run / KNOWN, "the vocabulary of a ranking run", "train the run again", fields)
         floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
         return cls(config.model.rerank, floats, sparse, known)
 
@@ -323,8 +323,8 @@ class Ranker:
             raise InputError(
                 "the list lacks features",
                 ", ".join(missing[:5]),
-                "what the run was trained with: " + ", ".join(floats),
-                "give lists of the same system, with the same columns",
+                "the features of the run: " + ", ".join(floats),
+                "use lists of the same system, with the same columns",
                 file=file,
             )
         on_some_lines = set().union(*gaps(arrays))
@@ -334,9 +334,9 @@ class Ranker:
             text = replace(text, sources=None)
         elif text.sources is None and (self.settings.length or lexicon):
             raise InputError(
-                "the run was trained with sources, and those of this list are not known",
+                "the run was trained with sources, but this list has none",
                 "a list without sources",
-                "the sentences that were translated, for the features of word pairs and lengths",
+                "the translated sentences, for the features of word pairs and lengths",
                 "source=FILE",
                 file=file,
             )
@@ -365,7 +365,7 @@ def check_alone(config: NbestConfig) -> None:
     if not given:
         raise InputError("nothing to rank by", "neither run, weights nor mbr", CHOICES)
     if len(given) > 1:
-        remedy = f"leave out {' and '.join(given[1:])}, or rank by one after the other"
+        remedy = f"leave out {' and '.join(given[1:])}, or rank once by each"
         raise InputError("several things to rank by", " ".join(given), CHOICES, remedy)
 
 
@@ -462,8 +462,8 @@ class Reported:
             same = [name for name in named if name in self.rows[FIRST]]
             if same:
                 lines.append(
-                    f"warning: reranking was {how} {' and '.join(same)}, which is measured here too; "
-                    "another measure tells more about its gain"
+                    f"warning: reranking was {how} {' and '.join(same)}, which this table also measures; "
+                    "another measure says more about the gain"
                 )
         return "\n".join(lines)
 

@@ -57,19 +57,21 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
     imported = ", ".join(f"{run.name} ({run.settings['imported']})" for run in runs if run not in trained)
     if not trained:
         raise InputError(
-            "imported systems alone: nothing was trained or measured of them here",
+            "only imported systems, which were not trained or measured here",
             imported,
             "a run of xlate train",
             "translate with them, then xlate score or xlate compare",
             file=runs[0].path,
         )
     if imported:
-        log.info("imported, so without figures of a training, and left out: %s", imported)
+        log.info("left out, because imported systems have no training figures: %s", imported)
     found = sweep_table(trained, chosen={run.path: chosen_settings(run.path) for run in trained})
     folder = Path(config.out)
     held = {run.path.resolve() for run in runs}
     if within := next((path for path in (folder.resolve(), *folder.resolve().parents) if path in held), None):
-        raise InputError("a report is not written into a run", f"inside {within}", "another folder: out=", file=folder)
+        raise InputError(
+            "a report cannot be written into a run", f"inside {within}", "another folder: out=", file=folder
+        )
     if warning := differing_dev_sets(found.settings):
         log.warning("%s", warning)
     if printed:
@@ -303,7 +305,7 @@ def write_pages(folder: Path) -> list[Path]:
         keys = [key for key in settings_besides_seed(runs) if not key.startswith("row.")]
         if keys:
             raise InputError(
-                "runs of one row of a table differ in more than their seed",
+                "runs of the same table row differ in more than their seed",
                 ", ".join(keys),
                 f"the settings of {runs[0].path}, with another seed",
                 "keep the runs of other settings in another folder",

@@ -40,8 +40,8 @@ class Output:
 
 # The remedies if a run has not translated a set; runs without a work directory have no such set.
 UNTRANSLATED = {
-    "test": "train with measure_test=true, or say split=dev",
-    "dev": "name the file that xlate translate wrote in place of the run",
+    "test": "train with measure_test=true, or use split=dev",
+    "dev": "name the file that xlate translate wrote instead of the run",
 }
 
 
@@ -55,15 +55,15 @@ def read_output(path: str | Path, split: str) -> Output:
     if not path.exists():
         raise InputError(
             "no such run or file",
-            "nothing of this name",
-            "the folder of a run, or a text file with a translation a line",
-            "check the name; xlate train run=RUN makes a run, xlate translate run=RUN output=FILE a text file",
+            "nothing with this name",
+            "the folder of a run, or a text file with one translation per line",
+            "check the name; xlate train run=RUN writes a run, xlate translate run=RUN output=FILE a text file",
             file=path,
         )
     if not path.is_dir():
         return Output(path.name, read_lines(path))
     if not (path / MARK).exists():
-        raise InputError("a folder that is no run", f"no {MARK}", "a run or a text file", file=path)
+        raise InputError("a folder that is not a run", f"no {MARK}", "a run or a text file", file=path)
     written = path / f"{split}.out"
     if not written.exists():
         raise InputError(
@@ -101,7 +101,7 @@ def count_of_lines(outputs: Sequence[Output]) -> int:
     count = len(outputs[0].lines)
     if any(len(output.lines) != count for output in outputs):
         raise InputError(
-            "outputs of different length",
+            "outputs of different lengths",
             ", ".join(f"{output.name}: {len(output.lines)} lines" for output in outputs),
             "translations of the same sentences",
             "translate the same source again, and check that no line was lost",
@@ -111,7 +111,7 @@ def count_of_lines(outputs: Sequence[Output]) -> int:
             "nothing to score",
             f"no line in {', '.join(output.name for output in outputs)}",
             "one sentence or more",
-            "check that it was written to its end",
+            "check that the file is complete",
         )
     return count
 
@@ -151,8 +151,8 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
         raise InputError(
             "nothing to measure",
             "measures=[] and no columns",
-            "measures, or columns made elsewhere, or both",
-            "leave measures=[] out, or columns=[NAME=FILE,…]",
+            "measures, or external columns, or both",
+            "leave out measures=[], or set columns=[NAME=FILE,…]",
         )
     found = _evaluated(config, ours, references, config.columns, "columns")
     figures, words = system_figures(found)
@@ -164,13 +164,13 @@ def score(config: ScoreConfig) -> tuple[dict[str, Any], str]:
                 "nothing to compare",
                 f"columns={list(config.columns)} against_columns={list(config.against_columns)}",
                 "a measure, or a column of the same name for both systems",
-                "against_columns=[NAME=FILE,…] with the names of columns, or leave measures=[] out",
+                "against_columns=[NAME=FILE,…] with the names of columns, or leave out measures=[]",
             )
         tests = paired_runs([run.stats for run in found], [run.stats for run in other], Resampling(seed=config.seed))
         figures |= {"against": others, "paired": tests.to_json()}
         words = f"{words}\n{tests.summary()}"
     elif config.against_columns:
-        raise InputError("columns of no output", "against_columns without against", "against=[OUT,…]")
+        raise InputError("columns without an output", "against_columns without against", "against=[OUT,…]")
     return figures, words
 
 
@@ -182,12 +182,12 @@ def _evaluated(
     for pair in columns:
         name, sign, file = pair.partition("=")
         if not (name and sign and file):
-            raise InputError(f"{key} names a column and its file", pair, f"{key}=[NAME=FILE,…]")
+            raise InputError(f"{key} must name a column and its file", pair, f"{key}=[NAME=FILE,…]")
         named.setdefault(name, []).append(file)
     for name, files in named.items():
         if len(files) != len(outputs):
             seen = f"{name}: {len(files)} files for {len(outputs)} outputs"
-            raise InputError(f"{key} has a file for each output", seen, "as many files as outputs")
+            raise InputError(f"{key} needs one file per output", seen, "as many files as outputs")
     settings = {key: getattr(config, key) for key in ("lowercase", "tokenize", "bootstrap", "seed", "measures")}
     runs = []
     for number, output in enumerate(outputs):
@@ -201,7 +201,7 @@ def _evaluated(
 # Sentences are compared by chrF, since most short ones have a BLEU of 0.
 OF_SENTENCES = "chrf"
 WIDTH = 100
-LEGEND = "Words that the other output does not have there are marked; words that the reference has there are green."
+LEGEND = "Words that differ from the other output are marked; words that match the reference are green."
 
 
 # An example as text and as HTML.
@@ -239,7 +239,7 @@ def compare(config: CompareConfig) -> tuple[str, str]:
     ]
     by_frequency = _by_frequency(config, work, [ours, theirs, references[0]])
     if by_frequency is not None:
-        tables.append(("F1 of words by how often the training text has them", _buckets(by_frequency, "words")))
+        tables.append(("F1 of words by their frequency in the training text", _buckets(by_frequency, "words")))
     tables += [
         ("N-grams that B has right more often", _ngrams(gained)),
         ("N-grams that A has right more often", _ngrams(lost)),
@@ -319,7 +319,7 @@ def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> li
         lines = read_lines(config.src)
         if len(lines) != count:
             seen = f"{len(lines)} lines of source and {count} translations"
-            raise InputError("a source of another length", seen, "as many lines", file=config.src)
+            raise InputError("a source of a different length", seen, "as many lines", file=config.src)
         return lines
     if work is None or not work.has_split(config.split):
         return None

@@ -91,7 +91,7 @@ def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str])
     if origin is not None:
         sender = origin.partition("://")[2].lower()
         if sender != address.lower() and host_of(sender) not in allow:
-            message = "pages from elsewhere may not ask this server"
+            message = "pages from other hosts may not use this server"
             raise Refused(HTTPStatus.FORBIDDEN, message, seen=origin[:200], remedy=remedy)
 
 
@@ -109,9 +109,9 @@ def read_request(body: bytes, limits: Limits) -> tuple[str | list[str], int, boo
     try:
         held = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise _bad("the request is no JSON in UTF-8", seen=error) from error
+        raise _bad("the request is not JSON in UTF-8", seen=error) from error
     if not isinstance(held, dict):
-        raise _bad("the request is no JSON object", expected='{"text": "…"}')
+        raise _bad("the request is not a JSON object", expected='{"text": "…"}')
     unknown = [name for name in held if name not in ("text", "nbest", "explain")]
     if unknown:
         raise _bad("the request has an unknown field", seen=unknown[0], expected="text, nbest, explain")
@@ -147,7 +147,7 @@ def _line(text: str) -> str:
         # Control characters would split words; half a surrogate pair is not Unicode.
         if unicodedata.category(character) in ("Cc", "Cs") and character != "\t":
             seen = f"U+{ord(character):04X} as character {place}"
-            raise _bad("text holds a control character or half a character", seen=seen, expected="plain text")
+            raise _bad("text contains a control character or half a character", seen=seen, expected="plain text")
     return line
 
 
@@ -385,7 +385,7 @@ class Application:
                 headers["Allow"] = ", ".join(PATHS[path])
         except Exception as error:
             log.error("%s %s: %s", method, path, error, exc_info=not isinstance(error, InputError))
-            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server failed; its log says how"}
+            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the server failed; see its log"}
         if answer is None:
             # The page may load nothing and run only its own script.
             nonce = secrets.token_urlsafe(16)
@@ -406,7 +406,12 @@ class Application:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such path", seen=path[:200], expected=", ".join(PATHS))
         if method not in PATHS[path]:
             expected = ", ".join(PATHS[path])
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "not by this method", seen=method[:200], expected=expected)
+            raise Refused(
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                "this path does not allow this method",
+                seen=method[:200],
+                expected=expected,
+            )
         if path == "/translate":
             text, nbest, explain = read_request(environ["wsgi.input"].read(), self.limits)
             if isinstance(text, str):
@@ -432,14 +437,14 @@ def open_socket(host: str, port: int) -> socket.socket:
     """
     try:
         if not host.strip():
-            raise OSError("an empty host would be every address of this machine")
+            raise OSError("an empty host would mean every address of this machine")
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, UnicodeError) as error:
         raise InputError(
-            "this address cannot be served",
+            "the server cannot use this address",
             f"host={host} port={port}: {getattr(error, 'strerror', None) or error}",
-            "an address of this machine and a port that is free",
-            "choose another host= or port=; port=0 takes any that is free",
+            "an address of this machine and a free port",
+            "choose another host= or port=; port=0 takes any free port",
         ) from error
 
 
@@ -466,7 +471,7 @@ def open_server(config: ServeConfig) -> Any:
     for name, host in zip(config.allow, allow, strict=True):
         if not host or host != name.lower() or set(host) & set("/@ "):
             expected = "hosts without scheme and port: mt.example.org, 192.168.0.7, [2001:db8::1]"
-            raise InputError("allow names something else than a host", f"allow=[{name}]", expected)
+            raise InputError("allow must name hosts", f"allow=[{name}]", expected)
     if config.other is not None and Path(config.run).resolve() == Path(config.other).resolve():
         seen, expected = f"run={config.run} other={config.other}", "another run to compare with"
         raise InputError("both runs are the same", seen, expected, "leave out other=")
@@ -490,8 +495,8 @@ def serve(config: ServeConfig) -> None:
     """
     server = open_server(config)
     if not is_loopback(config.host):
-        log.warning("warning: whoever reaches %s can use this server; it asks for no password", config.host)
-    log.info("serving %s at http://%s:%s/; Ctrl-C ends", config.run, _bracketed(config.host), server.effective_port)
+        log.warning("warning: anyone who can reach %s can use this server without a password", config.host)
+    log.info("serving %s at http://%s:%s/; Ctrl-C stops it", config.run, _bracketed(config.host), server.effective_port)
     with contextlib.closing(server), contextlib.suppress(KeyboardInterrupt):
         server.run()
     log.info("stopped")

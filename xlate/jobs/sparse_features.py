@@ -84,43 +84,43 @@ def by_family(features: Sequence[Learned]) -> dict[str, Floats]:
 
 # The meaning of each part of a family's name; parts are written without the numbers at their end.
 PARTS = {
-    "reordering": "together with the orientation of the phrase: M goes on, S swaps, D jumps (DL on, DR back), MG goes "
-    "on behind everything",
-    "plain": "of the phrase, whatever its orientation",
+    "reordering": "together with the orientation of the phrase: M continues, S swaps, D jumps (DL ahead, DR back), MG "
+    "continues behind everything",
+    "plain": "of the phrase, regardless of its orientation",
     "source_first": "the first source word of the phrase",
     "source_last": "the last source word of the phrase",
     "target_first": "the first target word of the phrase",
     "target_last": "the last target word of the phrase",
-    "top_source_first": "the first source word of the group of phrases before",
-    "top_source_last": "the last source word of the group of phrases before",
-    "top_target_first": "the first target word of the group of phrases before",
+    "top_source_first": "the first source word of the preceding group of phrases",
+    "top_source_last": "the last source word of the preceding group of phrases",
+    "top_target_first": "the first target word of the preceding group of phrases",
     "top_target_last": "the target word before the phrase",
-    "between": "a source word between the phrase and the group of phrases before",
+    "between": "a source word between the phrase and the preceding group of phrases",
     "source_phrase": "the whole source phrase",
     "target_phrase": "the whole target phrase",
     "pair": "source and target phrase",
-    "lengths": "how many source words, and how many target words",
+    "lengths": "the number of source words, and of target words",
     "word_pair": "a source word and a target word that are aligned",
     "pair_bigram": "two such pairs that follow each other in the target",
-    "insertion": "a target word that is aligned to none, with each source word of the sentence",
+    "insertion": "an unaligned target word, with each source word of the sentence",
     "target_bigram": "two target words in a row",
     "parent_child": "an aligned source word of a rule, and one of a rule in a gap of it",
-    "all": "a word by itself",
+    "all": "a single word",
     "top": "a word among the most frequent ones",
     "class": "the class of a word: its number, and in braces the most frequent words of the class",
     "given": "the class of a word in a file of classes, and in braces the first words of the class",
     "prefix": "the first letters of a word",
     "suffix": "the last letters of a word",
     "digits": "a word with digits, @ for each of them",
-    "BB": "a block and the one before",
-    "TP": "the target phrases of a block and of the one before",
-    "WB": "the last target word of the block before, and the first of the block",
+    "BB": "a block and the preceding one",
+    "TP": "the target phrases of a block and of the preceding one",
+    "WB": "the last target word of the preceding block, and the first of the block",
 }
 # The same for names of one part, which are those of given lists.
 ALONE = {
     "ngram": "words of the translation in a row; <s> and </s> are its ends",
     "pair": "a source word and a target word",
-    "length": "how many words more than the source, or than the first of the list where no source was known",
+    "length": "how many words more than the source, or than the first of the list if the source is unknown",
 }
 
 
@@ -242,7 +242,7 @@ def print_table(table: Table, console: Console) -> None:
 
 def float_table(sets: Mapping[str, Weights], of_costs: bool) -> Table:
     """The float weights of all sets side by side."""
-    kind = " of costs: below 0 is the rule" if of_costs else ""
+    kind = " of costs, usually below 0" if of_costs else ""
     table = new_table(f"float weights{kind}", "float", *sets)
     for row, name in enumerate(next(iter(sets.values())).dense_names):
         table.add_row(escape(name), *(f"{w.dense_D[row]:.4f}" for w in sets.values()))
@@ -371,7 +371,7 @@ def fired_title(fired: Sequence[StepFeatures], places: int) -> str:
     total = sum(feature.score for weighted, _ in fired for feature in weighted)
     count = sum(len(weighted) for weighted, _ in fired)
     silent = sum(without for _, without in fired)
-    return f"sparse features that fired: {count:,} with a weight, {total:+.{places}f} in all; {silent:,} without"
+    return f"sparse features that fired: {count:,} with a weight, {total:+.{places}f} in total; {silent:,} without"
 
 
 def phrase_text(source: Sequence[str], step: Step) -> str:

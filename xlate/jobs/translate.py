@@ -336,7 +336,7 @@ class Translator:
     def _say_if_cut(self, number: int, source: list[str]) -> None:
         search = self.system.search
         if len(source) > search.max_words:
-            lists = "" if search.nbest == 1 else "; its n-best list has the best sums of those of the pieces"
+            lists = "" if search.nbest == 1 else "; its n-best list has the best combinations of the pieces"
             seen = number + 1, len(source), search.max_words, len(cut(source, search.max_words)), lists
             log.warning("line %d: %d words, more than decoder.max_words=%d: translated in %d pieces%s", *seen)
 
@@ -359,17 +359,17 @@ class Translator:
         limit = self.system.span_limit
         if limit is not None and self.limited:
             log.info(
-                "%d of %d sentences have more words than a rule spans (%s=%d): their parts are glued together in order",
+                "%d of %d sentences have more words than a rule spans (%s=%d): their parts are joined in order",
                 self.limited, self.sentences, limit.name, limit.words,
             )  # fmt: skip
         if not self.words:
             return
         share = self.unknown_words / self.words
-        said = f"{self.unknown_words} of {self.words} words unknown ({100 * share:.1f} %), copied as they stand"
+        said = f"{self.unknown_words} of {self.words} words unknown ({100 * share:.1f} %), copied unchanged"
         if share <= MOST_UNKNOWN:
             log.info("%s", said)
             return
-        question = "is this text in the language, script, casing and tokens that the run was trained on?"
+        question = "do the language, script, casing and tokens of this text match the training text?"
         log.warning("warning: %s: %s", said, question)
 
     def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:

@@ -92,7 +92,7 @@ def encoded(figure: Any, ending: str) -> bytes:
 Block = tuple[int, int, int, int, int]
 
 COLOURS = {LEFT: RED, RIGHT: BLUE, NEUTRAL: GREY}
-MEANINGS = {RIGHT: "right of its predecessor", LEFT: "left of its predecessor", NEUTRAL: "no predecessor beside it"}
+MEANINGS = {RIGHT: "right of its predecessor", LEFT: "left of its predecessor", NEUTRAL: "no predecessor next to it"}
 CELL_INCHES, LETTER_INCHES, DPI = 0.42, 0.085, 100
 MOST_PIXELS = 3000
 
@@ -181,7 +181,7 @@ def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
             width = 0.8 / len(count_B) / len(curves)
             middles = (np.arange(len(count_B)) + 0.5) / len(count_B) + (number - (len(curves) - 1) / 2) * width
             lower.bar(middles[there], count_B[there], width, color=colour, alpha=0.85)
-        upper.set_ylabel("share that was right")
+        upper.set_ylabel("share of correct predictions")
         upper.set_ylim(-0.02, 1.02)
         upper.legend(loc="upper left", frameon=False, fontsize=9)
         lower.set_xlabel("predicted probability")
@@ -198,10 +198,10 @@ def reliability_picture(curves: Mapping[str, Bins]) -> Bytes:
 # The tag, the name of the file, and the labels of the vertical and the horizontal axis.
 CURVES = (
     ("valid/P", "curve-P", "block prediction error P (held out)", "instances seen"),
-    ("valid/loss", "curve-valid-loss", "loss (held out, nats a positive)", "instances seen"),
-    ("train/loss", "curve-train-loss", "loss (training, nats an instance)", "instances seen"),
+    ("valid/loss", "curve-valid-loss", "loss (held out, nats per positive)", "instances seen"),
+    ("train/loss", "curve-train-loss", "loss (training, nats per instance)", "instances seen"),
     ("tune/BLEU", "curve-tune-BLEU", "BLEU (tuning set)", "round"),
-    ("tune/objective", "curve-tune-objective", "what is tuned for (tuning set)", "round"),
+    ("tune/objective", "curve-tune-objective", "tuning objective (tuning set)", "round"),
     ("tune/heldout_BLEU", "curve-tune-heldout-BLEU", "BLEU (held-out sentences of the tuning set)", "round"),
     ("sparse/train_loss", "curve-sparse-train-loss", "loss (lists of the training text)", "epoch"),
     ("sparse/heldout_loss", "curve-sparse-heldout-loss", "loss (held-out lists)", "epoch"),

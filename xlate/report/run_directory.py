@@ -180,7 +180,7 @@ def git_commit(folder: Path) -> dict[str, Any]:
 
 
 MARK, CONFIG_FILE = "run.json", "config.yaml"
-OTHER_FOLDER = "name another folder with run=…, give the same settings to go on, or remove the folder"
+OTHER_FOLDER = "name another folder with run=…, use the same settings to resume, or remove the folder"
 # Files, besides hidden ones, that may be in a folder before a run begins: logs of a sweep.
 HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
 # Files that an attempt leaves when it fails before it learns or measures anything; the last two are then empty.
@@ -196,8 +196,8 @@ class AnotherRun(InputError):
         super().__init__(
             "the folder holds another run",
             file=path,
-            seen="; ".join(f"{key}: {there} there, {here} asked for" for key, there, here in differences[:8]),
-            expected="the settings it was made with",
+            seen="; ".join(f"{key}: {there} there, {here} requested" for key, there, here in differences[:8]),
+            expected="the settings that it was created with",
             remedy=remedy,
         )
 
@@ -235,7 +235,7 @@ class RunDirectory:
             if (stored := path / "versions.json").exists():
                 before = read_json(stored, "the versions of a run", "remove it")
                 for key, old, new in differing_keys(before, versions()):
-                    log.warning("%s goes on with another %s: %s, was %s", path, key, new, old)
+                    log.warning("%s resumes with another %s: %s, was %s", path, key, new, old)
         else:
             if os.path.lexists(checked_name(path)):
                 check_is_folder(path, "a run")
@@ -260,7 +260,7 @@ class RunDirectory:
             InputError: it holds no run, or its `run.json` is damaged.
         """
         fields = {"identity": dict}
-        held = read_json(Path(path) / MARK, "a run directory", "xlate train run=… makes one", fields)
+        held = read_json(Path(path) / MARK, "a run directory", "xlate train run=… creates one", fields)
         return cls(Path(path), held["identity"])
 
     @property
@@ -304,7 +304,7 @@ def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -
     first = [entry for entry in path.iterdir() if _is_first(entry)]
     if _foreign([entry.name for entry in path.iterdir() if entry not in first]):
         raise AnotherRun(path, differences)
-    log.info("%s: an attempt with other settings failed there before it learned anything; begun anew", path)
+    log.info("%s: an attempt with other settings failed there before it learned anything; starting afresh", path)
     # The identity is removed last: a folder that has it is a run.
     for entry in sorted(first, key=lambda entry: entry.name == MARK):
         (entry.rmdir if entry.is_dir() else entry.unlink)()

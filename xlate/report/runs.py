@@ -67,7 +67,11 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
     for path in map(Path, paths):
         if not path.is_dir():
             raise InputError(
-                "no such folder", file=path, seen="nothing there", expected="a folder of runs", remedy="check the name"
+                "no such folder",
+                file=path,
+                seen="nothing with this name",
+                expected="a folder of runs",
+                remedy="check the name",
             )
         folders = []
         for folder, below, files in os.walk(path):
@@ -78,9 +82,9 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
             raise InputError(
                 "no runs here",
                 file=path,
-                seen="no run.json in it or below it",
+                seen="no run.json in this folder or below it",
                 expected="a run of xlate train, or a folder of runs",
-                remedy="xlate train run=… makes one",
+                remedy="xlate train run=… creates one",
             )
         for place in folders:
             run = RunDirectory.open(place)

@@ -247,7 +247,7 @@ class SweepTable:
                 table = table.without(title)
                 left_out.append(title)
         table.print(console)
-        more = f"in the files only: {', '.join(left_out)}" if left_out else ""
+        more = f"only in the files: {', '.join(left_out)}" if left_out else ""
         for text in (below, "; ".join(part for part in (self.around, more) if part)):
             if text:
                 print(text, file=console.file)
@@ -281,7 +281,7 @@ class SweepTable:
             own = [str(label)] if label else []
             own += [f"{key}={texts[row]}" for key, texts in shown.items() if texts[row] not in (None, usual[key])]
             others.append(", ".join(own) or "the usual ones")
-        return f"Usual settings: {', '.join(told)}" if told else "", others
+        return f"Common settings: {', '.join(told)}" if told else "", others
 
 
 def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable:

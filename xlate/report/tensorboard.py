@@ -23,10 +23,10 @@ from xlate.text.lines import naming_file
 # By category and title, the patterns of tags whose curves a chart shows; the most important come first.
 CHARTS: dict[str, dict[str, tuple[str, ...]]] = {
     "quality": {
-        "BLEU of the dev set": (r"^(tune|online|local)/BLEU$",),
-        "what is tuned for, of the dev set": (r"^tune/objective$",),
-        "what is tuned for, of sentences held out": (r"^tune/heldout_objective$",),
-        "BLEU of sentences held out": (r"^(tune|sparse|rerank)/heldout_BLEU$",),
+        "BLEU, dev set": (r"^(tune|online|local)/BLEU$",),
+        "tuning objective, dev set": (r"^tune/objective$",),
+        "tuning objective, held-out sentences": (r"^tune/heldout_objective$",),
+        "BLEU, held-out sentences": (r"^(tune|sparse|rerank)/heldout_BLEU$",),
         "block prediction error P, held out": (r"^valid/P/",),
         "accuracy, held out": (r"^valid/accuracy",),
     },

@@ -68,7 +68,9 @@ class PhaseSettings:
         """
         loss = loss_of(self.loss, **dict(self.loss_settings))
         wrong, seen = loss.needs not in (Needs.TRUTH, Needs.GAINS), f"{self.loss}, which needs {loss.needs.value}"
-        refuse_if(wrong, "a loss that instances with true candidates do not have", seen, "a loss of truth or of gains")
+        refuse_if(
+            wrong, "a loss that does not suit instances with true candidates", seen, "a loss of truth or of gains"
+        )
         return loss
 
 
@@ -188,7 +190,7 @@ class DeviceLearner(Learner):
         batch: int,
     ) -> None:
         super().__init__(settings, store, weights, memory)
-        told, seen = "the bound of Theorem A.1 is about one step per instance", f"mini-batches of {batch}"
+        told, seen = "the bound of Theorem A.1 needs one step per instance", f"mini-batches of {batch}"
         refuse_if(settings.check_bound, told, seen, "loss.batch=0 for the compiled pass")
         self.device, self.batch = device, batch
         self.data = Resident.load(store.arrays.arrays(), device)

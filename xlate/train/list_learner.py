@@ -116,7 +116,7 @@ class ListLearner:
         self.lists = lists
         self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
         if not len(self.train) or not len(self.heldout):
-            raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some held out")
+            raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some to hold out")
         start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
         self.rule = rule_of_lists(settings)
         self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))

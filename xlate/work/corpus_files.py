@@ -75,10 +75,10 @@ def resolve_files(data: DataConfig, work: Path) -> CorpusFiles:
     def fill(template: str) -> Path:
         if "{root}" in template and not data.root:
             raise InputError(
-                "the folder of corpora is not known",
+                "the folder of the corpora is unknown",
                 "XLATE_DATA is not set",
                 "the folder that holds the corpora",
-                "export XLATE_DATA=FOLDER, or give data.root=FOLDER",
+                "export XLATE_DATA=FOLDER, or set data.root=FOLDER",
             )
         names = {"{root}": data.root or "", "{source}": source, "{target}": target, "{work}": str(work)}
         for name, value in names.items():
@@ -125,7 +125,7 @@ def _check_pairing(files: CorpusFiles) -> None:
         raise InputError(
             "training files do not pair up",
             f"{sources} source and {targets} target files",
-            "as many of one as of the other, at least one",
+            "the same number of each, at least one",
         )
     beside = {f"data.documents.{split}": (paths, split, "source") for split, paths in files.documents.items()}
     for (split, side), named in files.factors.items():
@@ -136,9 +136,9 @@ def _check_pairing(files: CorpusFiles) -> None:
         texts = len(files.held[split, side])
         if len(paths) != texts or not texts:
             raise InputError(
-                "files do not pair up with the texts that they are of",
+                "files do not pair up with their texts",
                 f"{len(paths)} files of {key}, {texts} of the {side} of {split}",
-                "one for each text",
+                "one per text",
             )
 
 
@@ -184,7 +184,7 @@ def check_settings(files: CorpusFiles) -> None:
         raise InputError(
             "pairs cannot be held out of the training text as a dev set",
             f"data.dev_pairs={data.dev_pairs}, data.dev_source={data.dev_source}",
-            "no dev set of its own",
+            "no separate dev set",
             "leave out one of the two settings",
         )
     for side in SIDES:
@@ -202,7 +202,7 @@ def check_dev_set(data: DataConfig) -> None:
             "a dev set without references",
             "data.dev_references is empty",
             "data.dev_references=[FILE,…]",
-            "without translations of this text, data.dev_pairs=1000 takes the last 1000 training pairs",
+            "if this text has no translations, data.dev_pairs=1000 takes the last 1000 training pairs",
             file=data.dev_source,
         )
     if data.dev_source is None and data.dev_pairs is None:
@@ -210,8 +210,8 @@ def check_dev_set(data: DataConfig) -> None:
             "no dev set",
             "neither data.dev_source nor data.dev_pairs is set",
             "data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
-            "data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 goes without, which few "
-            "trainings can",
+            "data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 means no dev set, "
+            "but few trainings can do without",
         )
 
 
@@ -219,7 +219,7 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
     data, names = files.data, files.factor_names(side).names
     wrong = [name for name in names if not _FACTOR.fullmatch(name) or names.count(name) > 1]
     if wrong:
-        raise InputError(f"not the name of a {side} factor", wrong[0], "a short name, each once")
+        raise InputError(f"not the name of a {side} factor", wrong[0], "short names, each once")
     # A factor of the training text is required in every source too; references may lack it.
     trained = files.factors.get(("train", side), {}).keys()
     for split in SPLITS[1:]:
@@ -227,18 +227,20 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
         wanted = trained if held or (side == "source" and files.held[split, side]) else held
         if held != wanted:
             seen = ", ".join(f"{split}_{side}_{name}" for name in sorted(held)) or "none"
-            expected = ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as of the training text"
+            expected = (
+                ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as for the training text"
+            )
             raise InputError("the factors of a text differ", f"data.factor_files: {seen}", expected)
     if names and (data.tokenize or set(data.tokenized) & set(SPLITS)):
         raise InputError(
-            "text with factors is not tokenised, for they belong to its tokens",
+            "text with factors cannot be tokenised, because factors belong to its tokens",
             f"factors {', '.join(names)}, data.tokenize={data.tokenize}, data.tokenized={data.tokenized}",
             "data.tokenize=false, and no data.tokenized",
             "tokenise first, then find the factors of the tokens; or let data.tagger find them in raw text",
         )
     separator = data.factor_separator
     if names and (not separator or any(c.isspace() for c in separator)):
-        raise InputError("cannot stand between factors", repr(separator), "a mark without blanks")
+        raise InputError("cannot separate factors", repr(separator), "a symbol without blanks")
 
 
 def corpus_identity(files: CorpusFiles) -> dict[str, Any]:
@@ -297,18 +299,18 @@ def tagger_record(files: CorpusFiles) -> dict[str, str]:
     data = files.data
     if (data.tagger == CLASSES) != (files.tagger_classes is not None):
         raise InputError(
-            "a tagger by word classes needs their file, and no other does",
+            "only the tagger by word classes needs a file of classes",
             f"data.tagger={data.tagger}, data.tagger_classes={data.tagger_classes}",
-            "data.tagger=classes data.tagger_classes=FILE, or none of the two",
+            "data.tagger=classes data.tagger_classes=FILE, or neither",
         )
     if data.tagger is None:
         return {}
     if own := files.factor_names("source").names:
         raise InputError(
-            "a source with factors of its own is not tagged",
+            "a source that has factors cannot be tagged",
             f"data.tagger={data.tagger}, factors {', '.join(own)}",
             "one of the two",
-            "for several factors write them into the text: xlate tag writes one",
+            "to have several factors, write them into the text; xlate tag writes one",
         )
     version = hanta_version() if files.tagger_classes is None else file_hash(files.tagger_classes)
     return {"name": data.tagger, "version": version}
@@ -336,5 +338,5 @@ def kept_tagger(record: Mapping[str, str], language: str, folder: Path) -> Tagge
     if record["name"] == CLASSES:
         return open_tagger(language, folder / STORED_CLASSES)
     if (installed := hanta_version()) != record["version"]:
-        log.warning("%s was tagged by HanTa %s, and HanTa is %s now", folder, record["version"], installed)
+        log.warning("%s was tagged by HanTa %s, but the installed version is %s", folder, record["version"], installed)
     return open_tagger(language)

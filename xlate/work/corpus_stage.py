@@ -147,7 +147,7 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
         raise InputError(
             "an empty corpus",
             f"{total} pairs, none usable",
-            f"pairs with words on both sides, at most {data.max_words} a side",
+            f"pairs with words on both sides, at most {data.max_words} words per side",
             file=files.held["train", "source"][0],
         )
     figures: dict[str, Any] = {"pairs": len(kept), "dropped": total - len(kept)}

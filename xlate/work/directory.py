@@ -302,7 +302,7 @@ class WorkDirectory:
         folder = self.path / "corpus" / "documents" / split
         if not (folder / HEADER).exists():
             raise InputError(
-                f"the documents of {split} are not known",
+                f"the documents of {split} are unknown",
                 file=self.path,
                 expected="a corpus prepared with them",
                 remedy="xlate prepare with data.documents={" + split + ": [FILE]}",

@@ -60,10 +60,10 @@ class Folds:
         if folds and len(np.unique(fold_S)) == 1:
             seen = f"{len(fold_S)} pairs, {len(np.unique(work.copies))} without their copies"
             raise InputError(
-                "the training text cannot be cut into folds",
+                "the training text cannot be divided into folds",
                 seen,
                 "pairs that are not all copies of each other",
-                "model.folds=0 makes events as the paper does",
+                "model.folds=0 creates events as in the paper",
                 file=work.path,
             )
         (on,) = work.identities("corpus")

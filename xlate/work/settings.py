@@ -11,11 +11,11 @@ from xlate.settings import COUNT, ORDER, PHRASE_LENGTH, SEED, SENTENCES, SHARE, 
 class DemoCorpusConfig:
     """Size and seed of the built-in corpus."""
 
-    seed: int = key("of the sentences drawn", 1, SEED)
+    seed: int = key("seed of the sampled sentences", 1, SEED)
     train: int = key("training pairs", 4000, SENTENCES)
     dev: int = key("dev sentences", 300, SENTENCES)
     test: int = key("test sentences", 300, SENTENCES)
-    factored: bool = key("write it with word classes and documents too", False)
+    factored: bool = key("also write word classes and documents", False)
 
 
 class _DataKeys:
@@ -28,34 +28,38 @@ class _DataKeys:
 class DataConfig(_DataKeys):
     """Parallel text; `{root}`, `{source}` and `{target}` in file names stand for XLATE_DATA and the two languages."""
 
-    name: str = key("what the work directory is called")
+    name: str = key("the name of the work directory")
     pair: str = key("languages, SOURCE-TARGET, such as de-en")
-    root: str | None = key("what {root} stands for", None)
+    root: str | None = key("the folder that {root} refers to", None)
     train_source: list[str] = key("files of the source side")
-    train_target: list[str] = key("files of the target side, line by line beside them")
+    train_target: list[str] = key("files of the target side, parallel line by line")
     dev_source: str | None = key("source of the dev set", None)
     dev_references: list[str] = key("its references", [])
     test_source: str | None = key("source of the test set", None)
     test_references: list[str] = key("its references", [])
     lm_text: list[str] = key("more text for the language model", [])
-    tokenize: bool = key("cut lines into tokens; false: tokens are between blanks", True)
+    tokenize: bool = key("tokenise the lines; false: they are tokens separated by spaces", True)
     case: str = key("true (truecased), lower, or keep", "true")
-    max_words: int = key("pairs with a longer side are left out", 100, COUNT)
-    max_sentences: int | None = key("the first so many training pairs; null for all", None, COUNT)
+    max_words: int = key("leave out pairs with a longer side", 100, COUNT)
+    max_sentences: int | None = key("number of training pairs, from the first; null: all", None, COUNT)
     dev_pairs: int | None = key(
-        "the last so many training pairs are the dev set when there is no other; 0: none", None, Range(0)
+        "without another dev set, take this many training pairs, the last ones; 0: none", None, Range(0)
     )
-    tokenized: list[str] = key("those of train, dev, test, lm_text that are Moses-tokenised and escaped", [])
-    source_factors: list[str] = key("names of what source tokens hold behind the word, such as pos in house|NOUN", [])
-    target_factors: list[str] = key("the same of the target", [])
-    factor_separator: str = key("what stands between a word and its factors", "|")
-    factor_files: dict[str, list[str]] = key("files with a factor for each token, such as train_source_pos", {})
+    tokenized: list[str] = key("parts that are Moses-tokenised and escaped: train, dev, test, lm_text", [])
+    source_factors: list[str] = key(
+        "names of the factors after the word in source tokens, such as pos in house|NOUN", []
+    )
+    target_factors: list[str] = key("the same for the target", [])
+    factor_separator: str = key("separator of a word and its factors", "|")
+    factor_files: dict[str, list[str]] = key("files with one factor per token, such as train_source_pos", {})
     tagger: str | None = key(
-        "tags source words, the factor pos: hanta (parts of speech; de, en, nl), or classes", None, ("hanta", "classes")
+        "tag source words with the factor pos: hanta (parts of speech; de, en, nl), or classes",
+        None,
+        ("hanta", "classes"),
     )
-    tagger_classes: str | None = key("tagger=classes: their file, word TAB class on each line", None)
+    tagger_classes: str | None = key("tagger=classes: the file of classes, word TAB class on each line", None)
     documents: dict[str, list[str]] = key("files that name the document of each sentence, by train, dev and test", {})
-    document_pattern: str | None = key("the part of such a line that is the name, a regular expression", None)
+    document_pattern: str | None = key("a regular expression for the part of such a line that is the name", None)
 
 
 @dataclass
@@ -84,7 +88,7 @@ class ComputedLinksConfig(AlignConfig):
     """Links of an aligner."""
 
     method: str = key("eflomal or fast_align", "eflomal")
-    symmetrization: str = key("how both directions are put together", "grow-diag-final-and")
+    symmetrization: str = key("how to combine both directions", "grow-diag-final-and")
 
 
 @dataclass
@@ -92,7 +96,7 @@ class GivenLinksConfig(AlignConfig):
     """Links made elsewhere."""
 
     method: str = key("given", "given")
-    links: str | None = key("their file in Pharaoh form, one line a training pair")
+    links: str | None = key("the file of links in Pharaoh format, one line per training pair")
 
 
 @dataclass
@@ -107,10 +111,10 @@ class PhrasesConfig:
     """Phrase pairs, and the counts of the block bigram model."""
 
     max_length: int = key("the longest phrase, in words", 7, PHRASE_LENGTH)
-    min_count: int = key("pairs seen fewer times are left out", 1, COUNT)
+    min_count: int = key("leave out pairs seen fewer times", 1, COUNT)
     heldout_every: int = key(
-        "every so many sentences one is not counted, for validation; 0 for none", 50, Range(0, but=(1,))
+        "keep every N-th sentence out of the counts, for validation; 0: none", 50, Range(0, but=(1,))
     )
     lexical_floor: float = key("the least lexical probability", 1.0e-7, SHARE)
-    test_filter: bool = key("keep only what has to do with the test source", False)
+    test_filter: bool = key("keep only pairs that share phrases with the test source", False)
     test_filter_min_words: int = key("test_filter: the shortest phrase shared with the test source, in words", 2, COUNT)

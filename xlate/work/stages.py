@@ -141,7 +141,7 @@ def _arrays_whole(final: Path, record: Mapping[str, Any]) -> bool:
     named = {final / str(folder) for folder in record.get("arrays", [])}
     for folder in sorted(named | {path.parent for path in final.rglob("*.npy")}):
         if not is_whole(folder):
-            log.warning("%s is damaged or of an earlier version, and %s is made again", folder, final)
+            log.warning("%s is damaged or of an earlier version; %s is made again", folder, final)
             return False
     return True
 

@@ -21,8 +21,8 @@ from xlate.jobs.train.tuning import TunedTraining
 from xlate.machine import StopFlag
 
 PHRASE = ("model=phrase", "decoder=phrase")
-BATCHES = "; loss.batch=4096 would take mini-batches there"
-NOT_THERE = "this training runs on the CPU, nothing of it on a GPU"
+BATCHES = "; loss.batch=4096 would run mini-batches on the GPU"
+NOT_THERE = "this training runs only on the CPU"
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_no_gpu_to_be_used(said: pytest.LogCaptureFixture, monkeypatch: pytest.M
     begin(LocalTraining, monkeypatch, "loss.batch=64", "device=auto")
     begin(ListTraining, monkeypatch, *PHRASE, "loss=xbleu", "sparse=local", "device=auto")
     told = "device=auto: no GPU that PyTorch can use, so "
-    assert said.messages == [f"{told}mini-batches run on the CPU", f"{told}lists are learned from on the CPU"]
+    assert said.messages == [f"{told}mini-batches run on the CPU", f"{told}training on lists runs on the CPU"]
     # What is part of another training says nothing.
     begin(LocalTraining, monkeypatch, "loss.batch=64", "device=auto", stop=StopFlag())
     assert len(said.messages) == 2

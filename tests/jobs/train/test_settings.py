@@ -25,26 +25,26 @@ WRONG = [
     (["model.binary=[XX]"], "unknown value of model.binary"),
     (["model.floats=[]"], "a model without floats"),
     (["device=tpu"], "unknown device"),
-    (["measures=[ter]"], "runs are compared by BLEU"),
+    (["measures=[ter]"], "runs need BLEU to be compared"),
     (["loss.l1=0.1", "loss.l2=0.1"], "two penalties"),
     (["loss.check_bound=true", "loss.batch=64"], "loss.batch=0"),
-    (["loss.check_bound=true", "loss.l1=0.1"], "knows no penalties"),
+    (["loss.check_bound=true", "loss.l1=0.1"], "does not allow penalties"),
     (["loss.floats.data=nbest"], "no run to decode n-best lists with"),
-    (["base=nowhere"], "this training starts from no run"),
+    (["base=nowhere"], "this training does not start from a run"),
     # of the global model
-    (["loss=global"], "starts from a run of the local one"),
+    (["loss=global"], "needs a run of the local model"),
     (["loss=global", "base={run}", "loss.globally.split=odd"], "no odd set to train on"),
     (["loss=global", "base={run}", "model.threshold=2"], "the base run has a different model"),
     # of tuning
     (["loss=mira"], "no run to start from"),
     (["loss=mira", "base={run}", "model.threshold=2"], "the base run has a different model"),
-    (["model=phrase", "decoder=phrase", "loss=local_softmax"], "the phrase model is trained by tuning"),
+    (["model=phrase", "decoder=phrase", "loss=local_softmax"], "the phrase model needs a tuner"),
     ([*PHRASE, "base={run}", "loss.tune.start=base"], "the base run has a different model"),
     ([*PHRASE, "loss.tune.start=base"], "no run to start from"),
     ([*PHRASE, "loss.tune.split=odd"], "no odd set"),
     ([*PHRASE, "loss.tune.metric=odd"], "not a measure to tune for"),
     ([*PHRASE, "loss=ramp", "loss.tune.gain=odd"], "unknown smoothing of sentence BLEU"),
-    ([*PHRASE, "nbest=list.nbest"], "lists that are given are ranked"),
+    ([*PHRASE, "nbest=list.nbest"], "needs a model that ranks lists"),
     ([*PHRASE, "loss.tune.name=mert"], "two tuners"),
     ([*PHRASE, "sparse=local", "model.sparse.words=['absent.a,absent.b']"], "absent.a: cannot be read"),
     ([*PHRASE, "sparse=local", "model.sparse.reordering=[odd]"], "an unknown or repeated template"),
@@ -52,16 +52,16 @@ WRONG = [
     # of lists
     (["model=phrase", "decoder=phrase", "loss=xbleu"], "no sparse features to train"),
     ([*LISTS, "loss.lists.objective=odd"], "no such loss"),
-    ([*LISTS, "loss.tune.start=base"], "float weights are tuned from the start"),
+    ([*LISTS, "loss.tune.start=base"], "this training tunes float weights from scratch"),
     ([*LISTS, "loss.lists.gain=odd"], "unknown smoothing of sentence BLEU"),
     ([*LISTS, "loss.lists.sentences=1"], "too few lists"),
     ([*LISTS, "loss.lists.objective=expected_corpus_bleu"], "expected_corpus_bleu"),
     ([*LISTS, "base={run}"], "the base run has a different model"),
-    ([*RERANK[:2], "nbest=list.nbest"], "translations and their references are learned from"),
-    ([*RERANK, "base={run}"], "this training starts from no run"),
+    ([*RERANK[:2], "nbest=list.nbest"], "n-best lists and their references"),
+    ([*RERANK, "base={run}"], "this training does not start from a run"),
     # of online training
-    (["model=hierarchical", "source=online", "source.folds=2", "source.references=[x]"], "references of no text"),
-    ([*RERANK, "loss=mira", "loss.tune.weights=[F]"], "of lists all weights are learned"),
+    (["model=hierarchical", "source=online", "source.folds=2", "source.references=[x]"], "references without a text"),
+    ([*RERANK, "loss=mira", "loss.tune.weights=[F]"], "training on lists learns all weights"),
     ([*RERANK, "loss=mira", "loss.tune.metric=chrf"], "model.rerank.metric=chrf"),
 ]  # fmt: skip
 
@@ -127,7 +127,7 @@ def test_few_steps_and_weights_that_stay_are_named(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert main(["train", f"work={work}", f"run={tmp_path / 'a'}", *QUICK, "loss.batch=1000"]) == 0
-    assert "phase binary makes 2 steps per epoch" in caplog.text
+    assert "phase binary takes 2 steps per epoch" in caplog.text
     assert "changed no weight" not in caplog.text
     caplog.clear()
     still = ["loss.floats.epochs=0", "loss.binary.epochs=0", "model.threshold=1"]

@@ -30,7 +30,7 @@ def test_lines_without_words_or_with_too_many_are_left_out(tmp_path: Path) -> No
     ("source", "references", "message"),
     [
         ("a\n", (), r"(?s)no references.*source.*one reference or more.*references=\[FILE"),
-        ("a\nb\n", ("A\nB\n", "A\n"), r"(?s)source: .*do not fit.*2 lines; .*ref0: 2 lines, .*ref1: 1 lines"),
+        ("a\nb\n", ("A\nB\n", "A\n"), r"(?s)source: .*differ in length.*2 lines; .*ref0: 2 lines, .*ref1: 1 lines"),
         ("\n \n", ("A\nB\n",), r"(?s)no sentence to tune on.*source: 2 lines.*a line of 1 to 5 words"),
         ("a b c d e f\n", ("A\n",), "no sentence to tune on"),
     ],

@@ -78,7 +78,7 @@ class ContextTraining(EventRecipe):
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         loss, model = config.loss, config.model
-        refuse_base(config, "no base, or loss=xbleu, which trains the classifier of a run on")
+        refuse_base(config, "no base, or loss=xbleu, which continues training a run's classifier")
         one_of("loss.name", [loss.name], losses_of_events())
         refuse_if(bool(loss.l1 and loss.l2), "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
         absent = model.left_out is not None and model.left_out >= model.left_out_of
@@ -86,7 +86,7 @@ class ContextTraining(EventRecipe):
         refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
         refuse_if(
             bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
-            "candidates that are compared must all be there",
+            "this loss compares all candidates",
             f"loss.negatives={loss.negatives} loss.name={loss.name} loss.batch={loss.batch}",
             "loss.negatives=0, or loss=one_vs_rest with loss.batch=0",
         )
@@ -191,7 +191,7 @@ def _report_quality(quality: Quality, weights: Weights, reporter: Reporter, step
         "calibration_error": quality.best.error,
     }
     log.info(
-        "%s held-out instances: the right %s first in %.1f %%, by frequency alone %.1f %%; calibration error %.4f",
+        "%s held-out instances: the right %s first in %.1f %%, by frequency only %.1f %%; calibration error %.4f",
         f"{len(quality):,}",
         what,
         100 * quality.accuracy,
@@ -307,7 +307,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
             or was tuned with another classifier; the settings of the model differ from the classifier's.
     """
     remedy = "base=RUN of model=phrase context=feature"
-    refuse_if(config.base is None, "no system to train a classifier on for", "no base", "base=RUN", remedy)
+    refuse_if(config.base is None, "no system to train the classifier for", "no base", "base=RUN", remedy)
     base, use = Path(str(config.base)), _base_config(config).model.context
     if not isinstance(use, ContextUseConfig):
         raise InputError("a base run without predictions", "context=none", "context=feature", file=base)
@@ -322,7 +322,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
     check_predicted_by(use, file)
     held = file.sets[Phrase.name]
     weight = held.dense_D[held.dense_names.index(CONTEXT_NAME)]
-    refuse_if(not weight, "predictions do not count in the base run", f"{CONTEXT_NAME} 0", "not 0", file=base)
+    refuse_if(not weight, "predictions have no weight in the base run", f"{CONTEXT_NAME} 0", "not 0", file=base)
     check_folds(use)
     check_memory("the weights of the classifier", WEIGHT << config.model.bits, f"model.bits={config.model.bits}")
     _check_classifier(config, Path(use.run))
@@ -337,7 +337,7 @@ def _base_config(config: TrainConfig) -> TrainConfig:
     """
     base = Path(str(config.base))
     phrase_base(base)
-    sparse, expected = config_of_run(base).model.sparse, "float weights alone: sparse=none"
+    sparse, expected = config_of_run(base).model.sparse, "only float weights: sparse=none"
     refuse_if(sparse is not None, "a base run with sparse features", "sparse=…", expected, file=base)
     return located_config(base, near=config.work)
 
@@ -349,9 +349,11 @@ def _check_classifier(config: TrainConfig, run: Path) -> None:
     refuse_if(wrong, "not a classifier of translation", seen, f"model.predicts={TRANSLATION}", file=run)
     default = type(given)()
     for name, value in vars(given).items():
-        same, expected = getattr(held, name), f"{getattr(held, name)}, as the classifier of the base has it"
+        same, expected = getattr(held, name), f"{getattr(held, name)}, as in the classifier of the base"
         wrong = value not in (same, getattr(default, name))
-        refuse_if(wrong, "a classifier is trained on as it is", f"model.{name}={value}", expected)
+        refuse_if(
+            wrong, "continued training cannot change the classifier's settings", f"model.{name}={value}", expected
+        )
 
 
 def predicted(

@@ -100,7 +100,7 @@ class LocalTraining(EventRecipe):
         check_event_model(config.model)
         one_of("loss.name", [loss.name], (*losses_of_events(), UNIFORM, GLOBAL))
         if loss.floats.data != "nbest":
-            refuse_base(config, "no base, or what goes on from a run: loss=mira, another tuner, xbleu or global")
+            refuse_base(config, "no base, or a loss that starts from a run: mira, another tuner, xbleu or global")
         if loss.name == UNIFORM:
             return
         for name, value in (("loss.l1", loss.l1), ("loss.l2", loss.l2)):
@@ -108,9 +108,9 @@ class LocalTraining(EventRecipe):
             refuse_if(value * loss.binary.eta >= 1, f"{name} is out of range", str(value), expected)
         penalties, bound = f"loss.l1={loss.l1} loss.l2={loss.l2}", loss.check_bound
         refuse_if(bool(loss.l1 and loss.l2), "two penalties", penalties, "one of them")
-        told = "the bound of Theorem A.1 knows no penalties"
+        told = "the bound of Theorem A.1 does not allow penalties"
         refuse_if(bound and bool(loss.l1 or loss.l2), told, f"loss.check_bound=true {penalties}", "loss.l1=0 loss.l2=0")
-        told = "the bound of Theorem A.1 is about one step per instance"
+        told = "the bound of Theorem A.1 needs one step per instance"
         seen = f"loss.check_bound=true loss.batch={loss.batch}"
         refuse_if(bound and bool(loss.batch), told, seen, "loss.batch=0, the compiled pass")
         no_base = loss.floats.data == "nbest" and config.base is None

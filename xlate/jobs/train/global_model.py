@@ -68,14 +68,14 @@ class GlobalMethod(WorkRecipe):
             check_floats_of_base(config, self.base)
         else:
             raise InputError(
-                "only models over blocks learn globally from the training text",
+                "only models over blocks can learn globally from the training text",
                 f"model={config.model.name} loss.globally.split={TRAIN}",
                 "model=block or model=distortion",
                 "loss.globally.split=dev learns from the dev set",
             )
         made = weights_of(self.base).metadata
         other, seen = made.get("work_identity") != self.work.identity, made.get("work")
-        refuse_if(other, "the base run is of another work directory", seen, str(self.work.path), file=self.base)
+        refuse_if(other, "the base run belongs to another work directory", seen, str(self.work.path), file=self.base)
         if split != TRAIN:
             check_split(self.work, "loss.globally.split", split)
 
@@ -83,7 +83,9 @@ class GlobalMethod(WorkRecipe):
     def check(cls, config: TrainConfig) -> None:
         if config.model.kind in EVENT_KINDS:
             check_event_model(config.model)
-        refuse_if(config.base is None, "the global model starts from a run of the local one", "no base", "base=RUN")
+        refuse_if(
+            config.base is None, "the global model needs a run of the local model to start from", "no base", "base=RUN"
+        )
         one_of("loss.globally.rule", [config.loss.globally.rule], tuple(RULES))
 
     def learn(self, run: Run) -> dict[str, Any] | None:

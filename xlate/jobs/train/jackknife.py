@@ -79,7 +79,7 @@ class Jackknife:
                 with awaited(self.folder / f"fold-{fold}", stop):
                     wanted = [(path, some) for path, some in shards if not is_whole(path)]
                     if not wanted:
-                        log.info("fold %d: %d shards, all there", fold, len(shards))
+                        log.info("fold %d: all %d shards exist", fold, len(shards))
                         # A process killed after its last shard has left the model.
                         self.models.discard(fold)
                         continue

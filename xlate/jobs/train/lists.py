@@ -60,7 +60,7 @@ class ListTraining(WorkRecipe):
         InputError: no work directory, or nothing to tune on.
     """
 
-    on_device = "lists are learned from"
+    on_device = "training on lists runs"
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
@@ -75,8 +75,8 @@ class ListTraining(WorkRecipe):
         kind_of(config.model.kind).check_lists(config)
         check_lists(config)
         start = "uniform" if config.loss.tune is None else config.loss.tune.start
-        remedy = "base=RUN begins with the weights of a run"
-        told = "float weights are tuned from the start"
+        remedy = "base=RUN starts from the weights of a run"
+        told = "this training tunes float weights from scratch"
         refuse_if(start != "uniform", told, f"loss.tune.start={start}", "uniform", remedy)
         TunedTraining.check(config, started=True)
 
@@ -281,14 +281,14 @@ def check_lists(config: TrainConfig) -> None:
     drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
     refuse_if(
         drawn and (settings.objective != "expected_bleu" or settings.joint),
-        "candidates drawn by lot stand for expectations",
+        "sampled candidates only suit expected BLEU",
         f"loss.lists.objective={settings.objective}, joint={settings.joint}",
         "objective expected_bleu, joint false",
         "loss.lists.candidates=best",
     )
     refuse_if(
         settings.rounds > 1 and (drawn or machine is not None),
-        "decoding again goes with lists of the best, on one machine",
+        "further rounds of decoding need lists of the best, on a single machine",
         f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={machine}",
         "loss.lists.rounds=1",
     )
@@ -300,5 +300,5 @@ def check_lists(config: TrainConfig) -> None:
         settings.sentences is not None and settings.sentences < settings.heldout_every,
         "too few lists",
         f"loss.lists.sentences={settings.sentences}",
-        f"{settings.heldout_every} or more: some are held out",
+        f"{settings.heldout_every} or more, as some are held out",
     )

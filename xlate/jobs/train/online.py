@@ -88,18 +88,18 @@ class OnlineTraining(DecoderRecipe):
     def check(cls, config: TrainConfig) -> None:
         source = config.source
         seen = f"source=online loss={config.loss.name}"
-        told = "online training has its own updates"
+        told = "online training takes its update from source.update"
         refuse_if(config.loss.name != ONLINE, told, seen, "no loss=…", "source.update=…")
         update_of(source, config.seed)
         objective_of(source)
         seen = f"source.k={source.k} source.nbest={source.nbest}"
-        told = "fewer translations of a list than are held against oracles"
+        told = "a list has fewer translations than are compared with oracles"
         refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
         seen = f"source.references={list(source.references)} and no source.text"
         unknown = bool(source.references) and source.text is None
-        refuse_if(unknown, "references of no text", seen, "source.text=FILE, whose translations they are")
+        refuse_if(unknown, "references without a text", seen, "source.text=FILE, the text that they translate")
         seen = f"source.folds={source.folds} and no work="
-        refuse_if(bool(source.folds) and not config.work, "folds of no training text", seen, "work=…")
+        refuse_if(bool(source.folds) and not config.work, "folds without a training text", seen, "work=…")
         check_start(config, source.start)
 
     def learn(self, run: Run) -> dict[str, Any] | None:
@@ -151,7 +151,7 @@ class OnlineTraining(DecoderRecipe):
             return 1.0
         scale: float = source.spread / spread
         log.info(
-            "scores within a list differ by %.3g under the first weights; learned with %.4g times that, by %g",
+            "scores within a list differ by %.3g under the first weights; training multiplies them by %.4g, to %g",
             spread, scale, source.spread,
         )  # fmt: skip
         return scale
@@ -239,7 +239,7 @@ def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, m
         kept = [n for n, words in enumerate(text.sources) if tuple(words) in known]
         if not kept:
             raise InputError(
-                "no sentence of the training text",
+                "no sentence is in the training text",
                 f"{len(text)} sentences, the first: {' '.join(text.sources[0][:12])}",
                 "the raw text that the work directory was prepared from",
                 "source.text= and the file of data.train_source, or no source.folds",

@@ -137,7 +137,7 @@ def refuse_base(config: TrainConfig, expected: str) -> None:
     Raises:
         InputError: there is one.
     """
-    refuse_if(config.base is not None, "this training starts from no run", f"base={config.base}", expected)
+    refuse_if(config.base is not None, "this training does not start from a run", f"base={config.base}", expected)
 
 
 def one_of(name: str, values: Sequence[str], allowed: Sequence[str]) -> None:
@@ -228,7 +228,7 @@ class DevBleu:
         if bleu is None:
             return
         self.run.reporter.scalar("local/BLEU", bleu, state.seen)
-        log.info("%s, epoch %d: BLEU %.2f of the dev set", self.phases[state.phase].name, state.epoch, bleu)
+        log.info("%s, epoch %d: dev BLEU %.2f", self.phases[state.phase].name, state.epoch, bleu)
         self._spent += time.monotonic() - start
 
     def measured(self, weights: Mapping[str, Weights]) -> float | None:
@@ -263,9 +263,9 @@ def warn_of_few_steps(phases: Sequence[Phase], batch: int) -> None:
         steps = steps_an_epoch(instances, batch)
         if settings.epochs and 0 < steps < FEW_STEPS:
             log.warning(
-                "warning: phase %s makes %d step%s per epoch (%d instances, loss.batch=%d), online training one per "
-                "instance or more: weights may stay far from where they would go; take loss.batch=0, a smaller one "
-                "such as %d, or more epochs",
+                "warning: phase %s takes %d step%s per epoch (%d instances, loss.batch=%d), but online training at "
+                "least one per instance: weights may not get far enough; use loss.batch=0, a smaller batch such as %d, "
+                "or more epochs",
                 settings.name, steps, "" if steps == 1 else "s", instances, batch, max(1, instances // 100),
             )  # fmt: skip
 
@@ -299,7 +299,7 @@ def not_too_long(lengths: Sequence[int], most: int, text: str) -> list[int]:
     kept = [place for place, words in enumerate(lengths) if words <= most]
     if len(kept) < len(lengths):
         counts = len(lengths) - len(kept), len(lengths), most
-        log.warning("%s: %d of %d sentences left out, of more than decoder.max_words=%d words", text, *counts)
+        log.warning("%s: %d of %d sentences left out: more than decoder.max_words=%d words", text, *counts)
     return kept
 
 
@@ -400,7 +400,7 @@ def device_of(name: str) -> torch.device:
         raise InputError(
             "no GPU that PyTorch can use",
             "device=cuda, and torch.cuda.is_available() is false",
-            "an NVIDIA GPU, its driver, and a PyTorch made for CUDA",
-            "device=auto takes the CPU where there is no GPU",
+            "an NVIDIA GPU, its driver, and PyTorch with CUDA",
+            "device=auto uses the CPU if there is no GPU",
         )
     return torch.device("cuda" if there else "cpu")

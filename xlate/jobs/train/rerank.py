@@ -65,7 +65,7 @@ class RankTraining(Recipe):
         refuse_base(config, "no base")
         refuse_if(
             config.nbest is None or not (config.references or ranking_objective(config).is_column),
-            "lists of translations and their references are learned from",
+            "training needs n-best lists and their references",
             f"nbest={config.nbest}, references={list(config.references)}",
             "both, or lists with a column to learn for",
             "nbest=FILE references=[FILE,…], or model.rerank.metric=column model.rerank.gain_column=NAME",
@@ -78,15 +78,15 @@ class RankTraining(Recipe):
         tune = config.loss.tune
         if tune is None:
             seen, expected = f"loss={config.loss.name}", "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
-            raise InputError("lists are ranked by a loss over lists", seen, expected)
+            raise InputError("ranking lists needs a loss over lists", seen, expected)
         refuse_if(
             tune.metric != "bleu",
-            "lists are ranked for the metric of the model",
+            "the tuner's metric differs from the model's",
             f"loss.tune.metric={tune.metric}",
             f"model.rerank.metric={tune.metric}",
         )
         seen = f"loss.tune.weights={tune.weights}"
-        refuse_if(bool(tune.weights), "of lists all weights are learned", seen, "no loss.tune.weights")
+        refuse_if(bool(tune.weights), "training on lists learns all weights", seen, "no loss.tune.weights")
         optimiser(tune, np.ones(1, dtype=np.bool_), ranking_objective(config))
 
     def made_from(self) -> Mapping[str, Any]:
@@ -145,7 +145,7 @@ class RankTraining(Recipe):
         if tune.name == FLOATS_ALONE and len(given.features):
             families = ", ".join(dict.fromkeys(family_of(name) for name in given.features.names_F))
             log.warning(
-                "warning: loss=%s learns float features alone: the weights of %d sparse features (%s) stay 0; "
+                "warning: loss=%s learns only float features: the weights of %d sparse features (%s) stay 0; "
                 "loss=mira, pro or xbleu learns them; model.rerank.ngrams=0 model.rerank.length=false "
                 "model.rerank.pairs=false model.rerank.given_sparse=false leaves them out",
                 FLOATS_ALONE, len(given.features), families,
@@ -158,7 +158,9 @@ class RankTraining(Recipe):
         chosen_I = given.heldout_I if given.heldout_I.any() else ~given.heldout_I
         part = "heldout" if given.heldout_I.any() else "training"
         if part == "training":
-            log.warning("no list was held out: what follows was learned from; loss.tune.heldout_every=N holds some out")
+            log.warning(
+                "no list was held out: these are scores on the training lists; loss.tune.heldout_every=N holds some out"
+            )
         rows = np.flatnonzero(chosen_I)
         arrays = given.arrays.select(rows)
         chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))

@@ -132,9 +132,9 @@ def _say_device(recipe: Recipe) -> None:
     if there and part is None:
         batches = isinstance(recipe, EventRecipe) and config.loss.name != UNIFORM
         log.info(
-            "device=%s: this training runs on the CPU, nothing of it on a GPU%s",
+            "device=%s: this training runs only on the CPU%s",
             config.device,
-            "; loss.batch=4096 would take mini-batches there" if batches else "",
+            "; loss.batch=4096 would run mini-batches on the GPU" if batches else "",
         )
     elif not there and part is not None:
         log.info("device=%s: no GPU that PyTorch can use, so %s on the CPU", config.device, part)
@@ -200,7 +200,7 @@ def take_from_sweep(directory: RunDirectory, config: TrainConfig, sweep: Path) -
             # The summary, which completes the run, comes last.
             summary = held.summary or {}
             directory.write_summary({**summary, "taken_from": summary.get("taken_from", str(run.path))})
-            log.info("%s: the same training is finished in %s and is taken from there", directory.path, run.path)
+            log.info("%s: copied from %s, which finished the same training", directory.path, run.path)
             return True
     return False
 
@@ -226,14 +226,14 @@ def check_training(config: TrainConfig) -> None:
         listener_of(config.reporter)
     one_of("measures", config.measures, MEASURES)
     measured = "bleu" in config.measures
-    refuse_if(not measured, "runs are compared by BLEU", f"measures={config.measures}", "bleu among them")
+    refuse_if(not measured, "runs need BLEU to be compared", f"measures={config.measures}", "bleu among them")
     kind = kind_of(config.model.kind)
     kind.check(config.model)
     if (sparse := config.model.sparse) is not None:
         check_sparse(sparse.words, sparse.reordering, sparse.plain)
     refuse_if(
         config.nbest is not None and not (kind.ranks_lists or kind.predicts),
-        "lists that are given are ranked",
+        "nbest= needs a model that ranks lists",
         f"nbest={config.nbest} model={config.model.name}",
         "model=rerank, or no nbest=",
     )

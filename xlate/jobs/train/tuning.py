@@ -101,7 +101,7 @@ def tuning_text(
         names = tune.references if named else [f"reference {n}" for n in range(len(counts))]
         told = ", ".join(f"{name}: {count} lines" for name, count in zip(names, counts, strict=True))
         raise InputError(
-            "source and references do not fit",
+            "source and references differ in length",
             f"{len(sources)} lines; {told}",
             "the same number of lines each",
             file=seen,
@@ -145,7 +145,7 @@ def tune(
     if found is None:
         return None
     weights, rounds = found
-    seen = f"loss.tune.rounds={settings.rounds}: no round was better than the weights it began with"
+    seen = f"loss.tune.rounds={settings.rounds}: no round was better than the initial weights"
     warn_if_unmoved({"start": start}, {"start": weights}, seen, "tuning", expected=before is not None)
     save_tuned(run, tuned, weights)
     return {
@@ -271,7 +271,7 @@ class TunedTraining(DecoderRecipe):
         tune = config.loss.tune
         if tune is None:
             raise InputError(
-                f"the {config.model.kind} model is trained by tuning",
+                f"the {config.model.kind} model needs a tuner",
                 f"loss.name={config.loss.name}",
                 "loss=" + ", ".join(TUNERS),
             )
@@ -284,7 +284,7 @@ class TunedTraining(DecoderRecipe):
         optimiser(tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
         refuse_if(
             bool(tune.weights) and tune.start != "base",
-            "the weights that are not tuned are those of a run",
+            "the weights that are not tuned must come from a run",
             f"loss.tune.weights={tune.weights} loss.tune.start={tune.start}",
             "loss.tune.start=base",
         )
@@ -355,5 +355,5 @@ def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bo
     strange = [name for name in settings.weights if name not in start.dense_names]
     if strange:
         seen, expected = f"loss.tune.weights: {strange[0]}", ", ".join(start.dense_names)
-        raise InputError("no float weight of this name", seen, f"some of {expected}")
+        raise InputError("no float weight with this name", seen, f"some of {expected}")
     return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)
