@@ -12,7 +12,7 @@ init = (ROOT / "xlate/__init__.py").read_text(encoding="utf-8")
 (release,) = re.findall(r'^__version__ = "(.+)"$', init, re.MULTILINE)
 version = release
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.apidoc"]
 html_theme = "furo"
 html_title = f"xlate {release}"
 html_static_path = ["style.css"]
@@ -35,6 +35,8 @@ napoleon_use_ivar = True
 suppress_warnings = ["myst.header"]
 # Links such as `page.md#heading` lead to headings of this depth.
 myst_heading_anchors = 4
+# Nothing to copy from what a command prints: tables drawn with lines, and blocks marked as text.
+copybutton_selector = "div:not(.printed) > div.highlight > pre"
 
 
 def outside_named(text: str, page: Path) -> str:
@@ -51,6 +53,16 @@ def outside_named(text: str, page: Path) -> str:
     return re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", named, text)
 
 
+def marked(page: Any, metadata: dict[str, Any]) -> None:
+    """Makes anchors written in HTML known to links, and marks what is printed, which keeps its lines."""
+    for node in page.findall(lambda found: found.tagname == "raw"):
+        for anchor in re.findall(r'<a id="([^"]+)"', node.astext()):
+            metadata.setdefault("myst_slugs", {})[anchor] = (node.line, anchor, anchor)
+    for node in page.findall(lambda found: found.tagname == "literal_block"):
+        if node.get("language") == "text" or re.search("[│━]", node.astext()):
+            node["classes"].append("printed")
+
+
 def setup(app: Any) -> None:
     """Sphinx calls this."""
 
@@ -64,5 +76,9 @@ def setup(app: Any) -> None:
             if node["reftarget"] == "InputError":
                 node["reftarget"] = "xlate.errors.InputError"
 
+    def read_to_the_end(app: Any, page: Any) -> None:
+        marked(page, app.env.metadata[app.env.docname])
+
     app.connect("source-read", read)
     app.connect("doctree-read", named_in_full)
+    app.connect("doctree-read", read_to_the_end)

@@ -28,7 +28,8 @@ it with `--config-dir`, and begin each file with a choice: `defaults: [mira, _se
 Names and paths may contain any letters and symbols: `run=runs/Läufe`. A name with a comma (or, in a list, brackets)
 needs nested quotes, `run="'a,b'"`, unless it exists. `${` refers to the value of another key, so names cannot have it.
 
-`python -m xlate.config.page > docs/configuration.md` generates this page. `-` marks keys that you must set.
+`python -m xlate.config.page > docs/configuration.md` generates this page. `-` marks keys that you must set. Each key
+and choice links to itself: `configuration.md#loss.tune.rounds`, `#sparse=all`, and for keys of commands `#serve-port`.
 """
 # Names of schemas that several choices share, or that a choice has only in some place.
 WITHOUT_NAME: dict[type[Any], str] = {
@@ -116,22 +117,32 @@ def plainly(value: Any) -> str:
 
 def page() -> str:
     """The page."""
-    lines = [HEAD]
+    lines, anchored = [HEAD], set[str]()
     for group, of in GROUPS.items():
-        choices = (f"- `{group}={name}`: {words}" for name, words in choices_of(group).items())
-        lines += [f"## {group}\n", f"Used by {of}.\n", *choices, "", *_table(PLACES.get(group, group))]
+        choices = (f"- {linked(f'{group}={name}')}: {words}" for name, words in choices_of(group).items())
+        lines += [f"## {group}\n", f"Used by {of}.\n", *choices, "", *_table(PLACES.get(group, group), anchored)]
     lines.append("## Keys of commands\n")
-    for _, kind in sorted(COMMANDS.items()):
-        lines.append(f"### {usage(kind)}\n")
+    for command, kind in sorted(COMMANDS.items()):
+        lines += [f"### xlate {command}\n", f"{usage(kind)}.\n"]
         for one in own_keys(kind):
             value, words = plainly(default_of(one)), one.metadata["words"]
-            lines.append(f"- `{one.name}`: {'required' if value == MISSING else f'`{value}`'}. {words}")
+            key = linked(one.name, f"{command}-{one.name}")
+            lines.append(f"- {key}: {'required' if value == MISSING else f'`{value}`'}. {words}")
         lines.append("")
     return "\n".join(lines)
 
 
-def _table(place: str) -> Iterator[str]:
-    """One row per key, with the schemas that have it; a key that differs between schemas has several rows."""
+def linked(text: str, anchor: str | None = None) -> str:
+    """Code that is an anchor, and a link to it, on GitHub and in a site alike: `#text`, or another anchor."""
+    anchor = anchor or text
+    return f'<a id="{anchor}" href="#{anchor}"><code>{text}</code></a>'
+
+
+def _table(place: str, anchored: set[str]) -> Iterator[str]:
+    """One row per key, with the schemas that have it; a key that differs between schemas has several rows.
+
+    The first row of a key on the page has its anchor; `anchored` are the keys of earlier rows.
+    """
     kinds = SCHEMAS[place]
     having: dict[Row, list[str]] = {}
     for kind in kinds:
@@ -145,7 +156,9 @@ def _table(place: str) -> Iterator[str]:
     for row, names in sorted(having.items(), key=lambda item: order.index(item[0].key)):
         having_it = "all" if len(names) == len(kinds) else ", ".join(names)
         default = "-" if row.value == MISSING else f"`{row.value}`"
-        yield f"| `{row.key}` | {default} | {row.range} | {having_it} | {row.words.replace('|', BAR)} |"
+        key = f"`{row.key}`" if row.key in anchored else linked(row.key)
+        anchored.add(row.key)
+        yield f"| {key} | {default} | {row.range} | {having_it} | {row.words.replace('|', BAR)} |"
     yield ""
 
 
