@@ -149,13 +149,16 @@ def test_lists_are_needed():
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
 
 
+# A step over the 30 training lists is the last part of a batch of 100.
+@pytest.mark.parametrize("batch_size", [30, 100])
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("loss", [name for name in LOSSES if name != "pro"])
-def test_a_step_over_all_lists_on_a_device_is_the_compiled_one(loss, device):
+def test_a_step_over_all_lists_on_a_device_is_the_compiled_one(loss, device, batch_size):
     rng, batch, gain_C = random_lists(2, lists=40)
     batch = replace(batch, dense_CD=rng.normal(size=(batch.candidates, 2)).astype(np.float32))
     lists, held = batch.arrays(gain_C, parts=True), np.arange(40) % 4 == 0
-    settings = plain_settings(objective=loss, gamma=3.0, margin=2.0, batch=30, epochs=1, tolerance=0.0, dense_rate=0.05)
+    steps = {"batch": batch_size, "epochs": 1, "tolerance": 0.0, "dense_rate": 0.05}
+    settings = plain_settings(objective=loss, gamma=3.0, margin=2.0, **steps)
     statistics = rng.integers(1, 9, size=(batch.candidates, 10))
     start = rng.normal(size=2)
     ours = DeviceListLearner(lists, statistics, held, F, settings, start, torch.device(device))
