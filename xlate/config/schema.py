@@ -52,6 +52,16 @@ class PrepareConfig(Command):
 
     work: str = key("The work directory to create.", "work/${data.name}")
     seed: int = key("Seed of the aligner.", 1, SEED)
+    mix: str | None = key(
+        "A prepared work directory of more general text: its text comes before that of the corpus, and phrase table "
+        "and language model are mixtures of both.",
+        None,
+    )
+    mix_weight: float | None = key(
+        "mix: the weight of the corpus in both mixtures; null: the weights that make the dev set most likely.",
+        None,
+        Range(0, 1, open_low=True, open_high=True),
+    )
     data: DataConfig = field(default_factory=DataConfig)
     align: AlignConfig = field(default_factory=AlignConfig)
     lm: LmConfig = field(default_factory=LmConfig)

@@ -14,6 +14,7 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import read_links, write_links
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
+from xlate.jobs.mixture import MixedDirectory
 from xlate.lm.arpa import write_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
@@ -41,7 +42,7 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
     """
     with awaited(Path(config.work)):
         check_dev_set(config.data)
-        return _prepared(config, WorkDirectory(Path(config.work)))
+        return _prepared(config, _directory(config))
 
 
 def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
@@ -53,7 +54,10 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     path.mkdir(parents=True, exist_ok=True)
     write_demo_corpus(config.data, path)
     files = resolve_files(config.data, path)
-    corpus = run_stage(path, "corpus", corpus_identity(files), lambda folder: build_corpus(files, folder))
+    base = work.base if isinstance(work, MixedDirectory) else None
+    read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
+    mixed = {"mix_weight": config.mix_weight} if base else {}
+    corpus = run_stage(path, "corpus", read, lambda folder: build_corpus(files, folder, base))
     for split in ("dev", "test"):
         if not work.has_split(split):
             log.info("no %s set", split)
@@ -61,10 +65,10 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     given = file_hash(config.align.links) if config.align.links else None
     aligned = {**_kinds(config.align), "links": given, "seed": config.seed, "on": [corpus.identity]}
     links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder))
-    modelled = {"settings": dict(vars(config.lm)), "on": [corpus.identity], "version": 2}
+    modelled = {"settings": dict(vars(config.lm)), "on": [corpus.identity], "version": 2, **mixed}
     run_stage(path, "lm", modelled, lambda folder: _lm(config.lm, work, folder))
     settings = config.phrases
-    extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity]}
+    extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity], **mixed}
     phrases = run_stage(path, "phrases", extracted, lambda folder: _phrases(settings, work, folder))
     matched = {"settings": dict(vars(settings)), "on": [phrases.identity], "version": 2}
     run_stage(path, "blocks", matched, lambda folder: _blocks(settings, work, folder))
@@ -75,20 +79,36 @@ def _kinds(settings: AlignConfig) -> dict[str, str]:
     return {"method": settings.method, "symmetrization": settings.symmetrization}
 
 
+def _directory(config: PrepareConfig) -> WorkDirectory:
+    path, weight, links = Path(config.work), config.mix_weight, config.align.links
+    if config.mix is None:
+        return WorkDirectory(path)
+    base, dev = WorkDirectory(Path(config.mix)).check(), config.data.dev_source or config.data.dev_pairs
+    if base.path.resolve() == path.resolve() or links or not dev:
+        seen = f"mix={config.mix} work={config.work}, align.links={links}, {'a' if dev else 'no'} dev set"
+        raise InputError("nothing can be mixed so", seen, "work=ANOTHER-FOLDER, an aligner, and a dev set")
+    return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
+
+
 def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
     source, target = work.training_tokens("source"), work.training_tokens("target")
-    settings = config.align
-    links = None
+    settings, links = config.align, None
+    how: dict[str, Any] = {**_kinds(settings), "seed": config.seed, "side_by_side": cores() > 1}
     if settings.links is not None:
         links = read_links(settings.links, [len(s) for s in source], [len(t) for t in target])
+    elif isinstance(work, MixedDirectory):
+        links = work.align(folder, how)
     if not links:
-        links = align(source, target, **_kinds(settings), seed=config.seed, side_by_side=cores() > 1)
+        links = align(source, target, **how)
     write_links(folder / "links.gz", links)
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
 
 
 def _lm(config: LmConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
-    arpa = work.estimated_lm(work.training_text("target"), config.order)
+    if isinstance(work, MixedDirectory):
+        arpa = work.mixed_lm(config.order)
+    else:
+        arpa = work.estimated_lm(work.training_text("target"), config.order)
     write_arpa(folder / "lm.arpa.gz", arpa)
     NgramModel.from_arpa(arpa).save(folder / "model")
     return {"order": config.order, "ngrams": sum(arpa.counts)}
@@ -99,6 +119,8 @@ def _phrases(config: PhrasesConfig, work: WorkDirectory, folder: Path) -> dict[s
     table = score_phrases(extract_phrases(*text, max_length=config.max_length), lexical_table(*text))
     if config.min_count > 1:
         table = table.select(np.asarray(table.count_B) >= config.min_count)
+    if isinstance(work, MixedDirectory):
+        table = work.mixed_table(table, config.max_length)
     table.save(folder / "table")
     return {"pairs": len(table.source_B), "source_phrases": len(table.source_phrases)}
 

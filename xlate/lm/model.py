@@ -248,20 +248,23 @@ class Perplexity:
         )
 
 
+def token_logprobs(model: NgramModel, sentences: EncodedText) -> Floats:
+    """The natural log probability of each word of some sentences and of the end of each, in order; shape (T + S,)."""
+    logprobs: list[float] = []
+    for s in range(len(sentences)):
+        state = model.begin_state
+        for word in [*sentences[s].tolist(), END_ID]:
+            logprob, state = model.score(state, word)
+            logprobs.append(logprob)
+    return np.array(logprobs)
+
+
 def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:
     """Measures tokenised sentences; nan for a text without sentences."""
     text = EncodedText.encode(sentences, model.vocabulary)
-    tokens = len(text.ids_T) + len(text)
-    if not tokens:
+    if not len(text):
         return Perplexity(float("nan"), float("nan"), 0, 0)
-    total = float(model.sentence_logprobs(text).sum())
-    unknown, share = 0, 0.0
-    for sentence in range(len(text)):
-        state = model.begin_state
-        if (text[sentence] == UNKNOWN_ID).any():
-            for word in text[sentence].tolist():
-                logprob, state = model.score(state, word)
-                if word == UNKNOWN_ID:
-                    unknown, share = unknown + 1, share + logprob
-    including, excluding = -total / tokens, -(total - share) / (tokens - unknown)
-    return Perplexity(float(np.exp(including)), float(np.exp(excluding)), tokens, unknown)
+    logprob_T = token_logprobs(model, text)
+    known_T = np.insert(text.ids_T, text.offsets_S1[1:], END_ID) != UNKNOWN_ID
+    including, excluding = (float(np.exp(-kept_N.mean())) for kept_N in (logprob_T, logprob_T[known_T]))
+    return Perplexity(including, excluding, len(known_T), int((~known_T).sum()))

@@ -28,7 +28,15 @@ from xlate.text.lines import check_reference, check_sides, drop_unusable, read_l
 from xlate.text.tokens import Preprocessor, Truecaser, preprocess_lines, untokenized_lines
 from xlate.text.vocabulary import Vocabulary, check_reserved
 from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
-from xlate.work.directory import VOCABULARIES, PreparedSide, save_copies, save_documents, save_factor
+from xlate.work.directory import (
+    PREPROCESSING,
+    VOCABULARIES,
+    PreparedSide,
+    WorkDirectory,
+    save_copies,
+    save_documents,
+    save_factor,
+)
 
 Result = TypeVar("Result")
 
@@ -124,14 +132,19 @@ def _read_split(split: str, files: CorpusFiles) -> AnnotatedText:
 log = logging.getLogger(__name__)
 
 
-def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
+def build_corpus(files: CorpusFiles, folder: Path, base: WorkDirectory | None = None) -> dict[str, Any]:
     """Reads, checks, tokenises and cases every file of the corpus, and writes it to a stage folder.
 
+    With `base`, the training text is that of another work directory and then this one.
+
     Raises:
-        InputError: sides of unequal length, files that cannot be read, reserved words, nothing left to train on.
+        InputError: sides of unequal length, files that cannot be read, reserved words, nothing left to train on; `base`
+            was prepared in another way.
     """
     data = files.data
     check_settings(files)
+    if base is not None:
+        _check_alike(files, base)
     tagger = keep_tagger(files, folder)
     preprocessors = {side: Preprocessor(files.language(side), tokenize=data.tokenize) for side in SIDES}
     text, dev = _training_text(files)
@@ -150,15 +163,17 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
             f"pairs with words on both sides, at most {data.max_words} words per side",
             file=files.held["train", "source"][0],
         )
-    figures: dict[str, Any] = {"pairs": len(kept), "dropped": total - len(kept)}
     for side in SIDES:
-        figures |= _write_side(folder, side, [tokens[side][i] for i in kept], kept, preprocessors[side], files)
-    group_S = copy_groups(*([tokens[side][i] for i in kept] for side in SIDES))
+        tokens[side] = [*(base.training_tokens(side) if base else ()), *(tokens[side][i] for i in kept)]
+    figures: dict[str, Any] = {"pairs": len(tokens["source"]), "dropped": total - len(kept)}
+    for side in SIDES:
+        figures |= _write_side(folder, side, tokens[side], kept, preprocessors[side], files)
+    group_S = copy_groups(*tokens.values())
     save_copies(folder / "copies", group_S)
     figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
     text = text.rows(kept)
     if tagger is not None:
-        text = with_tags(text, tagger, [tokens["source"][i] for i in kept])
+        text = with_tags(text, tagger, tokens["source"])
     _save_annotations(folder, "train", text)
     for split, part in _splits(files, dev).items():
         if tagger is not None:
@@ -172,13 +187,16 @@ def build_corpus(files: CorpusFiles, folder: Path) -> dict[str, Any]:
 def _write_side(
     folder: Path, side: str, tokens: list[list[str]], kept: list[int], preprocessor: Preprocessor, files: CorpusFiles
 ) -> dict[str, int]:
-    """Cases and writes a side of the training text and its vocabulary; returns the figures of the side."""
+    """Cases and writes a side of the training text and its vocabulary; returns the figures of the side.
+
+    The last sentences are the lines `kept` of the files.
+    """
     caser = Truecaser.train(tokens) if files.data.case == "true" else None
     if caser is not None:
         caser.save(folder / f"truecase.{side}")
     prepared = PreparedSide(preprocessor, files.data.case, caser)
     cased = list(map(prepared.cased, tokens))
-    check_reserved(cased, files.held["train", side], kept)
+    check_reserved(cased[-len(kept) :], files.held["train", side], kept)
     write_lines(folder / f"train.{side}.gz", map(" ".join, cased))
     vocabulary = Vocabulary.build(cased)
     vocabulary.save(folder / f"vocabulary.{side}")
@@ -225,6 +243,17 @@ def _preprocessing(files: CorpusFiles) -> dict[str, Any]:
     if record := tagger_record(files):
         settings["tagger"] = record
     return settings
+
+
+def _check_alike(files: CorpusFiles, base: WorkDirectory) -> None:
+    """Checks that a text can be added to that of another work directory."""
+    here = _preprocessing(files)
+    if here != base.preprocessing or here.keys() > PREPROCESSING.keys() or files.documents:
+        raise InputError(
+            "texts that cannot be mixed",
+            f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
+            "the same languages, tokenisation and case, without factors, a tagger or documents",
+        )
 
 
 def _plain(part: str, lines: list[str], side: str, files: CorpusFiles) -> list[str]:

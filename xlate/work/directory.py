@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xlate.align.links import Links, read_links
-from xlate.array_types import Ints
+from xlate.array_types import AnyInts, Ints
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays
 from xlate.errors import InputError
@@ -241,6 +241,13 @@ class WorkDirectory:
         lengths = [np.diff(text.offsets_S1).tolist() for text in self.encoded]
         return read_links(plain_file(self.path / "align" / "links.gz"), *lengths)
 
+    def pairs(self, rows: AnyInts) -> tuple[EncodedText, EncodedText, Links]:
+        """Source, target and links of some training pairs."""
+        from xlate.phrases.table import select_phrases
+
+        source, target = (select_phrases(text, rows) for text in self.encoded)
+        return source, target, self.links.select(rows)
+
     @cached_property
     def matches(self) -> Matches:
         """Where blocks match in the training text."""
@@ -259,19 +266,21 @@ class WorkDirectory:
         check_fields(made, fields, path, remedy)
         return dict(made)
 
-    def estimated_lm(self, target: EncodedText, order: int | None = None) -> ArpaModel:
+    def estimated_lm(
+        self, target: EncodedText, order: int | None = None, vocabulary: Vocabulary | None = None
+    ) -> ArpaModel:
         """The language model of target sentences and, if it was prepared, of further text.
 
-        The default order is that of the language model of the whole text.
+        The default order is that of the language model of the whole text, and the default vocabulary that of the text.
         """
         from xlate.lm.kneser_ney import estimate
 
-        extra = self.path / "corpus" / "lm.target.gz"
+        words, extra = vocabulary or self.target_vocabulary, self.path / "corpus" / "lm.target.gz"
         if extra.exists():
             lines = [split_tokens(line) for line in read_lines(plain_file(extra))]
-            more = EncodedText.encode(lines, self.target_vocabulary)
+            more = EncodedText.encode(lines, words)
             target = EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
-        return estimate(target, self.target_vocabulary, order or read_stage(self.path, "lm").number("order"))
+        return estimate(target, words, order or read_stage(self.path, "lm").number("order"))
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` per token.

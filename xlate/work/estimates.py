@@ -26,7 +26,7 @@ from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet, counts_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import Matches, TableRows, collect_events
-from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, select_phrases
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, identity_of, read_stage, run_stage
@@ -151,11 +151,7 @@ class WithoutFold(Estimates):
     @cached_property
     def text(self) -> tuple[EncodedText, EncodedText, Links]:
         """The pairs of the other folds."""
-        return self._pairs(np.flatnonzero(self.folds.fold_S != self.fold))
-
-    def _pairs(self, rows: Ints) -> tuple[EncodedText, EncodedText, Links]:
-        source, target = self.work.encoded
-        return select_phrases(source, rows), select_phrases(target, rows), self.work.links.select(rows)
+        return self.work.pairs(np.flatnonzero(self.folds.fold_S != self.fold))
 
     @cached_property
     def blocks(self) -> BlockSet:
@@ -180,7 +176,7 @@ class WithoutFold(Estimates):
         table, made = self.work.blocks.table, self.work.settings("blocks", {"settings": dict})
         extracted = self.work.settings("phrases", {"min_count": int, "max_length": int})
         # The number of times each block was extracted from the other folds.
-        here = extract_phrases(*self._pairs(self.folds.rows(self.fold)), extracted["max_length"])
+        here = extract_phrases(*self.work.pairs(self.folds.rows(self.fold)), extracted["max_length"])
         row_X = self.rows.of(here).pair_B
         elsewhere_B = np.array(table.count_B, dtype=np.int64)
         elsewhere_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]

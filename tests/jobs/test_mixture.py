@@ -1,0 +1,53 @@
+"""A small corpus added to a prepared one: text, links, tables and language model of both."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xlate.config.load import load
+from xlate.config.schema import PrepareConfig
+from xlate.errors import InputError
+from xlate.jobs.prepare import prepare
+from xlate.lm.model import perplexity
+from xlate.work.directory import WorkDirectory
+
+
+def prepared(work: Path, seed: int, *more: str) -> WorkDirectory:
+    size = [f"data.generated.{key}" for key in (f"seed={seed}", "train=150", "dev=20", "test=5")]
+    return prepare(load(PrepareConfig, "prepare", ["data=demo", "align=fast_align", f"work={work}", *size, *more]))
+
+
+def test_a_small_corpus_is_mixed_with_a_prepared_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    base, alone = prepared(tmp_path / "base", 1), prepared(tmp_path / "alone", 2)
+    mixed = prepared(tmp_path / "mixed", 2, f"mix={base.path}")
+    size = len(base.copies)
+    assert len(mixed.copies) == size + len(alone.copies)
+    assert mixed.training_tokens("source")[:size] == base.training_tokens("source")
+    assert [mixed.links.pairs(s) for s in range(size)] == [base.links.pairs(s) for s in range(size)]
+    assert mixed.source_lines("dev") == alone.source_lines("dev")
+    dev = [mixed.target_tokens(line) for line in mixed.references("dev")[0]]
+    assert perplexity(mixed.lm, dev).including_unknown < min(
+        perplexity(w.lm, dev).including_unknown for w in (base, alone)
+    )
+    table = mixed.blocks.table
+    assert len(table) > max(len(base.blocks.table), len(alone.blocks.table))
+    shares = np.bincount(table.source_B, table.scores_B4[:, 2])
+    np.testing.assert_allclose(shares, 1.0)
+    # Another weight makes only the language model and the tables again.
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        prepared(tmp_path / "mixed", 2, f"mix={base.path}", "mix_weight=0.9")
+    assert [message.split()[0] for message in caplog.messages if message.endswith("unchanged")] == ["corpus", "align"]
+    assert "the new text weighs 0.90" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", ["data.case=lower", "mix_weight=1", "data.dev_source=null", "same"])
+def test_what_cannot_be_mixed_is_refused(tmp_path: Path, wrong: str) -> None:
+    base = prepared(tmp_path / "base", 1)
+    more = () if wrong == "same" else (wrong, *(("data.dev_pairs=0",) if "dev" in wrong else ()))
+    with pytest.raises(InputError, match="mix"):
+        prepared(base.path if wrong == "same" else tmp_path / "mixed", 1, f"mix={base.path}", *more)
