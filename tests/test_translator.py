@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -59,6 +60,17 @@ def test_lists_have_scores_features_and_spans(any_run: Path) -> None:
     assert several[0] == found
     assert [one.text for one in several[1]] == [""]
     assert len(translator.nbest(SENTENCE, 6, distinct=False)) == 6
+
+
+def test_what_is_no_text_is_refused() -> None:
+    translator = object.__new__(xlate.Translator)
+    for wrong in (3, None, {"a": "b"}):
+        for method in (translator.translate, translator.nbest):
+            with pytest.raises(InputError, match=re.escape(f"{wrong!r}")) as refused:
+                method(wrong)
+            assert refused.value.expected == "a string, or a list or tuple of strings"
+    with pytest.raises(InputError, match="int at 1"):
+        translator.translate(["a", 3])
 
 
 def test_it_explains(phrase_run: Path) -> None:  # noqa: F811

@@ -199,6 +199,10 @@ class Translator:
         self.close()
 
     def _derivations(self, lines: Sequence[str], n: int, distinct: bool) -> list[tuple[list[str], list[AnyDerivation]]]:
+        if not isinstance(lines, list | tuple):
+            raise InputError(
+                "nothing to translate", seen=repr(lines), expected="a string, or a list or tuple of strings"
+            )
         for number, line in enumerate(lines):
             if not isinstance(line, str):
                 raise InputError("not a sentence", seen=f"{type(line).__name__} at {number}", expected="a string")

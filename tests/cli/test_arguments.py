@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from xlate.cli.arguments import quoted, read_words
 from xlate.config.load import load, with_brackets
-from xlate.config.schema import Command, PrepareConfig, ScoreConfig, TrainConfig
+from xlate.config.schema import Command, InspectConfig, PrepareConfig, ScoreConfig, TrainConfig
 from xlate.errors import InputError
 
 
@@ -116,3 +116,28 @@ def test_lists_of_every_command_are_known() -> None:
 def test_lists_get_their_brackets(given_override: str, single: str, sweep: str) -> None:
     assert with_brackets([given_override], ScoreConfig) == [single]
     assert with_brackets([given_override], ScoreConfig, sweep=True) == [sweep]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ein Mann schläft.",
+        "Der, die, das",
+        "a=b, c",
+        "[1] und [2]",
+        "{a: b}",
+        "It's 3",
+        "true",
+        "3",
+        "choice(a,b)",
+        " ein ",
+    ],
+)
+def test_a_sentence_needs_no_quotes(sentence: str) -> None:
+    (override,) = read_words([f"sentence={sentence}"]).overrides
+    assert load(InspectConfig, "inspect", ["run=r", override]).sentence == sentence
+
+
+@pytest.mark.parametrize(("given", "value"), [("sentence='Ein, Mann'", "Ein, Mann"), ("sentence=null", None)])
+def test_a_sentence_may_be_quoted_or_null(given: str, value: str | None) -> None:
+    assert load(InspectConfig, "inspect", ["run=r", *read_words([given]).overrides]).sentence == value

@@ -149,3 +149,18 @@ def test_texts_are_in_the_order_of_the_sentences(files: Path, capsys: pytest.Cap
     assert main(["nbest", "rescore", str(files / "list"), *arguments, f"source={files / 'ref'}", "first_id=0"]) == 0
     assert (files / "best").read_text() == "the house\na little cat sat\n\n"
     assert (files / "new").read_text().startswith("1 ||| a little cat sat")
+
+
+@pytest.mark.parametrize(
+    ("action", "some", "others"),
+    [("score", {"lm", "out"}, {"ref", "weights", "metric"}), ("rescore", {"ref", "weights", "mbr"}, {"lm", "metric"})],
+)
+def test_the_help_of_an_action_has_its_keys(
+    action: str, some: set[str], others: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["nbest", action, "--help"]) == 0
+    keys = {line.split("=")[0].strip() for line in capsys.readouterr().out.splitlines() if "=" in line}
+    assert some <= keys
+    assert not others & keys
+    assert main(["nbest", "--help"]) == 0
+    assert all(f"  {key}=" in capsys.readouterr().out for key in others & {"lm"})

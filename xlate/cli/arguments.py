@@ -14,6 +14,8 @@ Action = TypeVar("Action")
 # The key whose values are all bare words, or the keys that take one word each.
 Positional = str | tuple[str, ...]
 # Keys whose values are NAME=FILE.
+# Keys whose values are text, in which no character has a meaning.
+TEXTS = ("sentence", "find")
 NAMED_FILES = ("add_scores", "merge", "columns", "against_columns")
 # Values that Hydra always reads literally.
 _PLAIN = re.compile(r"[\w/\\+.$%*@?|:-]*", re.ASCII)
@@ -160,6 +162,8 @@ def quoted(argument: str) -> str:
         # Quotes inside quotes, which a value with a key needs.
         return argument[1:-1]
     key, sign, value = argument.partition("=")
+    if key in TEXTS and value not in ("", "null") and value[0] + value[-1] not in ("''", '""'):
+        return f"{key}={in_quotes(value)}"
     if not sign or _PLAIN.fullmatch(value) or os.path.exists(argument):
         return argument
     if os.path.exists(value):

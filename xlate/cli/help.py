@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from xlate.cli.arguments import Words
+from xlate.cli.arguments import Words, action_of
 from xlate.cli.commands import COMMANDS
 from xlate.config.choices import SCHEMAS, own_keys, rows_of_tables, schema_within, schemas_of
 from xlate.config.load import composed, words_of_hydra
@@ -49,14 +49,20 @@ def help_of(command: str, words: Words) -> str:
     called = usage(schema)
     called = called if ":" not in called else f"xlate {command} [KEY=VALUE …] [options]"
     lines = [f"usage: {called}", "", COMMANDS[command].words]
-    lines += _titled(
-        "actions", ((name, first_sentence(do.__doc__ or "")) for name, do in COMMANDS[command].actions.items())
-    )
+    actions, asked = COMMANDS[command].actions, words.value("action")
+    shown = actions if asked is None else {asked: action_of(actions, asked)}
+    lines += _titled("actions", ((name, first_sentence(do.__doc__ or "")) for name, do in shown.items()))
     lines += _titled("choices, GROUP=NAME", _groups(command))
     lines += _titled(
         "experiments, experiment=PAPER/TABLE-rowN, or all rows with -m experiment=PAPER/TABLE", _tables(command)
     )
-    values = (Row(one.name, _value(config, one.name), "", one.metadata["words"]) for one in own_keys(schema))
+    values = (
+        Row(one.name, _value(config, one.name), "", one.metadata["words"])
+        for one in own_keys(schema)
+        # The description of a key of some actions begins with their names.
+        if not (named := set(one.metadata["words"].partition(":")[0].split(", "))) <= actions.keys()
+        or named & shown.keys()
+    )
     lines += _titled("keys, KEY=VALUE, with their values (???: required)", map(_key, values))
     for group, keys in _keys_of_groups(config, schema):
         lines += _titled(f"keys of {group}", map(_key, keys))

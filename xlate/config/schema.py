@@ -301,23 +301,25 @@ class NbestConfig(GivenListsConfig, Command):
     positional = ("action", "nbest")
     action: str = key("What to do with the list.")
     nbest: str = key("The n-best list.")
-    ref: list[str] = key("Tokenised references, one file each.", [])
-    weights: str | None = key("A file of weights, NAME= VALUE on each line.", None)
-    run: str | None = key("A run of model=rerank to rescore with.", None)
-    source: str | None = key("The source of the list.", None)
-    first_id: int | None = key("The number of the first sentence.", None, Range(0))
+    ref: list[str] = key("check, import, oracle, rescore, pairs: tokenised references, one file each.", [])
+    weights: str | None = key("check, rescore: a file of weights, NAME= VALUE on each line.", None)
+    run: str | None = key("rescore: a run of model=rerank.", None)
+    source: str | None = key("oracle, rescore, pairs: the source of the list.", None)
+    first_id: int | None = key(
+        "check, import, oracle, rescore, pairs: the number of the first sentence.", None, Range(0)
+    )
     mbr: str = key(
         "rescore: by expected gain with the other hypotheses of the list as references (none, bleu or chrf).",
         "none",
         ("none", "bleu", "chrf"),
     )
-    out: str | None = key("The file for the result; -: standard output.", None)
+    out: str | None = key("import, oracle, rescore, pairs, score: the file for the result; -: standard output.", None)
     best_out: str | None = key("rescore: a file for the best hypotheses; line N belongs to sentence N.", None)
     metric: str = key(
         "pairs: the gain: bleu, chrf, ter, a mixture like bleu:1,chrf:1, or column, the feature gain_column.",
         "bleu",
     )
-    gain_column: str | None = key("metric=column: the feature that holds the gain.", None)
+    gain_column: str | None = key("pairs: with metric=column, the feature that holds the gain.", None)
     pairs: int = key(
         "pairs: the number per list: the best with the worst, the second best with the second worst …",
         1,

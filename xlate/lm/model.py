@@ -132,7 +132,7 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
     next_rows: list[Ints32] = []
     orders: list[HashTable] = []
     for n, table in enumerate(arpa.tables):
-        prefix_K = _contexts_of(table.words_Kn[:, :-1], orders, first_of_order)
+        prefix_K = contexts_of(table.words_Kn[:, :-1], orders, first_of_order)
         key_K = pair_keys(prefix_K, table.words_Kn[:, -1])
         _check(arpa, table.words_Kn, prefix_K, key_K)
         extended_N[prefix_K] = True
@@ -168,8 +168,13 @@ def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> N
             raise InputError(message, seen, expected, "make the model again")
 
 
-def _contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
-    """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones."""
+def contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
+    """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones.
+
+    Args:
+        orders: find the n-grams of each order by their context and last word.
+        first_of_order: the number of the first context of each order.
+    """
     context_K = np.zeros(len(words_Kn), np.int64)
     for n in range(words_Kn.shape[1]):
         rows = find_all(orders[n], pair_keys(context_K, words_Kn[:, n]))
@@ -184,7 +189,7 @@ def _longest_suffix(words_Kn: Ints32, orders: list[HashTable], first_of_order: I
         open_K = np.flatnonzero(found_K < 0)
         if not len(open_K):
             break
-        found_K[open_K] = _contexts_of(words_Kn[open_K, start:], orders, first_of_order)
+        found_K[open_K] = contexts_of(words_Kn[open_K, start:], orders, first_of_order)
     return found_K
 
 
