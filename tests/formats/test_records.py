@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from xlate.formats.records import read_record
+from xlate.errors import InputError
+from xlate.formats.nbest_file import NbestFile
+from xlate.formats.records import read_record, write_lists
+from xlate.scoring.feature_weights import rescored
+from xlate.text import opening
 
 VLLM = {
     "request_id": "7",
@@ -113,3 +122,104 @@ def test_other_forms_through_the_names_of_their_fields() -> None:
     assert record[:4] == (4, "das Haus", ("b", "c"), [("a", {}, -1)])
     with pytest.raises(ValueError, match="no field answer"):
         read_record(given, fields | {"hyp": "answer.out"})
+
+
+def lines_of(path: Path, *records: Any) -> Path:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return path
+
+
+def ranked(path: Path, scores: list[float], *, out: str = "out.jsonl", **how: Any) -> list[Any]:
+    """The records of a list under these scores."""
+    write_lists(path.parent / out, rescored(NbestFile(path, **how).lists(), np.array(scores)))
+    return [json.loads(line) for line in (path.parent / out).read_text().splitlines()]
+
+
+def shown(path: Path, **how: Any) -> list[list[tuple[int, str]]]:
+    return [[(one.sentence, one.text) for one in group] for group in NbestFile(path, **how).lists()]
+
+
+def test_records_come_back_in_their_form_best_first(tmp_path: Path) -> None:
+    first, second = VLLM["outputs"]
+    path = lines_of(tmp_path / "list", VLLM, FACES | {"ref": ["r", "s"]}, CTRANSLATE | {"id": 8})
+    column = tmp_path / "column"
+    column.write_text("6\n5\n4\n3\n2\n1\n")
+    vllm, faces, translated = ranked(path, [1, 2, 4, 3, 0, 0], added=(f"lm={column}",))
+    better, worse = {"lm": 5, "score": 2, "rank": 1}, {"lm": 6, "score": 1, "rank": 2}
+    assert vllm == VLLM | {"outputs": [second | better, first | worse]}
+    assert faces == FACES | {"ref": ["r", "s"], "lm": [4, 3], "score": [4, 3], "rank": [1, 2]}
+    assert translated == CTRANSLATE | {"id": 8, "lm": [2, 1], "score": [0, 0], "rank": [1, 2]}
+    assert shown(tmp_path / "out.jsonl")[0] == [(7, "a house"), (7, "the house")]
+    again = ranked(path, [0, 0, 1, 2, 0, 1])
+    assert again[1]["sequences"] == ["a house", "the house"]
+    assert (again[1]["sequences_scores"], again[1]["qe"], again[1]["beams"]) == ([-1, -0.5], [1, 0.25], 2)
+    assert (again[2]["hypotheses"][0], again[2]["scores"]) == (["a", "house"], [-1, -0.5])
+
+
+def test_answers_of_a_batch_lists_and_pairs_come_back(tmp_path: Path) -> None:
+    batch, pipeline, pair = (
+        ranked(lines_of(tmp_path / "list", record), [1, 2])[0] for record in (BATCH, PIPELINE, PAIR)
+    )
+    one, two = CHAT["choices"]
+    choices = [two | {"score": 2, "rank": 1}, one | {"score": 1, "rank": 2}]
+    assert batch == BATCH | {"response": {"status_code": 200, "body": CHAT | {"choices": choices}}}
+    assert [one["translation_text"] for one in pipeline] == ["a house", "the house"]
+    assert pair == {
+        "prompt": "das Haus", "chosen": PAIR["rejected"], "rejected": PAIR["chosen"], "score": [2, 1], "rank": [1, 2],
+    }  # fmt: skip
+
+
+def test_ids_that_are_texts_or_missing_are_numbered_and_kept(tmp_path: Path) -> None:
+    named = [{"id": name, "hyp": hyp, "x": None} for name, hyp in (("b", "1"), ("b", "2"), ("a", "3"))]
+    path = lines_of(tmp_path / "list", *named)
+    assert shown(path) == [[(0, "1"), (0, "2")], [(1, "3")]]
+    assert ranked(path, [1, 2, 0], out="out")[:2] == [
+        named[1] | {"score": 2, "rank": 1}, named[0] | {"score": 1, "rank": 2}
+    ]  # fmt: skip
+    sources = [COMET, COMET | {"mt": "a house"}, COMET | {"src": "es"}, CTRANSLATE, CTRANSLATE | {"src": None}]
+    listed = [["the house", "a house"], ["the house"], ["the house", "a house"], ["the house", "a house"]]
+    assert shown(lines_of(path, *sources)) == [[(at, text) for text in texts] for at, texts in enumerate(listed)]
+
+
+def test_the_name_chooses_between_records_and_bars(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "list", {"id": 3, "src": "s", "hyp": "a\nb", "lm": -1}, {"id": 4, "hyp": "a ||| b"})
+    assert ranked(path, [1, 2])[0]["hyp"] == "a\nb"
+    with pytest.raises(InputError, match="which a list with bars cannot hold"):
+        ranked(path, [1, 2], out="out.nbest")
+    bars = tmp_path / "bars"
+    bars.write_text("3 ||| a b ||| lm= -1 tm= 1 2 ||| 1\n")
+    assert ranked(bars, [2]) == [
+        {"id": 3, "hyp": "a b", "scores": {"lm": -1, "tm_0": 1, "tm_1": 2}, "score": 2, "rank": 1}
+    ]
+    write_lists(tmp_path / "out.nbest", NbestFile(lines_of(path, {"id": 3, "hyp": "a\nb", "lm": -1})).lists())
+    assert (tmp_path / "out.nbest").read_text() == "3 ||| a b ||| lm= -1 ||| \n"
+
+
+def test_standard_input_is_read_as_often_as_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines_of(tmp_path / "list", FACES).read_bytes())))
+    opening.standard_input.cache_clear()
+    for _ in range(2):
+        assert shown(Path("-")) == [[(1, "the house"), (1, "a house")]]
+    opening.standard_input.cache_clear()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "folder", "datasets"])
+def test_tables_are_lists_of_records(tmp_path: Path, kind: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet, ipc = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.ipc")
+    table = arrow.Table.from_pylist([FACES, FACES | {"id": 2}])
+    folder = tmp_path / "data"
+    folder.mkdir()
+    path = folder if kind in ("folder", "datasets") else folder / f"list.{kind}"
+    if kind in ("parquet", "folder"):
+        parquet.write_table(table, folder / "list.parquet")
+    else:
+        with ipc.new_stream(folder / "list.arrow", table.schema) as stream:
+            stream.write_table(table)
+    if kind == "datasets":
+        (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "list.arrow"}]}))
+    assert shown(path) == [[(number, "the house"), (number, "a house")] for number in (1, 2)]
+    assert ranked(path, [1, 2, 4, 3], out="out")[0]["sequences"] == ["a house", "the house"]
+    (folder / "list.parquet").write_bytes(b"no table")
+    with pytest.raises(InputError, match="cannot be read as a table"):
+        shown(folder / "list.parquet")

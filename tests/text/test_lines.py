@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import errno
 import gzip
 import lzma
@@ -11,6 +12,8 @@ import stat
 import tempfile
 import threading
 import time
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -61,6 +64,9 @@ def test_only_lf_ends_a_line(tmp_path: Path) -> None:
 
 
 PACKED = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+with contextlib.suppress(ModuleNotFoundError):
+    zstd = import_module(opening.ZSTD)
+    PACKED[".zst"] = partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
 
 
 @pytest.mark.parametrize("suffix", PACKED)
@@ -93,15 +99,15 @@ def test_damage_of_packed_text_is_named(tmp_path, suffix, kept):
         whole[len(whole) // 2] ^= 255
     path = tmp_path / f"text{suffix}"
     path.write_bytes(whole[: len(whole) // 2 if kept == 0.5 else kept])
-    with pytest.raises(InputError, match=r"truncated or damaged (gzip|xz|bzip2) file") as caught:
+    with pytest.raises(InputError, match=r"truncated or damaged (gzip|xz|bzip2|zstd) file") as caught:
         read_lines(path)
     assert (caught.value.file, caught.value.line) == (str(path), 1)
 
 
-@pytest.mark.parametrize(("name", "begin"), [("x.zip", b"PK\x03\x04"), ("x", b"PK\x03\x04"), ("x.zst", b"(\xb5/\xfd")])
+@pytest.mark.parametrize(("name", "begin"), [("x.zip", b"PK\x03\x04"), ("x", b"PK\x03\x04")])
 def test_archives_are_named_with_what_unpacks_them(tmp_path: Path, name: str, begin: bytes) -> None:
     (tmp_path / name).write_bytes(begin + bytes(20))
-    with pytest.raises(InputError, match=r"(zip archive|zstd file)(?s:.*)(unzip -p|zstd -dc) x"):
+    with pytest.raises(InputError, match=r"zip archive(?s:.*)unzip -p x"):
         read_lines(tmp_path / name)
 
 
@@ -115,7 +121,7 @@ def test_text_that_begins_like_a_packed_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"just text\n", b"\x1f", b""])
 def test_a_name_without_its_packing(tmp_path, suffix, data):
     (tmp_path / f"text{suffix}").write_bytes(data)
-    with pytest.raises(InputError, match=r"not an? (gzip|xz|bzip2) file"):
+    with pytest.raises(InputError, match=r"not an? (gzip|xz|bzip2|zstd) file"):
         read_lines(tmp_path / f"text{suffix}")
 
 

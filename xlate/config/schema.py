@@ -81,6 +81,7 @@ class GivenListsConfig:
     nbest_duplicates: str = key(
         "hypotheses of a sentence with identical words: keep, or drop all but the first", "keep", ("keep", "drop")
     )
+    fields: list[str] = key("records of other tools: NAME=FIELD, for the names id, src, hyp, ref and score", [])
     add_scores: list[str] = key("external features NAME=FILE: one number per hypothesis, in the order of the list", [])
     merge: list[str] = key("lists NAME=FILE of other systems for the same sentences", [])
 

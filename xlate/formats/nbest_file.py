@@ -27,7 +27,7 @@ from xlate.formats.nbest_list import (
     iterate_hypotheses,
     one_source,
 )
-from xlate.formats.records import JsonStyle, collapsed
+from xlate.formats.records import KEYS, JsonStyle, collapsed
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_floats, parse_int
 from xlate.text.opening import plain_file
@@ -221,9 +221,10 @@ class NbestFile:
         duplicates: `keep` or `drop` hypotheses with the same words as an earlier one of the sentence.
         added: `NAME=FILE` each: a feature with one number per hypothesis, in the order of the list.
         others: `NAME=FILE` each: lists of the same sentences by other systems, to merge with it.
+        fields: `NAME=FIELD` each: where its records say `id`, `src`, `hyp`, `ref` and `score`; see `read_record`.
 
     Raises:
-        InputError: plain text has no size, or something is not NAME=FILE.
+        InputError: plain text has no size, or something is not NAME=FILE or NAME=FIELD.
     """
 
     path: str | Path
@@ -232,6 +233,7 @@ class NbestFile:
     duplicates: str = KEEP
     added: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.form == PLAIN and self.size is None:
@@ -243,19 +245,26 @@ class NbestFile:
                 file=self.path,
             )
         _ = self.files
+        named = dict(pair.partition("=")[::2] for pair in self.fields)
+        if not (named.keys() <= KEYS.keys() and all(named.values())):
+            seen, expected = list(self.fields), f"fields=[NAME=FIELD,…], NAME one of {', '.join(KEYS)}"
+            raise InputError("fields says which field of a record is which", seen, expected)
 
-    def style(self, first: str) -> Style:
-        """The parser for the lines of the file, given the first one."""
-        form = self.form
+    def style(self, first: Any) -> Style:
+        """The parser for the lines of the file, or for the rows of a table, given the first one."""
+        form = JSONL if self.fields or not isinstance(first, str) else self.form
         if form == AUTO:
             looks = JSONL if first.startswith(("{", "[")) else FAIRSEQ if _RECORD.fullmatch(first) else BARS
             form = looks if looks != BARS or BAR in first or self.size is None else PLAIN
         if form == PLAIN:
             return PlainStyle(self.size or 1)
-        style = Style() if form == BARS else FairseqStyle() if form == FAIRSEQ else JsonStyle(str(self.path))
+        style = Style() if form == BARS else FairseqStyle() if form == FAIRSEQ else self._records()
         if self.form == AUTO and form == BARS and BAR not in first:
             style.remedy = f"{MEND}; {SAY_FORM}"
         return style
+
+    def _records(self) -> JsonStyle:
+        return JsonStyle(str(self.path), dict(pair.partition("=")[::2] for pair in self.fields))
 
     @property
     def files(self) -> list[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xlate.errors import InputError, shown
+from xlate.formats.arrow_tables import is_table, table_rows
 from xlate.progress import track
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_floats, parse_int
@@ -296,7 +297,7 @@ class Style:
             ValueError: another source of this sentence came before.
         """
         before = self._source.get(sentence, source)
-        if not same_letters(before, source):
+        if before != source and not same_letters(before, source):
             raise ValueError(f"two sources of one sentence: {shown(before)} and {shown(source)}")
         self._source = {sentence: source}
 
@@ -342,9 +343,9 @@ class NbestFaults:
 
 
 def iterate_hypotheses(
-    path: str | Path, style: Callable[[str], Style] = lambda _: Style(), faults: NbestFaults | None = None
+    path: str | Path, style: Callable[[Any], Style] = lambda _: Style(), faults: NbestFaults | None = None
 ) -> Iterator[Hypothesis]:
-    """Reads an n-best list, plain or gzip, one line at a time; `style` chooses the style by the first line.
+    """Reads an n-best list line by line, or a table row by row; `style` chooses the style by the first one.
 
     With `faults`, ill-formed lines are left out, and the error of each is added there.
 
@@ -354,11 +355,12 @@ def iterate_hypotheses(
     """
     form: Style | None = None
     number = 0
-    for raw in chain(iterate_lines(path, LONGEST_RECORD), (None,)):
+    lines: Iterable[Any] = table_rows(path) if is_table(path) else iterate_lines(path, LONGEST_RECORD)
+    for raw in chain(lines, (None,)):
         line = "the end of the file"
         if raw is not None:
             number += 1
-            line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
+            line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 and isinstance(raw, str) else raw
             form = form or style(line)
         if form is None:
             return

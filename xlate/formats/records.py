@@ -20,6 +20,7 @@ import orjson
 from xlate.errors import shown
 from xlate.formats.nbest_list import LARGEST, Hypothesis, Layout, Origin, Style, write_nbest
 from xlate.progress import track
+from xlate.settings import LARGEST_INT
 from xlate.text.lines import atomic_write
 from xlate.text.numbers import parse_int
 from xlate.text.opening import named_packing
@@ -44,6 +45,7 @@ BETTER, WORSE = "chosen", "rejected"
 # The number of tokens whose mean log probability is a feature of its own.
 FIRST = 3
 _NAME = re.compile(r"[^\s=:|]+")
+_TO_COLLAPSE = re.compile("[\t\n\v\f\r\ud800-\udfff]|  |^ | $")
 _BLANKS = str.maketrans("\t\n\v\f\r", "     ")
 # A job may read a list several times, so each message is logged once.
 _say_once = cache(log.warning)
@@ -97,7 +99,7 @@ def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
     if not isinstance(home, dict):
         raise ValueError("no JSON object")
     left = dict(home) if home is given or isinstance(given, list) else {**given, **home, "response": None}
-    name, source, references = (_taken(left, kind, fields) for kind in ("id", "src", "ref"))
+    name, source, references = _taken(left, "id", fields), _taken(left, "src", fields), _taken(left, "ref", fields)
     shared = frozenset(home).difference(left)
     key, inside = _place(left, fields)
     rows = _rows(left, key, inside)
@@ -207,12 +209,8 @@ def _entry(text: str, row: dict[str, Any], score: str, unused: dict[str, None]) 
         if value is not None and not isinstance(value, dict):
             total = _number(key, row.pop(key))
             break
-    named: dict[str, float] = {}
-    scores = row.pop("scores", None)
-    if not isinstance(scores, dict | None):
-        raise ValueError("scores are no object")
-    for name, value in (scores or {}).items():
-        named[name] = _number(name, value)
+    scores = row.pop("scores") if isinstance(row.get("scores"), dict) else {}
+    named = {name: _number(name, value) for name, value in scores.items()}
     tokens = [row.pop(key) for key in TOKENS if isinstance(row.get(key), list | dict)]
     found = row if not tokens else row | _token_scores(tokens[0], row.pop("token_ids", None))
     for name, value in found.items():
@@ -251,6 +249,8 @@ def _token_scores(tokens: Any, ids: Any) -> dict[str, float]:
 
 
 def _number(name: str, value: Any) -> float:
+    if type(value) is float and -LARGEST <= value <= LARGEST:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         raise ValueError(f"{shown(name)} is no finite number: {shown(str(value))}")
     return float(value)
@@ -258,6 +258,8 @@ def _number(name: str, value: Any) -> float:
 
 def _identity(name: Any) -> int | str | None:
     """A number, or a text other than a number, which identifies a sentence."""
+    if type(name) is int and 0 <= name <= LARGEST_INT:
+        return name
     if name is None or (isinstance(name, str) and not (name.isascii() and name.isdigit())):
         return name
     if isinstance(name, bool) or not isinstance(name, int | str):
@@ -287,9 +289,13 @@ class JsonStyle(Style):
         self._unused: dict[str, None] = {}
 
     def line(self, text: Any, number: int) -> Sequence[Hypothesis]:
-        given = loaded(text) if isinstance(text, str) else text
-        record = read_record(given, self._fields)
-        self._unused.update(dict.fromkeys(record.unused))
+        try:
+            given = loaded(text) if isinstance(text, str) else text
+            record = read_record(given, self._fields)
+        except RecursionError:
+            raise ValueError("JSON of too many levels") from None
+        if record.unused:
+            self._unused.update(dict.fromkeys(record.unused))
         sentence, source = self._sentence(record, number), record.source
         if source is not None and (sentence not in self._source or source != self._before):
             # A lone surrogate, which JSON can express, is no text: it raises a ValueError.
@@ -335,10 +341,7 @@ def loaded(text: str) -> Any:
     try:
         return orjson.loads(text)
     except ValueError:
-        try:
-            return json.loads(text)
-        except RecursionError:
-            raise ValueError("JSON of too many levels") from None
+        return json.loads(text)
 
 
 def collapsed(text: str) -> str:
@@ -347,6 +350,8 @@ def collapsed(text: str) -> str:
     Raises:
         ValueError: it holds a lone surrogate, which JSON can express.
     """
+    if not _TO_COLLAPSE.search(text):
+        return text
     text.encode("utf-8")
     return " ".join(filter(None, text.translate(_BLANKS).split(" ")))
 
@@ -419,8 +424,10 @@ def _ranked(rows: Sequence[tuple[int, Hypothesis, Origin]]) -> Any:
     elif isinstance(held, dict):
         made = {**home, key: {**held, **gained[0]}}
     else:
-        made = {name: one if name in record.shared else _reordered(one, order, count) for name, one in home.items()}
-        if isinstance(held[0], dict):
+        objects = isinstance(held[0], dict)
+        kept = {name for name in home if name in record.shared or (objects and COUNTED.fullmatch(name))}
+        made = {name: one if name in kept else _reordered(one, order, count) for name, one in home.items()}
+        if objects:
             made[key] = [{**one, **new} for one, new in zip(made[key], gained, strict=True)]
         else:
             made |= _lists(gained)

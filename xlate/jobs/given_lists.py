@@ -33,8 +33,8 @@ def given_list(config: GivenListsConfig, path: str) -> NbestFile:
     Raises:
         InputError: settings that do not go together.
     """
-    added, others = tuple(config.add_scores), tuple(config.merge)
-    return NbestFile(path, config.nbest_format, config.nbest_size, config.nbest_duplicates, added, others)
+    added, others, fields = tuple(config.add_scores), tuple(config.merge), tuple(config.fields)
+    return NbestFile(path, config.nbest_format, config.nbest_size, config.nbest_duplicates, added, others, fields)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ _DESCRIPTOR = re.compile(
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Reads a UTF-8 text file, plain or packed by gzip, xz or bzip2, split only at LF.
+    """Reads a UTF-8 text file, plain or packed by gzip, xz, bzip2 or zstd, split only at LF.
 
     A bare CR, U+2028, NEL and the like are characters of a line, not line ends. A last line without LF counts.
 
@@ -179,7 +179,7 @@ def count_lines(path: str | Path) -> int:
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Writes lines as UTF-8 with LF ends, packed if the name ends in .gz, .xz or .bz2, completely or not at all.
+    """Writes lines as UTF-8 with LF ends, packed if the name ends in .gz, .xz, .bz2 or .zst, completely or not at all.
 
     Raises:
         InputError: a line holds an LF, so it would become two lines.
@@ -202,9 +202,9 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Opens a binary stream to a file that gets its name `path` only when it is complete.
 
     The file is written under a temporary name in the same folder, flushed to disk and renamed; after an error nothing
-    is left. Files with names ending in .gz, .xz or .bz2 are packed, without a time stamp, so equal content gives equal
-    bytes. If the name is a symbolic link, the file it leads to is replaced. `-` is standard output; devices, FIFOs,
-    sockets and open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
+    is left. Files with names ending in .gz, .xz, .bz2 or .zst are packed, without a time stamp, so equal content gives
+    equal bytes. If the name is a symbolic link, the file it leads to is replaced. `-` is standard output; devices,
+    FIFOs, sockets and open descriptors (`/dev/fd/3`, `/dev/stdout`) are written in place.
 
     Raises:
         InputError: no file can have such a name.

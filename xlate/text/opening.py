@@ -1,10 +1,14 @@
-"""Opening files and pipes: plain, or packed by gzip, xz or bzip2; errors name archives and other packings."""
+"""Opening files and pipes: plain, or packed by gzip, xz, bzip2 or zstd; errors name archives and other packings."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +26,10 @@ MOST_UNPACKED, MOST_TIMES = 1 << 26, 500
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
 
+# Part of Python from 3.14 on.
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 @dataclass(frozen=True)
 class Packing:
     """One way to pack a stream.
@@ -30,7 +38,7 @@ class Packing:
         name: the name of the packing, and of the tool that unpacks and checks such a file.
         suffix: the end of such files' names.
         magic: their first bytes.
-        module: the module of Python's library.
+        module: the module that does it, of Python's library or of a package.
     """
 
     name: str
@@ -43,6 +51,18 @@ class Packing:
         # Text may begin with the first three bytes of bzip2; bzip2's block or end marks distinguish it.
         return begin.startswith(self.magic) and (self.suffix != ".bz2" or begin[4:10] in _BZIP2_BLOCKS)
 
+    def library(self) -> Any:
+        """The module.
+
+        Raises:
+            InputError: its package is not installed.
+        """
+        try:
+            return import_module(self.module)
+        except ModuleNotFoundError as error:
+            remedy = f'pip install "xlate[lists]", or use {self.name} -d yourself'
+            raise InputError(f"{self.name} needs a package that is not installed", self.module, None, remedy) from error
+
     @contextlib.contextmanager
     def writer(self, raw: BinaryIO) -> Iterator[BinaryIO]:
         """A stream whose bytes are packed into another; equal bytes give equal output."""
@@ -52,7 +72,10 @@ class Packing:
 
             packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
         else:
-            packed = import_module(self.module).open(raw, "wb")
+            library = self.library()
+            # Only zstd has to be told to write checksums.
+            checked = {"options": {library.CompressionParameter.checksum_flag: 1}} if self.suffix == ".zst" else {}
+            packed = library.open(raw, "wb", **checked)
         # Packing has a cost per piece, and lines are small pieces.
         with packed, io.BufferedWriter(cast(io.RawIOBase, packed), PIECE) as pieces:
             yield pieces
@@ -62,12 +85,12 @@ PACKINGS = (
     Packing("gzip", ".gz", b"\x1f\x8b", "gzip"),
     Packing("xz", ".xz", b"\xfd7zXZ\0", "lzma"),
     Packing("bzip2", ".bz2", b"BZh", "bz2"),
+    Packing("zstd", ".zst", b"\x28\xb5\x2f\xfd", ZSTD),
 )
 SUFFIXES = tuple(packing.suffix for packing in PACKINGS)
 # Packings that are not supported: first bytes, name, and the command that converts the file.
 _OTHERS = (
     (b"PK\x03\x04", "zip archive", "unzip -p FILE | gzip > FILE.gz"),
-    (b"\x28\xb5\x2f\xfd", "zstd file", "zstd -dc FILE | gzip > FILE.gz"),
     (b"7z\xbc\xaf\x27\x1c", "7z archive", "7z x -so FILE | gzip > FILE.gz"),
 )
 # The number of bytes that identify a packing, and the first two bytes of every packing.
@@ -86,7 +109,7 @@ def packing_of(path: Path, begin: bytes) -> Packing | None:
             raise InputError(
                 f"a {name}",
                 repr(begin[:LONGEST_MAGIC]),
-                "plain text, or text packed with gzip, xz or bzip2",
+                "plain text, or text packed with gzip, xz, bzip2 or zstd",
                 f"unpack it, for example {command.replace('FILE', path.name)}",
                 file=path,
             )
@@ -150,7 +173,9 @@ def plain_file(path: str | Path) -> Path:
 
 @contextlib.contextmanager
 def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens the bytes of a file or pipe; its first bytes show whether it is plain, gzip, xz or bzip2.
+    """Opens the bytes of a file or pipe; its first bytes show whether it is plain, gzip, xz, bzip2 or zstd.
+
+    `-` is standard input, which is kept in a temporary file when first opened, so that it can be read again.
 
     Raises:
         InputError: the name indicates a packing that the content does not have, it is an archive or packed in another
@@ -159,7 +184,7 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
         DamagedStream: (when read) it is packed and damaged.
     """
     path = checked_name(path)
-    with path.open("rb") as raw:
+    with (standard_input() if str(path) == "-" else path).open("rb") as raw:
         # Enough to recognise the packing; for text that arrives slowly, only two bytes are awaited.
         begin = raw.read(2)
         if begin in PACKED_BEGINS:
@@ -174,12 +199,16 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
             yield stream
             return
         try:
-            with cast(BinaryIO, import_module(packing.module).open(stream, "rb")) as unpacked:
+            with cast(BinaryIO, packing.library().open(stream, "rb")) as unpacked:
                 yield cast(BinaryIO, io.BufferedReader(_Unpacked(unpacked, begun, path), BUFFER))
         except Exception as error:
             # bzip2 raises an OSError without a number, and so does a wrong checksum in gzip.
             unnumbered = isinstance(error, OSError) and error.errno is None
-            if unnumbered or isinstance(error, EOFError | zlib.error) or type(error).__name__ == "LZMAError":
+            if (
+                unnumbered
+                or isinstance(error, EOFError | zlib.error)
+                or type(error).__name__ in ("LZMAError", "ZstdError")
+            ):
                 raise DamagedStream(
                     f"truncated or damaged {packing.name} file",
                     str(error),
@@ -188,6 +217,22 @@ def open_unpacked(path: str | Path) -> Iterator[BinaryIO]:
                     file=path,
                 ) from error
             raise
+
+
+@functools.cache
+def standard_input() -> Path:
+    """The name under which what came through standard input can be opened, as often as needed.
+
+    Raises:
+        InputError: standard input is closed.
+    """
+    if sys.stdin is None:
+        raise InputError("closed", file="standard input", expected="something to read", remedy="give a file")
+    number, name = tempfile.mkstemp()
+    os.unlink(name)
+    with os.fdopen(number, "wb", closefd=False) as spool:
+        shutil.copyfileobj(sys.stdin.buffer, spool, BUFFER)
+    return Path(f"/dev/fd/{number}")
 
 
 class _Begun(io.RawIOBase):

@@ -1,0 +1,69 @@
+"""Tables of records: Parquet and Arrow files, and the folders in which the package `datasets` keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from xlate.errors import InputError
+
+SUFFIXES = (".parquet", ".arrow")
+STATE = "state.json"
+
+
+def is_table(path: str | Path) -> bool:
+    """Whether a name is that of a table, or of a folder, which should hold one."""
+    return Path(path).suffix in SUFFIXES or Path(path).is_dir()
+
+
+def table_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Yields the rows of a table as dictionaries, some thousand at a time.
+
+    Raises:
+        InputError: the package is missing, a folder holds no table, or a file is none.
+    """
+    for file in _files(Path(path)):
+        try:
+            arrow = import_module("pyarrow")
+            parquet, stream = import_module("pyarrow.parquet"), import_module("pyarrow.ipc")
+        except ModuleNotFoundError as error:
+            remedy = 'pip install "xlate[lists]"'
+            raise InputError(
+                "tables need a package that is not installed", "pyarrow", None, remedy, file=file
+            ) from error
+        try:
+            if file.suffix == ".parquet":
+                batches: Any = parquet.ParquetFile(file).iter_batches()
+            else:
+                batches = _arrow_batches(arrow, stream, file)
+            for batch in batches:
+                yield from batch.to_pylist()
+        except (arrow.ArrowInvalid, OSError) as error:
+            raise InputError("cannot be read as a table", str(error), f"a {file.suffix[1:]} file", file=file) from error
+
+
+def _arrow_batches(arrow: Any, stream: Any, file: Path) -> Iterator[Any]:
+    """The batches of a stream, which `datasets` writes, or of a file with an index at its end."""
+    try:
+        yield from stream.open_stream(arrow.memory_map(str(file)))
+    except arrow.ArrowInvalid:
+        indexed = stream.open_file(arrow.memory_map(str(file)))
+        yield from map(indexed.get_batch, range(indexed.num_record_batches))
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a table in their order."""
+    if not path.is_dir():
+        return [path]
+    state = path / STATE
+    if state.exists():
+        return [path / one["filename"] for one in json.loads(state.read_text(encoding="utf-8"))["_data_files"]]
+    found = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    if not found:
+        expected = f"a folder with {STATE}, as save_to_disk writes it, or with .parquet files"
+        splits = ", ".join(sorted(file.name for file in path.iterdir() if file.is_dir())) or None
+        raise InputError("a folder without a table", splits, expected, "give the folder of one split", file=path)
+    return found
