@@ -19,6 +19,7 @@ from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_hierarchical_end_to_end import rules_run  # noqa: F401
 from tests.test_lcs_end_to_end import lcs_run  # noqa: F401
 from tests.test_phrase_system_end_to_end import phrase_run, translated  # noqa: F401
+from xlate.cli.main import main
 from xlate.errors import InputError
 
 SENTENCE = "Nirka no holdo va bolko ast."
@@ -40,6 +41,35 @@ def test_it_translates_as_the_command_does(any_run: Path, tmp_path: Path) -> Non
     assert translator.translate(tuple(texts)) == wanted
     assert translator.translate(texts[0]) == wanted[0]
     assert translator.translate([]) == []
+
+
+def test_terms_of_a_glossary(any_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hard ones are in the output of every kind of run, by the command and in Python."""
+    terms = {"hold*": "Toys", "nirka": "grand lady"}
+    file = tmp_path / "terms"
+    file.write_text("# mine\n" + "".join(f"{source}\t{target}\n" for source, target in terms.items()))
+    translator = xlate.Translator.load(any_run, glossary=terms)
+    text = translator.translate(SENTENCE)
+    assert "toys" in text.lower()
+    assert "grand lady" in text.lower()
+    [best, *_] = translator.nbest(SENTENCE, 3)
+    assert {unit.source for unit in best.units if unit.term} == {("nirka",), ("holdo",)}
+    assert "(term)" in translator.explain(SENTENCE)
+    (tmp_path / "in").write_text(SENTENCE + "\n")
+    command = ["translate", f"run={any_run}", f"glossary={file}", f"input={tmp_path / 'in'}"]
+    assert main([*command, f"output={tmp_path / 'out'}"]) == 0
+    assert (tmp_path / "out").read_text() == text + "\n"
+    assert "2 of 2 terms translated by the glossary" in capsys.readouterr().err
+    soft = xlate.Translator.load(any_run, glossary=file, terms="soft")
+    assert {unit.source for one in soft.nbest(SENTENCE, 20) for unit in one.units if unit.term} <= {
+        ("nirka",),
+        ("holdo",),
+    }
+    file.write_text("nirka\tgrand\nnirka\tlady\n")
+    with pytest.raises(InputError, match=f"{file}:2: two translations of one term"):
+        xlate.Translator.load(any_run, glossary=file)
+    with pytest.raises(InputError, match="unknown use of terms"):
+        xlate.Translator.load(any_run, glossary=terms, terms="firm")
 
 
 def test_lists_have_scores_features_and_spans(any_run: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from xlate.jobs import translate
 from xlate.models.derivation import COPIED, Span
 from xlate.models.system import AnyDerivation, AnySystem
 from xlate.search.processes import HeldProcesses
+from xlate.text.terms import HARD, TERM
 
 # Not any sequence of strings: a string is one, too.
 Several = list[str] | tuple[str, ...]
@@ -29,6 +30,7 @@ class Unit:
         target_span: half-open, in words of the translation.
         source, target: the words of these spans.
         copied: whether the word was copied because nothing translates it.
+        term: whether the translation is that of a glossary.
     """
 
     source_spans: tuple[Span, ...]
@@ -36,6 +38,7 @@ class Unit:
     source: tuple[str, ...]
     target: tuple[str, ...]
     copied: bool
+    term: bool
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class Translator:
         work: str | Path | None = None,
         processes: int = 1,
         detokenize: bool = True,
+        glossary: str | Path | Mapping[str, str] | None = None,
+        terms: str = HARD,
         **search: int | float | str | bool,
     ) -> Self:
         """The translator of a run of any system.
@@ -94,18 +99,22 @@ class Translator:
             processes: how many processes translate lists of sentences in parallel; they are forked when first needed,
                 and run until `close`.
             detokenize: whether translations become plain text; otherwise they are tokens separated by blanks.
+            glossary: translations of source phrases, or a file of them: what `xlate translate glossary=…` takes.
+            terms: `hard`: a term has only the translation of the glossary; `soft`: it competes with others.
             search: decoder settings that replace those the run was trained with: `beam=50`, `pop_limit=500`,
                 `max_words=80` and others that `docs/configuration.md` lists under `decoder`.
 
         Raises:
             InputError: there is no finished run, its model does not translate, its work directory is gone or was remade
-                from other data, or a setting is unknown to the decoder or out of range.
+                from other data, a setting is unknown to the decoder or out of range, or a term cannot be used.
         """
         config = load(TranslateConfig, "translate", ["run=run"])
         settings = {**config.decoder, **search}
         given = None if work is None else str(work)
         asked = replace(config, run=str(run), work=given, detokenize=detokenize, decoder=settings)
-        return cls(translate.Translator.open(asked), processes)
+        opened = translate.Translator.open(asked)
+        opened.mark_terms(glossary, terms)
+        return cls(opened, processes)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -222,6 +231,7 @@ class Translator:
                 tuple(word for start, end in step.source_spans for word in derivation.source[start:end]),
                 step.target_words,
                 step.unit == COPIED,
+                step.unit <= TERM,
             )
             for step, span in zip(derivation.blocks, derivation.target_spans, strict=True)
         )

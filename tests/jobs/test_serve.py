@@ -32,7 +32,7 @@ from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs import serve
-from xlate.jobs.serve import Application, Limits, http_server, open_server, open_socket, openapi
+from xlate.jobs.serve import Application, Limits, ServedRun, http_server, open_server, open_socket, openapi
 from xlate.jobs.translate import Translator
 
 LINES = ["Nirka no holdo va bolko ast.", "Gonban va fuspan ri pikum nu.", "qqq Nirka.", ""]
@@ -262,7 +262,13 @@ class Marked:
 
     def answer(self, *_: object) -> dict[str, Any]:
         features = {"family": "<u>", "meaning": "<u>&lt;", "weight": 1.0, "times": 2, "score": 2.0}
-        step = {"copied": False, "orientation": "swaps", "more": {"count": 3, "score": -0.5}, "without_weight": 0}
+        step = {
+            "copied": False,
+            "term": False,
+            "orientation": "swaps",
+            "more": {"count": 3, "score": -0.5},
+            "without_weight": 0,
+        }
         steps = [
             step | {"source_spans": [[at, at + 1]], "target_span": [at, at + 1], "source": word, "target": word}
             | {"features": [features | {"name": word}]}
@@ -300,6 +306,17 @@ def test_a_browser_shows_every_word_as_text(tmp_path: Path) -> None:
     # The page's own: the name of each run.
     assert shown.count("<b>") == shown.count("<b>&lt;i&gt;run") == 2
     assert shown.count('class="word differs"') == 4
+
+
+def test_a_glossary_may_be_served(tmp_path: Path, phrase_run: Path) -> None:  # noqa: F811
+    (tmp_path / "terms").write_text("nirka\tgrand lady\n")
+    limits = Limits(1000, 10, 10, 3)
+    answer = ServedRun(str(phrase_run), limits, terms=(str(tmp_path / "terms"), "hard")).answer(LINES[0], explain=True)
+    assert "grand lady" in answer["translation"].lower()
+    assert [step["target"] for step in answer["steps"] if step["term"]] == ["grand lady"]
+    (tmp_path / "terms").write_text("a a a a a a a a a a a a\tb\n")
+    with pytest.raises(InputError, match="too many words"):
+        opened(f"run={phrase_run}", f"glossary={tmp_path / 'terms'}")
 
 
 def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: Path) -> None:  # noqa: F811

@@ -29,11 +29,26 @@ from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.system import AnySystem
 from xlate.search.beam import SearchSpace
 from xlate.search.lattice import chosen_arcs
+from xlate.text.terms import HARD, SOFT, TERM, Glossary
 
 EXACT = {"threshold": 0.0, "options": 2, "nbest": 10**6}
 BEAM = {"beam": 10**9, **EXACT}
 STACK = {"stack": 10**9, **EXACT}
-SENTENCES = [["a"], ["a", "b"], ["b", "zz", "a"], ["d", "a", "b", "c"]]
+
+
+def with_term(words: list[str], source: str, target: str, use: str) -> list[str]:
+    """A sentence whose words are marked with one term."""
+    return Glossary.of([(1, source, target)], (str.split, str.split), 9, use).marked(words)
+
+
+SENTENCES = [
+    ["a"],
+    ["a", "b"],
+    ["b", "zz", "a"],
+    ["d", "a", "b", "c"],
+    with_term(["b", "a", "c"], "a", "new u", HARD),
+    with_term(["a", "zz"], "z*", "new", SOFT),
+]
 
 
 def block(seed: int = 0, **search: object) -> BlockDecoder:
@@ -251,6 +266,28 @@ def test_processes_and_pickles_give_the_same(system: AnySystem) -> None:
         assert [[(d.words, d.score, d.features_D.tolist()) for d in one] for one in found] == expected
     best = system.translate(SENTENCES[-1])[0]
     assert pickle.loads(pickle.dumps(best)) == best
+
+
+@pytest.mark.parametrize("source", ["b", "a b"])
+def test_a_hard_term_is_in_every_translation(system: AnySystem, source: str) -> None:
+    """A soft one is only one more translation, which scores the same."""
+    if len(source.split()) > system.longest_term:
+        pytest.skip("translates single words")
+    plain = ["d", "a", "b", "c"]
+    hard, soft = (system.translate(with_term(plain, source, "new v", use)) for use in (HARD, SOFT))
+    at = plain.index(source[0])
+    for derivation in hard:
+        [term] = [step for step in derivation.blocks if step.unit == TERM]
+        assert term.source_span == (at, at + len(source.split()))
+        assert term.target_words == ("new", "v")
+        assert "(term)" in system.explain(plain, derivation)
+    assert any(step.unit == TERM for derivation in soft for step in derivation.blocks)
+    assert any(step.unit != TERM and step.source_span == term.source_span for d in soft for step in d.blocks) or (
+        len(source) > 1
+    )
+    scores = {tuple(d.words): d.score for d in soft}
+    if getattr(system.search, "partition", "off") == "off":
+        assert all(scores[tuple(d.words)] >= d.score - 1e-9 for d in hard)
 
 
 def test_lines_and_explanations(system: AnySystem) -> None:

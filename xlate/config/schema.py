@@ -28,6 +28,9 @@ from xlate.settings import (
 from xlate.train.settings import LossConfig, StoredSourceConfig
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
+GLOSSARY = "A file of terms: source phrase, TAB or |||, translation; word* is any word that begins so."
+TERMS = "hard: a term has only the translation of the glossary; soft: that one competes with others."
+USES = ("hard", "soft")
 WORK = "The work directory, if it is neither where it was in training nor in the same place relative to the run."
 REFERENCES = "References; the default for a run: those of its work directory."
 LOWERCASE = "Ignore case."
@@ -168,6 +171,8 @@ class TranslateConfig(Command):
         None,
     )
     tables: str | None = key("A folder with one phrase table per line: 0 or 0.gz for the first.", None)
+    glossary: str | None = key(GLOSSARY, None)
+    terms: str = key(TERMS, "hard", USES)
     processes: int = key("Number of processes that translate lines in parallel (phrase model).", 1, PROCESSES)
     distinct: bool = key("N-best lists contain each text only once.", True)
     trace: bool = key("Print to standard error how each translation was built.", False)
@@ -282,6 +287,8 @@ class ServeConfig(Command):
         "run; that of other is looked for there first.",
         None,
     )
+    glossary: str | None = key(GLOSSARY, None)
+    terms: str = key(TERMS, "hard", USES)
     host: str = key("The address to listen on; only this machine can reach 127.0.0.1.", "127.0.0.1")
     port: int = key("The port; 0 takes any free port.", 8000, Range(0, 65535))
     allow: list[str] = key(

@@ -56,6 +56,7 @@ from xlate.kernels.search.lattice_passes import arc_bigrams
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE
+from xlate.text.terms import TERM
 from xlate.text.vocabulary import Vocabulary
 
 SIDE_MASK = (1 << SIDE_BITS) - 1
@@ -212,7 +213,7 @@ class Contexts:
         seen_AO = np.full((len(self.begun), len(block_O)), -1, dtype=np.int64)
         for family, begun in enumerate(self.begun):
             if len(begun):
-                left_O = self.families.left_AB[family, block_O]
+                left_O = self.families.left_AB[family, np.maximum(block_O, 0)]
                 same_O = begun[np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)] == left_O
                 seen_AO[family] = np.where((block_O >= 0) & same_O, left_O, -1)
         known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
@@ -376,8 +377,8 @@ class MoreFloats:
         return cls((), np.zeros((0, 0), dtype=np.float32), np.zeros(0))
 
     def of_units(self, block_O: Ints32) -> Floats:
-        """The values for O blocks, or copied words where the number is negative; shape (O, X)."""
-        value_OX = np.tile(self.copied_X, (len(block_O), 1))
+        """The values for O blocks, or copied words where the number is negative; 0 for terms; shape (O, X)."""
+        value_OX = np.tile(self.copied_X, (len(block_O), 1)) * (block_O > TERM)[:, None]
         if self.names:
             known_O = block_O >= 0
             value_OX[known_O] = self.cost_BX[block_O[known_O]]

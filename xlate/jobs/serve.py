@@ -35,6 +35,7 @@ from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.models.derivation import COPIED
 from xlate.models.pack_format import unpacked
 from xlate.models.system import AnyDerivation
+from xlate.text.terms import HARD, TERM
 
 log = logging.getLogger(__name__)
 Json = dict[str, Any]
@@ -170,18 +171,27 @@ class ServedRun:
         folder: the run.
         limits: what clients may request.
         work: its work directory, if the user has named it; near: one that may be it.
+        terms: the file of a glossary, if there is one, and how it is used.
 
     Raises:
-        InputError: the run is not finished, or it does not translate.
+        InputError: the run is not finished, or it does not translate; a term cannot be used.
     """
 
-    def __init__(self, folder: str, limits: Limits, work: str | None = None, near: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: str,
+        limits: Limits,
+        work: str | None = None,
+        near: str | None = None,
+        terms: tuple[str | None, str] = (None, HARD),
+    ) -> None:
         run = unpacked(Path(folder))
         config = config_of_run(run)
         self.name = run.resolve().name
         self.kind = config.model.name
         self._limits = limits
         self._translator = Translator.of_run(config, run, given=work, near=near)
+        self._translator.mark_terms(*terms)
         # Reads now what would otherwise be read with the first sentence, when the files may be gone.
         self._translator.translate_line("")
         self._fired = FiredFeatures(self._translator.system)
@@ -281,6 +291,7 @@ def _steps(source: Sequence[str], derivation: AnyDerivation, fired: FiredFeature
                 "source": source_text(source, step),
                 "target": " ".join(step.target_words),
                 "copied": step.unit == COPIED,
+                "term": step.unit <= TERM,
                 "orientation": ORIENTATIONS.get(turn, JUMPS),
                 "features": shown,
                 "more": {"count": len(rest), "score": number(sum(feature.score for feature in rest))},
@@ -478,9 +489,10 @@ def open_server(config: ServeConfig) -> Any:
     limits = Limits(config.max_bytes, config.max_words, config.max_nbest, config.max_texts)
     listening = open_socket(config.host, config.port)
     try:
-        runs = [ServedRun(config.run, limits, config.work)]
+        terms = config.glossary, config.terms
+        runs = [ServedRun(config.run, limits, config.work, terms=terms)]
         if config.other is not None:
-            runs.append(ServedRun(config.other, limits, near=config.work))
+            runs.append(ServedRun(config.other, limits, near=config.work, terms=terms))
         return http_server(Application(runs, limits, _bracketed(config.host), allow), listening)
     except BaseException:
         listening.close()

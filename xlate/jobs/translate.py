@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from xlate.config.schema import TrainConfig, TranslateConfig
+from xlate.config.schema import USES, TrainConfig, TranslateConfig
 from xlate.config.stored import config_of_run
 from xlate.config.typed import with_settings
 from xlate.errors import InputError, check_choice
@@ -28,6 +28,7 @@ from xlate.search.processes import each_arriving, each_sentence
 from xlate.text.batches import Batches
 from xlate.text.factors import located
 from xlate.text.folders import Fields, claim_folder, read_json, write_json
+from xlate.text.terms import TERM, Glossary, read_terms, terms_in
 from xlate.text.tokens import DASH, Preprocessor, Truecaser, cut, split_tokens
 from xlate.work.corpus_files import SIDES
 from xlate.work.directory import PreparedSide, WorkDirectory
@@ -128,8 +129,29 @@ class PreparedText:
         }
 
 
-# How lines become tokens and tokens lines: by a work directory, by an import, or unchanged.
-TextSides = WorkDirectory | PreparedText | TokenizedText
+@dataclass(frozen=True)
+class TextWithTerms:
+    """Text on whose source words a glossary marks its terms."""
+
+    text: WorkDirectory | PreparedText | TokenizedText
+    glossary: Glossary
+
+    def source_tokens(self, line: str) -> list[str]:
+        return self.glossary.marked(self.text.source_tokens(line))
+
+    def target_tokens(self, line: str) -> list[str]:
+        return self.text.target_tokens(line)
+
+    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
+        return self.text.target_text(tokens, detokenize)
+
+    @property
+    def casers(self) -> Mapping[str, Truecaser]:
+        return self.text.casers
+
+
+# How lines become tokens and tokens lines: by a work directory, by an import, or unchanged; with terms or without.
+TextSides = WorkDirectory | PreparedText | TokenizedText | TextWithTerms
 
 
 def text_of(run: Path) -> TextSides:
@@ -200,7 +222,7 @@ class Translator:
 
     def __init__(self, text: TextSides, system: AnySystem, *, detokenize: bool = True, trace: bool = False) -> None:
         self.text, self.system, self.detokenize, self.trace = text, system, detokenize, trace
-        self.words = self.unknown_words = self.sentences = self.limited = 0
+        self.words = self.unknown_words = self.sentences = self.limited = self.terms = self.used_terms = 0
 
     @classmethod
     def open(cls, config: TranslateConfig) -> Translator:
@@ -217,7 +239,9 @@ class Translator:
             system = open_grammar(Path(config.run), config.decoder).with_search(
                 nbest=config.nbest, distinct=config.distinct
             )
-            return cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
+            made = cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
+            made.mark_terms(config.glossary, config.terms)
+            return made
         run = unpacked(Path(config.run))
         packed = config_of_run(run)
         trained = replace(packed, decoder=with_settings(packed.decoder, config.decoder, "decoder"))
@@ -228,6 +252,7 @@ class Translator:
             check_sentences(run, read_pack(run), plain.scored)
         made.system = made.system.with_search(nbest=config.nbest, distinct=config.distinct).changed(fast=config.fast)
         made.detokenize, made.trace = config.detokenize, config.trace
+        made.mark_terms(config.glossary, config.terms)
         return made
 
     @classmethod
@@ -240,6 +265,25 @@ class Translator:
         """
         system, work = open_system(run, trained, given, near)
         return cls(work or text_of(run), system)
+
+    def mark_terms(self, glossary: str | Path | Mapping[str, str] | None, use: str) -> None:
+        """From now on uses the terms of a glossary: a file, or translations by source phrase; None changes nothing.
+
+        Raises:
+            InputError: a `use` other than `hard` or `soft`; a term that cannot be used, by its line.
+        """
+        if glossary is None:
+            return
+        check_choice("unknown use of terms", use, USES)
+        assert not isinstance(self.text, TextWithTerms), "a translator has one glossary"
+        given: Iterable[tuple[int, str, str]]
+        if isinstance(glossary, Mapping):
+            file, given = None, ((number, *term) for number, term in enumerate(glossary.items(), 1))
+        else:
+            file = Path(glossary)
+            given = read_terms(file)
+        sides = self.text.source_tokens, self.text.target_tokens
+        self.text = TextWithTerms(self.text, Glossary.of(given, sides, self.system.longest_term, use, file))
 
     def translate(
         self, lines: Sequence[str], targets: Sequence[str] | None = None, processes: int = 1
@@ -350,6 +394,8 @@ class Translator:
             self.limited += limit is not None and len(translation.source) > limit.words
             self.words += len(translation.source)
             self.unknown_words += translation.derivations[0].copied
+            self.terms += sum(unit == TERM for _, _, unit in terms_in(translation.source))
+            self.used_terms += sum(step.unit <= TERM for step in translation.derivations[0].blocks)
         return translation
 
     def say_counts(self) -> None:
@@ -362,6 +408,8 @@ class Translator:
                 "%d of %d sentences have more words than a rule spans (%s=%d): their parts are joined in order",
                 self.limited, self.sentences, limit.name, limit.words,
             )  # fmt: skip
+        if isinstance(self.text, TextWithTerms):
+            log.info("%d of %d terms translated by the glossary", self.used_terms, self.terms)
         if not self.words:
             return
         share = self.unknown_words / self.words

@@ -150,11 +150,12 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         model, search = self.model, self.search
         common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
         copied_O, weights = block_O == COPIED, np.asarray(model.weights, dtype=np.float64)
-        known_O = np.where(copied_O, 0, block_O)
+        known_O = np.maximum(block_O, 0)
         floats_O3 = np.zeros((len(block_O), 3))
         if len(model.blocks.table):
             floats_O3[:, 0] = model.direct_cost_B[known_O]
             floats_O3[:, 1] = model.model1_B[known_O]
+        floats_O3[block_O < 0] = 0.0
         floats_O3[copied_O, 0], floats_O3[copied_O, 1] = search.unknown_direct, search.unknown_model1
         floats_O3[:, 2] = -np.diff(common["phrase_offsets_O1"])
         static_O = floats_O3 @ weights[[DIRECT, MODEL1, LENGTH]] + common["more_OX"] @ weights[len(model.own_floats) :]

@@ -32,6 +32,7 @@ from xlate.scoring.weights import Weights, WeightsFile
 from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, Words, phrases_in, search_graph
 from xlate.search.lattice import LatticeArcs
 from xlate.search.settings import LcsSearch, log_share
+from xlate.text.terms import is_hard, own_target, terms_in
 from xlate.text.vocabulary import END_ID, Vocabulary
 from xlate.work.directory import WorkDirectory
 
@@ -108,21 +109,26 @@ class LcsOptions:
 def collect_lcs_options(
     model: LcsModel, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None = None
 ) -> LcsOptions:
-    """The options of every word of a sentence: predicted blocks, or the word itself if there are none; and deletion.
+    """The options of every word of a sentence: predicted blocks and a term, or the word itself if there are none; and
+    deletion. A hard term is the only option.
 
     With a target, they are all predicted blocks that occur in it, however improbable.
     """
     allowed = None if target is None else phrases_in(target)
     cells = list(_predicted(model, search, words, allowed))
-    nothing = (), np.zeros(0, np.int32)
+    nothing, terms = ((), np.zeros(0, np.int32)), terms_in(words)
     rows: list[tuple[int, int, float, tuple[Words, Ints32]]] = []
     offsets = [0]
     for position, (word, found) in enumerate(zip(words, cells, strict=True)):
-        if found is None:
-            rows.append((position, COPIED, 0.0, ((word,), model.lm.map_vocabulary([word]))))
-        else:
-            rows += [(position, pair, log, model.target(pair)) for pair, log in found]
-        if search.deletions:
+        own = [unit for start, end, unit in terms if (start, end) == (position, position + 1)]
+        if found is None and not own:
+            own = [COPIED]
+        if not is_hard(word):
+            rows += [(position, pair, log, model.target(pair)) for pair, log in found or ()]
+        for unit in own:
+            said = own_target(words, unit, position)
+            rows.append((position, unit, 0.0, (said, model.lm.map_vocabulary(said))))
+        if search.deletions and not is_hard(word):
             rows.append((position, DELETED, 0.0, nothing))
         offsets.append(len(rows))
     position_O = np.array([row[0] for row in rows], np.int32)
@@ -392,7 +398,8 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         lines = []
         for step in derivation.steps:
             start, end = step.source_span
-            said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, f"p {np.exp(step.log_p):.3g}")
+            known = f"p {np.exp(step.log_p):.3g}" if step.unit >= 0 else "(term)"
+            said = {COPIED: "(copied)", DELETED: "(left out)"}.get(step.unit, known)
             lines.append(f"[{start},{end})  {source[start]} -> {' '.join(step.target_words)}  {said}")
         return explained(lines, self.feature_names, self.weights_D, derivation)
 

@@ -112,6 +112,12 @@ class System(ABC, Generic[Space, Settings]):
         """The longest span of a rule (longer ones are only glued together); None for a model without rules."""
         return None
 
+    @property
+    def longest_term(self) -> int:
+        """The most source words of a term: those that the search translates at once."""
+        longest: int = getattr(self.search, "max_phrase", getattr(self.search, "max_span", 1))
+        return min(longest, self.search.max_words)
+
     def step_features(self, derivation: Derivation[Any]) -> tuple[Ints, Ints32]:
         """The sparse features that fire in each of a derivation's N steps: offsets (N + 1), and ids in `features`.
 

@@ -22,8 +22,10 @@ from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
 from xlate.kernels.memory import best_of_rows
 from xlate.lm.model import NgramModel
+from xlate.models.derivation import COPIED
 from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import LinkedPairs, select_phrases
+from xlate.text.terms import is_hard, own_target, terms_in
 from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
 
 # The lowest natural log of a score, and what a copied source word counts, as in Moses.
@@ -157,12 +159,36 @@ def numbered_words(
         table: of the pairs or rules that options are.
         vocabulary: of its target words.
         words: of the sentence.
-        unit_O: the pair of each option, negative for a copied source word.
+        unit_O: the pair of each option, negative for a copied source word or a term.
         start_O: the first source word of each.
         offsets_O1: where the words of each option go.
     """
-    own = Numbering(vocabulary, words).ids([words[start] for start in start_O[unit_O < 0].tolist()])
-    return option_words(table, table.target_phrases.ids_T, own, unit_O, offsets_O1)
+    rows = np.flatnonzero(unit_O < 0)
+    own = joined_targets(words, unit_O[rows], start_O[rows])[1]
+    own_ids = Numbering(vocabulary, [*words, *own]).ids(own)
+    return option_words(table, table.target_phrases.ids_T, own_ids, unit_O, offsets_O1)
+
+
+def own_cells(words: Sequence[str], longest: int, cell_O: Ints) -> tuple[Ints, Ints]:
+    """Cell and unit of each term of a sentence, and of each word that is copied because its cell has no other unit.
+
+    Cells ascend; they are numbered as in `span_rows`, and `cell_O` are those of the units of a model.
+    """
+    found = [
+        (start * longest + end - start - 1, unit) for start, end, unit in terms_in(words) if end - start <= longest
+    ]
+    empty_C = np.ones(len(words) * longest, np.bool_)
+    empty_C[cell_O] = empty_C[[cell for cell, _ in found]] = False
+    copied = (start for start in np.flatnonzero(empty_C[::longest]).tolist() if not is_hard(words[start]))
+    found += [(start * longest, COPIED) for start in copied]
+    cell_N, unit_N = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
+    return cell_N, unit_N
+
+
+def joined_targets(words: Sequence[str], unit_N: AnyInts, start_N: AnyInts) -> tuple[Ints, list[str]]:
+    """The target words of copied words and terms of a sentence, by unit and first source word: offsets and words."""
+    said = [own_target(words, *place) for place in zip(unit_N.tolist(), start_N.tolist(), strict=True)]
+    return offsets_of([len(target) for target in said]), [word for target in said for word in target]
 
 
 def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts, offsets_O1: Ints) -> Ints32:
@@ -171,15 +197,15 @@ def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts
     Args:
         table: of the pairs or rules that options are.
         ids_T: the numbers of the words of its target phrases.
-        own: the numbers of the copied words, in the order of their options.
-        unit_O: the pair of each option, negative for a copied source word.
+        own: the numbers of the words of copies and terms, in the order of their options.
+        unit_O: the pair of each option, negative for a copied source word or a term.
         offsets_O1: where the words of each option go.
     """
     known = np.flatnonzero(unit_O >= 0)
     ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
     rows = table.target_B[unit_O[known]]
     ids_W[places_of(offsets_O1, known)] = ids_T[places_of(table.target_phrases.offsets_S1, rows)]
-    ids_W[offsets_O1[:-1][unit_O < 0]] = own
+    ids_W[places_of(offsets_O1, np.flatnonzero(unit_O < 0))] = own
     return ids_W
 
 
@@ -241,9 +267,10 @@ class Ranking(ABC, Generic[Rows]):
         targets = self.model.target_phrases(unit_N)
         return targets.offsets_S1, self.model.lm_number_V[targets.ids_T]
 
-    def copied(self, words: Sequence[str]) -> Text:
-        """The target phrases of copied words, one word each, in the language model's numbers."""
-        return np.arange(len(words) + 1), self.model.lm.vocabulary.ids(words)
+    def own(self, words: Sequence[str], unit_N: AnyInts, start_N: AnyInts) -> Text:
+        """The target phrases of copied words and terms of a sentence in the language model's numbers."""
+        offsets_N1, said = joined_targets(words, unit_N, start_N)
+        return offsets_N1, self.model.lm.vocabulary.ids(said)
 
     def alone(self, static_N: Floats, text: Text) -> Floats:
         """Scores with the weighted language model score of each of N target phrases without a history."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -227,8 +227,8 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         """
         lines = []
         for shown, step in zip(self.shown_steps(source, derivation), derivation.steps, strict=True):
-            known = "(copied)"
-            if step.unit != COPIED:
+            known = "(copied)" if step.unit == COPIED else "(term)"
+            if step.unit >= 0:
                 scores_4 = zip(SCORES, self.model.table.scores_B4[step.unit], strict=True)
                 scores = ", ".join(f"{name} {p:.3g}" for name, p in scores_4)
                 known = f"{scores}  (N={self.model.table.count_B[step.unit]:g})"
@@ -241,11 +241,14 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
             yield name, derivation.features_D[part].tolist()
 
     def word_links(self, derivation: Derivation[Any]) -> list[Span]:
-        """The word links inside the units, in the target order of the units; a copied word is linked to itself."""
+        """The word links inside the units, in the target order of the units; those of a copied word or a term are all
+        pairs of its words.
+        """
         links = []
         for step, (start, _) in zip(derivation.steps, derivation.target_spans, strict=True):
             places = step.places
-            inside = [(0, 0)] if step.unit == COPIED else self.model.table.links(step.unit)
+            every = product(range(len(places)), range(len(step.target_words)))
+            inside = every if step.unit < 0 else self.model.table.links(step.unit)
             links += [(places[s], start + t) for s, t in inside]
         return links
 

@@ -174,6 +174,10 @@ def cut(words: Sequence[str], most: int) -> list[tuple[int, int]]:
     spans, start = [], 0
     while len(words) - start > most:
         end = start + _place(words[start : start + most])
+        # The words of a term stay together.
+        while getattr(words[end], "targets", None) == ():
+            end -= 1
+        end = max(end, start + getattr(words[start], "length", 1)) if end == start else end
         spans.append((start, end))
         start = end
     return [*spans, (start, len(words))]

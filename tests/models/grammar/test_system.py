@@ -17,12 +17,13 @@ from tests.models.grammar.forced import count_derivations
 from tests.models.small_models import random_arpa
 from xlate.errors import InputError
 from xlate.formats.cdec import read_cdec_grammar
-from xlate.formats.scfg import COPIES, LANGUAGE, NO_LIMIT, WORDS, joined
+from xlate.formats.scfg import COPIES, LANGUAGE, NO_LIMIT, WORDS, Gap, Scfg, ScfgRule, joined
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import Derivation
 from xlate.models.grammar.parsing import COPY, SynchronousGrammar
 from xlate.models.grammar.system import GrammarSystem
 from xlate.search.settings import GrammarSearch
+from xlate.text.terms import HARD, SOFT, Glossary
 
 RULE_WEIGHTS = {"PhraseModel_0": 1.0, "PhraseModel_1": -0.5, "Own": 2.0, "Glue": -0.3}
 WEIGHTS = {**RULE_WEIGHTS, LANGUAGE: 0.7, WORDS: 0.25, COPIES: -1.5}
@@ -44,6 +45,28 @@ def value(grammar: SynchronousGrammar, way: Way, model: NgramModel | None) -> tu
 def rounded(found: Scored | list[Derivation]) -> Scored:
     scored = [(tuple(one.words), one.score) if isinstance(one, Derivation) else one for one in found]
     return sorted((words, round(score, 5)) for words, score in scored)
+
+
+def test_terms_by_hand() -> None:
+    """A hard term is the only rule over its words; a soft one stands beside the others."""
+    first, both = Gap("X", 1), (Gap("S", 1), Gap("X", 2))
+    rules = [ScfgRule("X", ("a", "b"), ("u",)), ScfgRule("X", ("a",), ("v",))]
+    rules += [ScfgRule("S", (first,), (first,)), ScfgRule("S", both, both)]
+    grammar = SynchronousGrammar(Scfg(rules, ("Own",), np.array([[-1.0], [-0.5], [0.0], [0.0]])), "S")
+    system = GrammarSystem(grammar, WEIGHTS, None, EXACT)
+
+    def found(use: str) -> Scored:
+        words = Glossary.of([(1, "b a", "t w")], (str.split, str.split), system.longest_term, use).marked(
+            ["a", "b", "a"]
+        )
+        [*derivations] = system.translate(words)
+        assert all("b a | t w (term)" in system.explain(words, one) for one in derivations if "t" in one.words)
+        return rounded(derivations)
+
+    hard = (("v", "t", "w"), round(2 * -0.5 + 3 * WEIGHTS[WORDS], 5))
+    copied = (("v", "b", "v"), round(2 * 2 * -0.5 + 3 * WEIGHTS[WORDS] + WEIGHTS[COPIES], 5))
+    assert found(HARD) == [hard]
+    assert found(SOFT) == sorted([(("u", "v"), round(2 * -1.5 + 2 * WEIGHTS[WORDS], 5)), hard, copied])
 
 
 @settings(max_examples=60)

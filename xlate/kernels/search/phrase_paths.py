@@ -139,9 +139,10 @@ def path_features(paths: Paths, options: PathOptions, oriented: Oriented, last: 
             row_D[options.distortion] -= abs(options.start_O[option] - end_before)
             row_D[options.word_penalty] -= offsets_O1[option + 1] - offsets_O1[option]
             row_D[options.phrase_penalty] += 1.0
-            if options.pair_O[option] < 0:
+            # A copied word; other pairs below 0 are terms.
+            if options.pair_O[option] == NONE:
                 row_D[options.unknown] += options.unknown_penalty
-            else:
+            elif options.pair_O[option] >= 0:
                 for k in range(4):
                     row_D[options.table + k] += options.table_O4[option, k]
                 o = oriented.backward_L[at]

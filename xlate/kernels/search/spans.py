@@ -21,13 +21,13 @@ from xlate.kernels.memory import ROOT, find, grown, pack, whole
 def span_rows(finder: PhraseFinder, ids_n: Ints32, longest: int) -> Ints32:
     """The source phrase of each cell (start · longest + length - 1) of a sentence, -1 where there is none.
 
-    Word number 0 marks unknown words and is in no phrase.
+    Word number 0 marks unknown words, -1 those that only a term may translate; they are in no phrase.
     """
     row_C = np.full(len(ids_n) * longest, -1, dtype=np.int32)
     for start in range(len(ids_n)):
         node = 0
         for end in range(start, min(len(ids_n), start + longest)):
-            node = find(finder.table, pack(node, ids_n[end])) if ids_n[end] != 0 else -1
+            node = find(finder.table, pack(node, ids_n[end])) if ids_n[end] > 0 else -1
             if node < 0:
                 break
             row_C[start * longest + end - start] = finder.row_N[node]
@@ -99,11 +99,14 @@ class Matches(NamedTuple):
 
 
 @loop
-def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, copy_row: int) -> Matches:
+def match_rules(
+    finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, copy_row: int, terms_X2: Ints32
+) -> Matches:
     """The matches of source sides with spans of at most `longest` words, if their gaps can be filled.
 
-    A word that no rule translates on its own is matched by `copy_row` plus its place. Word number 0 marks unknown words
-    and is in no source side.
+    A word that no rule translates on its own is matched by `copy_row` plus its place. Word number 0 marks unknown
+    words, -1 those that only a term may translate; they are in no source side. The spans of terms are matched by the
+    numbers after those of all words.
     """
     found_M7, size = np.empty((256, 7), dtype=np.int32), whole(0)
     n = len(ids_n)
@@ -111,7 +114,19 @@ def match_rules(finder: PhraseFinder, ids_n: Ints32, gap: int, longest: int, cop
         first = size
         found_M7, size = _from(finder, ids_n, gap, longest, begin, found_M7, size)
         here_M7 = found_M7[first:size]
-        if not ((here_M7[:, END] == begin + 1) & (here_M7[:, GAP_BEGIN] == NO_GAP)).any():
+        alone = ((here_M7[:, END] == begin + 1) & (here_M7[:, GAP_BEGIN] == NO_GAP)).any()
+        for x in range(len(terms_X2)):
+            if terms_X2[x, 0] == begin:
+                found_M7 = grown(found_M7, size, 1)
+                found_M7[size] = NO_GAP
+                found_M7[size, BEGIN], found_M7[size, END], found_M7[size, ROW] = (
+                    begin,
+                    terms_X2[x, 1],
+                    copy_row + n + x,
+                )
+                size += 1
+                alone = alone or terms_X2[x, 1] == begin + 1
+        if not alone and ids_n[begin] >= 0:
             found_M7 = grown(found_M7, size, 1)
             found_M7[size] = NO_GAP
             found_M7[size, BEGIN], found_M7[size, END], found_M7[size, ROW] = begin, begin + 1, copy_row + begin
@@ -151,7 +166,7 @@ def _from(
         if at >= last:
             continue
         waiting_W7 = grown(waiting_W7, count, 1 + longest)
-        behind = find(finder.table, pack(node, ids_n[at])) if ids_n[at] != 0 else -1
+        behind = find(finder.table, pack(node, ids_n[at])) if ids_n[at] > 0 else -1
         if behind >= 0:
             waiting_W7[count] = here_7
             waiting_W7[count, 0], waiting_W7[count, 1], waiting_W7[count, 2] = behind, at + 1, 0

@@ -252,7 +252,9 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         for step in derivation.steps:
             what, (start, end) = "end of sentence", step.source_span
             if not step.is_end:
-                seen = "copied" if step.unit == COPIED else f"N={int(self.model.blocks.count_B[step.unit])}"
+                seen = "copied" if step.unit == COPIED else "term"
+                if step.unit >= 0:
+                    seen = f"N={int(self.model.blocks.count_B[step.unit])}"
                 sides = f"{' '.join(source[start:end])} -> {' '.join(step.target_words)}"
                 what = f"[{start},{end}) {LETTERS[step.orientation]}  {sides}  ({seen})"
             floats = zip(self.model.float_names, step.weights, step.floats, strict=True)
@@ -323,7 +325,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         model, search = self.model, self.search
         common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
         copied_O, more_OX = block_O == COPIED, common["more_OX"]
-        known_O = np.where(copied_O, 0, block_O)
+        known_O, own_O = np.maximum(block_O, 0), block_O < 0
         orientation_O3 = np.zeros((len(block_O), 3))
         if len(model.blocks.table):
             unigram_O = model.blocks.unigram_cost_B[known_O].astype(np.float64)
@@ -332,9 +334,11 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
             orientation_O3[:, [LEFT, RIGHT]] = model.orientation_cost_B2[known_O]
         else:
             unigram_O, lexical_O, left_O = np.zeros(len(block_O)), np.zeros(len(block_O)), np.zeros(len(block_O), bool)
+        # A term is certain.
+        unigram_O[own_O] = lexical_O[own_O] = 0.0
         unigram_O[copied_O], lexical_O[copied_O] = search.unknown_unigram, search.unknown_lexical
-        orientation_O3[copied_O, :NEUTRAL] = np.log(2.0)
-        left_O[copied_O] = search.min_left_count <= 0
+        orientation_O3[own_O, :NEUTRAL] = np.log(2.0)
+        left_O[own_O] = search.min_left_count <= 0
         unigram_O /= (cells % longest + 1).astype(np.int32)
         linked, own = linked_weights(model, search), len(model.own_floats)
         static_O3 = np.stack(

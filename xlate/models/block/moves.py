@@ -17,10 +17,11 @@ from xlate.kernels.search import block_decoder
 from xlate.kernels.search.hypotheses import Hypotheses, Limits
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.model import LM_FIRST, LM_REST, ORIENTATION, BlockLexicon, BlockModel
-from xlate.models.derivation import COPIED, Derivation, Span, Step
-from xlate.models.unit_model import option_words
+from xlate.models.derivation import Derivation, Span, Step
+from xlate.models.unit_model import joined_targets, option_words, own_cells
 from xlate.search.beam import END_LABEL, Move, SearchSpace, phrases_in
 from xlate.search.settings import BlockSearch, BlocksSearch
+from xlate.text.terms import open_ids, own_target
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1
@@ -33,7 +34,8 @@ class SpanOptions:
     """O options of a sentence of n words, grouped by source span.
 
     A span from `start` of `length` words (1 to J) is cell c = start · J + length - 1; its options are numbers
-    `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`. `block_O` is `COPIED` where the source word itself is the target.
+    `cell_offsets_C1[c]` to `cell_offsets_C1[c + 1]`. `block_O` is `COPIED` where the source word itself is the target,
+    and at most `TERM` for terms.
     `more_OX` are its X optional floats, `alone_O` is the score of an option from an empty history. `phrase_words_W` are
     the language model's numbers.
     """
@@ -80,28 +82,28 @@ def blocks_of_spans(
     """Cell and block of every option, cells ascending, blocks of a cell most frequent first.
 
     A word without a single-word block is copied. A word that the source vocabulary lacks is in no block. The `most`
-    most frequent blocks of a span are options, or all; with `target`, those whose words occur in it.
+    most frequent blocks of a span are options, or all; with `target`, those whose words occur in it. Terms are options,
+    too; nothing else translates the words of hard ones.
     """
-    row_C = span_rows(model.source_finder, model.source_vocabulary.ids(words), longest)
+    row_C = span_rows(model.source_finder, open_ids(words, model.source_vocabulary.ids(words)), longest)
     offsets_P1, order_O = model.blocks.options
-    size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
     # No block is known for a word that occurs only in left-out sentences.
-    copied_C = (size_C == 0) & (np.arange(len(row_C)) % longest == 0)
+    size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])
     if most is not None:
         size_C = np.minimum(size_C, most)
-    size_C = np.where(copied_C, 1, size_C)
     cells = np.repeat(np.arange(len(row_C)), size_C)
-    blocks = np.full(len(cells), COPIED, dtype=np.int32)
-    chosen = ~copied_C[cells]
     rank = np.arange(len(cells)) - np.repeat(np.cumsum(size_C) - size_C, size_C)
-    blocks[chosen] = order_O[(offsets_P1[row_C[cells]] + rank)[chosen]]
+    own_N, unit_N = own_cells(words, longest, cells)
+    blocks = np.concatenate([order_O[offsets_P1[row_C[cells]] + rank], unit_N.astype(np.int32)])
+    cells = np.concatenate([cells, own_N])
+    order = np.argsort(cells, kind="stable")
+    cells, blocks = cells[order], blocks[order]
     if target is None:
         return cells, blocks
     phrases = phrases_in(target)
-    said = {block: model.target_words(block) in phrases for block in set(blocks.tolist()) - {COPIED}}
-    copied = [word in target for word in words]
+    said = {block: model.target_words(block) in phrases for block in set(blocks.tolist()) if block >= 0}
     kept = [
-        copied[cell // longest] if block == COPIED else said[block]
+        own_target(words, block, cell // longest) in phrases if block < 0 else said[block]
         for cell, block in zip(cells.tolist(), blocks.tolist(), strict=True)
     ]
     return cells[kept], blocks[kept]
@@ -112,11 +114,12 @@ def options_of_cells(
 ) -> tuple[dict[str, Any], Floats, Floats]:
     """What the options of all models over blocks share, and (c) and (d) of each from an empty history."""
     start_O = (cells // longest).astype(np.int32)
-    table, copied_O = model.blocks.table, block_O == COPIED
-    length_O = np.ones(len(block_O), dtype=np.int64)
-    length_O[~copied_O] = lengths_of(table.target_phrases.offsets_S1, table.target_B[block_O[~copied_O]])
-    offsets_O1 = offsets_of(length_O)
-    own = model.lm.vocabulary.ids([words[start] for start in start_O[copied_O]])
+    table, own_O = model.blocks.table, block_O < 0
+    length_O = np.empty(len(block_O), dtype=np.int64)
+    length_O[~own_O] = lengths_of(table.target_phrases.offsets_S1, table.target_B[block_O[~own_O]])
+    offsets_N1, said = joined_targets(words, block_O[own_O], start_O[own_O])
+    length_O[own_O] = np.diff(offsets_N1)
+    offsets_O1, own = offsets_of(length_O), model.lm.vocabulary.ids(said)
     words_W = option_words(table, model.lm_ids_T, own, block_O, offsets_O1)
     empty, firsts = model.lm.empty_state, words_W[offsets_O1[:-1]]
     first_O = -step_all(model.lm.arrays, np.full(len(firsts), empty, dtype=np.int32), firsts)[0]
@@ -287,7 +290,7 @@ class SpanMoves(SearchSpace[int]):
         known = self._words_by_option.get(option)
         if known is None:
             block, start = int(self.options.block_O[option]), int(self.options.start_O[option])
-            known = self.options.words[start : start + 1] if block == COPIED else self.model.target_words(block)
+            known = own_target(self.options.words, block, start) if block < 0 else self.model.target_words(block)
             self._words_by_option[option] = known
         return known
 

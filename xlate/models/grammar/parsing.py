@@ -16,6 +16,7 @@ from typing import NamedTuple
 from xlate.errors import InputError
 from xlate.formats.moses_table import phrases_in
 from xlate.formats.scfg import Gap, Scfg, ScfgRule, Side, gaps_of, words_of
+from xlate.text.terms import is_hard, own_target, terms_in
 from xlate.text.vocabulary import BEGIN, END
 
 # The number of the rule that translates a word as itself, and of the rule above the goal.
@@ -133,8 +134,8 @@ class SynchronousGrammar:
         return (node is None or not node.rules) and not (self.marked and word in (BEGIN, END))
 
     def target(self, source: Sequence[str], cell: Cell, rule: int) -> Side:
-        """The target side of a rule over a cell of a sentence in parsed form; a word for a copy."""
-        return (source[cell.start],) if rule == COPY else self.scfg.rules[rule].target
+        """The target side of a rule over a cell of a sentence in parsed form; for copies and terms their words."""
+        return own_target(source, rule, cell.start) if rule < 0 else self.scfg.rules[rule].target
 
     def _check_labels(self) -> None:
         known = {rule.lhs for rule in self.scfg.rules} | {self.copy_label}
@@ -200,14 +201,17 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Ce
     items: dict[tuple[int, int], list[Item]] = {}
     labels: dict[tuple[int, int], list[str]] = {}
     longest = [1] * len(source)
+    terms = defaultdict[tuple[int, int], list[Match]](list)
+    for term in terms_in(source):
+        terms[term[:2]].append(Match((term.unit,), ()))
     lengths = range(1, len(source) + 1)
     for start, end in ((start, start + size) for size in lengths for start in range(len(source) - size + 1)):
         length, word = end - start, source[end - 1]
-        if length > longest[start]:
+        if length > longest[start] and (start, end) not in terms:
             continue
         before = [(grammar.root, ())] if length == 1 else items.get((start, end - 1), [])
         # Items are extended by the last word of the span, or by a cell at its end.
-        by_word = ((node.words[word], tails) for node, tails in before if word in node.words)
+        by_word = ((node.words[word], tails) for node, tails in before if word in node.words and not is_hard(word))
         found = [item for item in by_word if item[0].longest >= length]
         found += _after_cells(items, labels, start, end)
         matches: dict[str, list[Match]] = defaultdict(list)
@@ -215,8 +219,11 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Ce
             for (lhs, limit), rules in node.rules.items():
                 if length <= limit:
                     matches[lhs].append(Match(rules, tails))
-        if length == 1 and grammar.copies(word):
-            matches[grammar.copy_label].append(Match((COPY,), ()))
+        own = terms.get((start, end), [])
+        if length == 1 and grammar.copies(word) and not own and not is_hard(word):
+            own = [Match((COPY,), ())]
+        if own:
+            matches[grammar.copy_label] += own
         if matches:
             labels[start, end] = _filled(grammar, start, end, matches, fill)
             cells = ((grammar.root.gaps.get(label), Cell(label, start, end)) for label in labels[start, end])

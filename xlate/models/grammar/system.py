@@ -31,6 +31,7 @@ from xlate.models.grammar.parsing import COPY, Cell, Match, SynchronousGrammar, 
 from xlate.models.system import SpanLimit, System
 from xlate.scoring.weights import Weights
 from xlate.search.settings import GrammarSearch
+from xlate.text.terms import own_target
 from xlate.text.vocabulary import Vocabulary
 
 
@@ -125,6 +126,10 @@ class GrammarSystem(System[Any, GrammarSearch]):
         return None if most is None else SpanLimit(most, "the grammar's longest span")
 
     @property
+    def longest_term(self) -> int:
+        return self.search.max_words
+
+    @property
     def target_vocabulary(self) -> Vocabulary:
         return Vocabulary.build(words_of(rule.target) for rule in self.grammar.scfg.rules)
 
@@ -152,10 +157,12 @@ class GrammarSystem(System[Any, GrammarSearch]):
 
     def _options(self, words: Sequence[str], cell: Cell, match: Match) -> Sequence[Option]:
         """The rules of a match over a cell of a sentence in parsed form, the most promising first."""
-        if match.rules[0] != COPY:
+        rule = match.rules[0]
+        if rule >= 0:
             return self._best_of(match.rules)
-        score = self.named.get(WORDS, 0.0) + self.named.get(COPIES, 0.0)
-        return [Option(score, COPY, score, (self.languages.word(words[cell.start]),))]
+        said = own_target(words, rule, cell.start)
+        score = self.named.get(WORDS, 0.0) * len(said) + (self.named.get(COPIES, 0.0) if rule == COPY else 0.0)
+        return [Option(score, rule, score, tuple(map(self.languages.word, said)))]
 
     def _best_of(self, rules: Sequence[int]) -> list[Option]:
         """Rules of one source side with their scores and the language model's of their words alone, best first."""
@@ -213,15 +220,18 @@ class GrammarSystem(System[Any, GrammarSearch]):
               X 1-2  va | goes
         """
         for depth, (cell, rule, _) in tree.nodes():
-            copied = f"{source[cell.start]} | {source[cell.start]} (copied)"
-            sides = copied if rule == COPY else self.grammar.scfg.rules[rule].sides()
+            if rule < 0:
+                said = " ".join(own_target(source, rule, cell.start))
+                sides = f"{' '.join(source[cell.start : cell.end])} | {said} ({'copied' if rule == COPY else 'term'})"
+            else:
+                sides = self.grammar.scfg.rules[rule].sides()
             yield f"{'  ' * depth}{cell.label} {cell.start}-{cell.end}  {sides}"
 
     def _features(self, tree: Tree, source: Sequence[str]) -> Floats:
         found: dict[str, float] = defaultdict(float)
         rules = [node.rule for _, node in tree.nodes()]
         for rule in rules:
-            if rule != COPY:
+            if rule >= 0:
                 for name, value in self.grammar.scfg.features(rule).items():
                     found[name] += value
         said = [word for _, word in self._said(tree, source)]

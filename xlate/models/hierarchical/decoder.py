@@ -20,7 +20,7 @@ from xlate.kernels.memory import distinct_rows
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.phrase_paths import Paths, path_logprobs
 from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE, RuleSentence, search_rule_cubes, search_rules
-from xlate.kernels.search.rule_facts import glued_steps, local_scores, path_facts
+from xlate.kernels.search.rule_facts import RuleWords, glued_steps, local_scores, path_facts
 from xlate.kernels.search.spans import NO_GAP
 from xlate.models.derivation import Derivation
 from xlate.models.hierarchical.model import (
@@ -30,6 +30,7 @@ from xlate.models.hierarchical.model import (
     RULE_PENALTY,
     HierarchicalModel,
     RankedRules,
+    RuleOptions,
     collect_rule_options,
     no_structure,
     rule_words,
@@ -68,7 +69,8 @@ class RuleList:
         """Float features of each step, that of the language model left at 0; shape (L, D)."""
         options, (match_L, at_L) = self.moves.options, self.taken_apart
         distinct, place_L = np.unique(at_L, return_inverse=True)
-        features_LD = self.moves.model.rule_features(options.found.unit_R[distinct])[place_L]
+        lengths = np.diff(options.found.phrases.offsets_O1)[distinct]
+        features_LD = self.moves.model.rule_features(options.found.unit_R[distinct], lengths)[place_L]
         features_LD[:, BACKTRACK] = -options.backtrack_M22[match_L, options.swapped_T[at_L].astype(np.int64)]
         features_LD[:, GLUE] = glued_steps(self.paths.offsets_N1, self.gaps_L)
         return features_LD
@@ -86,7 +88,7 @@ class RuleList:
         model, options = self.moves.model, self.moves.options
         words = self.moves.structure.words
         if not self.moves.structure.active:
-            words = rule_words(model, options.found.unit_R, model.source_vocabulary.ids(options.words))
+            words = sentence_words(model, options)
         found: tuple[Ints, Ints32] = path_facts(words, self.paths.offsets_N1, self.phrase_L, self.gaps_L, BEGIN_ID)
         return found
 
@@ -157,6 +159,12 @@ class RuleList:
         ]
 
 
+def sentence_words(model: HierarchicalModel, options: RuleOptions) -> RuleWords:
+    """The words and links of the translations of a sentence."""
+    lengths_T = np.diff(options.found.phrases.offsets_O1)
+    return rule_words(model, options.found.unit_R, model.source_vocabulary.ids(options.words), lengths_T)
+
+
 def label_words(moves: RuleMoves, labels: AnyInts) -> EncodedText:
     """The target words of each label as `Numbering` numbers them."""
     options, model = moves.options, moves.model
@@ -217,7 +225,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         assert self.model.structure is not None
         scale = float(self.weights_D[-1])
         known = self.model.structure.weighted(self.sparse_F if scale == 1.0 else scale * self.sparse_F)
-        held = rule_words(self.model, options.found.unit_R, self.model.source_vocabulary.ids(words))
+        held = sentence_words(self.model, options)
         found, more_T = options.found, local_scores(held, known)
         found = replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T)
         options = replace(options, found=found)
@@ -293,7 +301,8 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         if model.structure is None:
             return super().step_features(derivation)
         unit_N = np.array([step.unit for step in steps], dtype=np.int64)
-        words = rule_words(model, unit_N, model.source_vocabulary.ids(derivation.source))
+        lengths_N = np.array([len(step.target_words) for step in steps], dtype=np.int64)
+        words = rule_words(model, unit_N, model.source_vocabulary.ids(derivation.source), lengths_N)
         gaps_N = np.array([len(step.gaps) for step in steps], dtype=np.int32)
         every = np.arange(len(steps))
         fact_offsets_N1, facts_A5 = path_facts(words, np.array([0, len(steps)]), every, gaps_N, BEGIN_ID)

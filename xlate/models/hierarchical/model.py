@@ -32,6 +32,7 @@ from xlate.models.unit_model import (
     weighted_sum,
 )
 from xlate.phrases.table import GAP, RuleTable
+from xlate.text.terms import open_ids, terms_in
 from xlate.text.vocabulary import BEGIN_ID, UNKNOWN_ID, EncodedText
 
 # Features in the order of n-best lists, with the number of values of each (B3).
@@ -86,14 +87,17 @@ class HierarchicalModel(UnitModel[RuleTable]):
         """The source sides of rules."""
         return self.table.source_sides
 
-    def rule_features(self, rule_N: AnyInts) -> Floats:
-        """The features of rules in any context, shape (N, D); a negative number is a copied word."""
+    def rule_features(self, rule_N: AnyInts, length_N: AnyInts | int = 1) -> Floats:
+        """The features of rules in any context, shape (N, D); a negative number is a copied word, or a term.
+
+        `length_N` are the target words of these.
+        """
         table, known_N = self.table, np.asarray(rule_N) >= 0
         rules = np.asarray(rule_N)[known_N]
         features_ND = np.zeros((len(known_N), self.size))
         features_ND[:, RULE_PENALTY] = 1.0
-        features_ND[:, WORD_PENALTY] = -1.0
-        features_ND[~known_N, UNKNOWN] = UNKNOWN_PENALTY
+        features_ND[:, WORD_PENALTY] = -np.asarray(length_N, dtype=np.float64)
+        features_ND[np.asarray(rule_N) == COPIED, UNKNOWN] = UNKNOWN_PENALTY
         features_ND[known_N, WORD_PENALTY] = -lengths_of(table.target_phrases.offsets_S1, table.target_B[rules])
         features_ND[known_N, TABLE] = self.log_scores(rules)
         features_ND[known_N, INSERTION] = -table.insertion_B[rules].astype(np.float64)
@@ -116,10 +120,10 @@ class RankedRules(Ranking[RankedRows]):
         found = RankedRows(rule_B[kept], static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_B[kept])))
         return found, np.minimum(size_S, self.options)
 
-    def copies(self, words: Sequence[str]) -> RankedRows:
-        """Copied words."""
-        unit_N, text = np.full(len(words), COPIED, dtype=np.int64), self.copied(words)
-        static_N = weighted_sum(self.model.rule_features(unit_N), self.weights_D)
+    def own_rules(self, words: Sequence[str], unit_N: Ints, start_N: Ints) -> RankedRows:
+        """Copied words and terms of a sentence."""
+        text = self.own(words, unit_N, start_N)
+        static_N = weighted_sum(self.model.rule_features(unit_N, np.diff(text[0])), self.weights_D)
         return RankedRows(unit_N, static_N, self.alone(static_N, text), self.phrases(text))
 
 
@@ -171,12 +175,16 @@ class RuleOptions:
 def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str]) -> RuleOptions:
     """The matches of rules in spans of at most `max_span` words.
 
-    A word that no rule translates on its own may be copied, at the penalty for unknown words.
+    A word that no rule translates on its own may be copied, at the penalty for unknown words. Terms are translations,
+    too; nothing else translates words of hard ones.
     """
     model, longest = ranked.model, max(1, min(max_span, len(words)))
     sides = len(model.source_sides)
     source_n = model.source_vocabulary.ids(words)
-    matches: Matches = match_rules(model.source_finder, source_n, GAP, longest, sides)
+    terms = [term for term in terms_in(words) if term.end - term.start <= longest]
+    spans_X2 = np.array([term[:2] for term in terms], dtype=np.int32).reshape(-1, 2)
+    hidden_n = open_ids(words, source_n)
+    matches: Matches = match_rules(model.source_finder, hidden_n, GAP, longest, sides, spans_X2)
     rows, place_M = np.unique(matches.row_M, return_inverse=True)
     known = rows[rows < sides]
     ranked.rank(known)
@@ -184,11 +192,15 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
     size_S = np.concatenate([ranked.sizes(known), np.ones(len(copied), dtype=np.int64)])
     found = ranked.units(known)
     if len(copied):
-        copies = ranked.copies([words[place] for place in copied.tolist()])
+        # Numbers after those of all words are terms.
+        unit_X, start_X = np.array(
+            [(COPIED, start) for start in range(len(words))] + [(t.unit, t.start) for t in terms]
+        ).T
+        copies = ranked.own_rules(words, unit_X[copied], start_X[copied])
         of_copies = np.arange(int(size_S.sum())) >= len(found.unit_R)
         found = joined_rows(found, copies, of_copies)
     offsets_S1, swapped_T = offsets_of(size_S), np.zeros(len(found.unit_R), dtype=np.bool_)
-    known_T = found.unit_R != COPIED
+    known_T = found.unit_R >= 0
     swapped_T[known_T] = model.table.swapped_B[found.unit_R[known_T]]
     return RuleOptions(
         tuple(words),
@@ -227,13 +239,11 @@ def backtracks(matches: Matches) -> Ints32:
     return found_M22
 
 
-def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> RuleWords:
-    """The words and links of translations; a copied word is an unknown word without links."""
-    table, known = model.table, np.flatnonzero(unit_T != COPIED)
+def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32, lengths_T: Ints) -> RuleWords:
+    """The words and links of translations of `lengths_T` words; copies and terms are unknown words without links."""
+    table, known = model.table, np.flatnonzero(unit_T >= 0)
     rules = unit_T[known]
     targets = table.target_phrases
-    lengths_T = np.ones(len(unit_T), dtype=np.int64)
-    lengths_T[known] = lengths_of(targets.offsets_S1, table.target_B[rules])
     word_offsets_T1 = offsets_of(lengths_T)
     words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, dtype=np.int32)
     words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]
@@ -248,8 +258,8 @@ def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32) -> Rule
     at_K = word_offsets_T1[of_K] + target_K
     linked_W = np.zeros(len(words_W), dtype=np.bool_)
     linked_W[at_K] = True
-    # A copied word is no inserted word.
-    linked_W[word_offsets_T1[:-1][unit_T == COPIED]] = True
+    # Neither a copied word nor that of a term is an inserted word.
+    linked_W[places_of(word_offsets_T1, np.flatnonzero(unit_T < 0))] = True
     source_K = np.ascontiguousarray(source_K, dtype=np.int32)
     own = own_words(pair_offsets_T1, place_K, source_K)
     return RuleWords(

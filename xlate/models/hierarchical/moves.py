@@ -19,12 +19,13 @@ from xlate.array_types import Floats, Ints32
 from xlate.formats.scfg import Gap, Side
 from xlate.kernels.search.rule_decoder import estimate_spans
 from xlate.kernels.search.rule_facts import Structure, between_score
-from xlate.models.derivation import COPIED, Span, Step, own_spans, spans_moved
+from xlate.models.derivation import Span, Step, own_spans, spans_moved
 from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
 from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, Words
 from xlate.search.settings import RuleSearch
+from xlate.text.terms import own_target
 from xlate.text.vocabulary import END_ID
 
 
@@ -204,7 +205,7 @@ class RuleMoves(SearchSpace[RuleState]):
         known = self._words.get(at)
         if known is None:
             unit, start = int(self.options.found.unit_R[at]), self.options.span(match)[0]
-            known = self.options.words[start : start + 1] if unit == COPIED else self.model.target_words(unit)
+            known = own_target(self.options.words, unit, start) if unit < 0 else self.model.target_words(unit)
             self._words[at] = known
         return known
 

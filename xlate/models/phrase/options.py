@@ -17,8 +17,18 @@ from xlate.kernels.search.phrase_moves import GroupScores
 from xlate.kernels.search.spans import span_rows
 from xlate.models.derivation import COPIED, Step
 from xlate.models.phrase.model import PHRASE_PENALTY, UNKNOWN, WORD_PENALTY, PhraseModel, SentencePhrases
-from xlate.models.unit_model import UNKNOWN_PENALTY, RankedRows, Ranking, best_of_groups, joined_rows, rows_at
+from xlate.models.unit_model import (
+    UNKNOWN_PENALTY,
+    RankedRows,
+    Ranking,
+    best_of_groups,
+    joined_rows,
+    joined_targets,
+    own_cells,
+    rows_at,
+)
 from xlate.search.beam import phrases_in
+from xlate.text.terms import open_ids, own_target
 from xlate.text.vocabulary import BEGIN_ID
 
 
@@ -93,22 +103,23 @@ class RankedPhrases(Ranking[RankedPairs]):
         weights_K1 = self.weights_D[self.model.sums]
         return crossed_NK * weights_K1[:-1], plain_N * float(weights_K1[-1])
 
-    def copies(self, words: list[str]) -> RankedPairs:
-        """Copied words."""
-        model, weights_D, k = self.model, self.weights_D, self.model.orientations
-        source, target = model.source_vocabulary.ids(words), model.target_vocabulary.ids(words)
-        penalty = weights_D[UNKNOWN] * UNKNOWN_PENALTY - weights_D[WORD_PENALTY] + weights_D[PHRASE_PENALTY]
-        unit_N, static_N = np.full(len(words), COPIED), np.full(len(words), penalty)
-        backward_NK = forward_NK = np.zeros((len(words), k))
+    def own_pairs(self, words: Sequence[str], unit_N: Ints, start_N: Ints, end_N: Ints) -> RankedPairs:
+        """Copied words and terms of a sentence."""
+        model, weights_D = self.model, self.weights_D
+        text, said = self.own(words, unit_N, start_N), joined_targets(words, unit_N, start_N)[1]
+        target, source = model.target_vocabulary.ids(said), model.source_vocabulary.ids(words)
+        first_N, last_N, length_N = target[text[0][:-1]], target[text[0][1:] - 1], np.diff(text[0])
+        static_N = weights_D[UNKNOWN] * UNKNOWN_PENALTY * (unit_N == COPIED)
+        static_N = static_N - weights_D[WORD_PENALTY] * length_N + weights_D[PHRASE_PENALTY]
+        backward_NK = forward_NK = np.zeros((len(unit_N), model.orientations))
         if self.sparse_F is not None:
-            one = np.ones(len(words), dtype=np.int64)
-            copied: Steps = dict(zip(OWN, (unit_N, source, source, target, target, one, one), strict=True))
-            backward_NK, plain_N = self.weighted(self.sparse_F, copied)
+            sides = source[start_N], source[end_N - 1], first_N, last_N, end_N - start_N, length_N
+            own: Steps = dict(zip(OWN, (unit_N, *sides), strict=True))
+            backward_NK, plain_N = self.weighted(self.sparse_F, own)
             static_N += plain_N
-        text = self.copied(words)
         scores = static_N, self.alone(static_N, text), self.phrases(text), backward_NK, forward_NK
-        more_NE = np.zeros((len(words), len(weights_D[model.sentence_slots])))
-        return RankedPairs(unit_N, *scores, target, target, more_NE)
+        more_NE = np.zeros((len(unit_N), len(weights_D[model.sentence_slots])))
+        return RankedPairs(unit_N, *scores, first_N, last_N, more_NE)
 
     def _kept(self, pair_B: Ints, alone_B: Floats, size_S: Ints) -> tuple[Ints, Ints, Floats]:
         """The places of pairs that may be options, best first, the number per source phrase, and `more_RE`."""
@@ -132,8 +143,8 @@ class PlacedPhrases:
     """O phrases over spans of a sentence of n words, with the numbers that features use.
 
     `source_n` are the numbers of the words, `first_O` and `last_O` those of the first and last target word of phrases.
-    `pair_O` is `COPIED` for a copied word. `more_OE` are the floats that phrases have in this sentence, if
-    the model has any, `place_OR` those of each place where they may be put; see `SentencePlaces`.
+    `pair_O` is `COPIED` for a copied word, and at most `TERM` for a term. `more_OE` are the floats that phrases have in
+    this sentence, if the model has any, `place_OR` those of each place where they may be put; see `SentencePlaces`.
     """
 
     words: tuple[str, ...]
@@ -156,7 +167,7 @@ class PlacedPhrases:
         known = self._steps.get(number)
         if known is None:
             pair, start, end = int(self.pair_O[number]), int(self.start_O[number]), int(self.end_O[number])
-            words = self.words[start:end] if pair == COPIED else model.target_words(pair)
+            words = own_target(self.words, pair, start) if pair < 0 else model.target_words(pair)
             known = self._steps[number] = Step(pair, ((start, end),), words)
         return known
 
@@ -189,11 +200,11 @@ def collect_phrase_options(
     """The options of every span of at most `longest` words; with a `target`, those whose words occur in it.
 
     A word that no pair translates on its own may be copied, at the penalty for unknown words (Moses's rule, which
-    ignores longer phrases that hold the word).
+    ignores longer phrases that hold the word). Terms are options, too; nothing else translates words of hard ones.
     """
     model, longest = ranked.model, max(1, min(longest, len(words)))
     source_n = model.source_vocabulary.ids(words)
-    row_C = span_rows(model.source_finder, source_n, longest)
+    row_C = span_rows(model.source_finder, open_ids(words, source_n), longest)
     cells = np.flatnonzero(row_C >= 0)
     rows = row_C[cells]
     ranked.rank(rows)
@@ -202,10 +213,10 @@ def collect_phrase_options(
         found = ranked.units(rows)
     else:
         found, cell_O = _in_sentence(ranked, words, longest, ranked.places(rows), cell_O)
-    found, cell_O = _with_copies(ranked, words, longest, found, cell_O)
+    found, cell_O = _with_own(ranked, words, longest, found, cell_O)
     if target is not None:
         phrases, units = phrases_in(target), zip(found.unit_R.tolist(), (cell_O // longest).tolist(), strict=True)
-        spelled = ((words[start],) if unit == COPIED else model.target_words(unit) for unit, start in units)
+        spelled = (own_target(words, *unit) if unit[0] < 0 else model.target_words(unit[0]) for unit in units)
         kept = np.flatnonzero([one in phrases for one in spelled])
         found, cell_O = rows_at(found, kept), cell_O[kept]
     number_O, first_F = distinct_rows(found.forward_RK.view(np.uint64))
@@ -232,19 +243,20 @@ def collect_phrase_options(
     )
 
 
-def _with_copies(
+def _with_own(
     ranked: RankedPhrases, words: Sequence[str], longest: int, found: RankedPairs, cell_O: Ints
 ) -> tuple[RankedPairs, Ints]:
-    """Options and their cells with a copy of each word that no pair translates on its own."""
-    empty_C = np.ones(len(words) * longest, np.bool_)
-    empty_C[cell_O] = False
-    left = np.flatnonzero(empty_C[::longest])
-    if not len(left):
+    """Options and their cells with terms, and a copy of each word that no pair or term translates on its own."""
+    cell_N, unit_N = own_cells(words, longest, cell_O)
+    if not len(cell_N):
         return found, cell_O
-    both = np.concatenate([cell_O, left * longest])
-    order = np.argsort(both, kind="stable")
-    copies = ranked.copies([words[place] for place in left.tolist()])
-    return joined_rows(found, copies, order >= len(cell_O)), both[order]
+    start_N = cell_N // longest
+    own = ranked.own_pairs(words, unit_N, start_N, start_N + cell_N % longest + 1)
+    both = np.concatenate([cell_O, cell_N])
+    found = joined_rows(found, own, np.arange(len(both)) >= len(cell_O))
+    # A term may be better than other options of its cell.
+    order = np.lexsort((-found.alone_R, both))
+    return rows_at(found, order), both[order]
 
 
 def _in_sentence(
