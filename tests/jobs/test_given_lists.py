@@ -30,7 +30,7 @@ def test_line_n_is_sentence_n(
         assert caplog.messages[0].endswith(f"the first is line {lines.index('') + 1}")
 
 
-@pytest.mark.parametrize(("lengths", "words"), [([3], "do not fit"), ([], "cannot be line numbers")])
+@pytest.mark.parametrize(("lengths", "words"), [([3], "do not match"), ([], "cannot be line numbers")])
 def test_numbers_that_are_none_of_lines(lengths: list[int], words: str) -> None:
     with pytest.raises(InputError, match=words):
         sentence_lines(["a", "b"], np.array([0, 10_000_000]), lengths)

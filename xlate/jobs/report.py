@@ -64,7 +64,7 @@ def report(config: ReportConfig, printed: bool = True) -> list[Path]:
             file=runs[0].path,
         )
     if imported:
-        log.info("left out, because imported systems have no training figures: %s", imported)
+        log.info("imported systems have no training figures and are left out: %s", imported)
     found = sweep_table(trained, chosen={run.path: chosen_settings(run.path) for run in trained})
     folder = Path(config.out)
     held = {run.path.resolve() for run in runs}

@@ -248,7 +248,7 @@ def compare(config: CompareConfig) -> tuple[str, str]:
     worse, better = _examples(scores, config.top, source, references, ours, theirs)
     same = sum(one == other for one, other in zip(ours, theirs, strict=True))
     head = (
-        f"A (old): {a}\nB (new): {b}\n{len(ours):,} sentences, {same:,} of them the same in both. For TER, lower is "
+        f"A (old): {a}\nB (new): {b}\n{len(ours):,} sentences, {same:,} of them identical. For TER, lower is "
         f"better. ± is half the 95 % bootstrap interval of the difference; p is by approximate randomisation. A "
         f"difference is significant if p < {SIGNIFICANT}, which is not adjusted for the number of measures."
     )
