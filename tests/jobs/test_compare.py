@@ -67,7 +67,7 @@ def test_without_a_training_text_there_are_no_frequencies(folder: Path, capsys: 
     assert main(["compare", str(folder / "a"), str(folder / "a"), f"ref={folder / 'ref'}"]) == 0
     text = capsys.readouterr().out
     assert "F1 of words" not in text
-    assert "30 of them the same" in text
+    assert "30 of them identical" in text
     assert text.count("  none") == 4
 
 
