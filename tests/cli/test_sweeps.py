@@ -286,6 +286,22 @@ def test_the_folder_of_a_sweep_is_the_run_that_is_named(work: Path, tmp_path: Pa
     assert set(Path().glob("runs/*")) == before
 
 
+def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["train", "-m", "model=floats", "loss=uniform", f"work={work}", f"run={tmp_path / 'sweep'}"]
+    assert main([*given, "decoder.beam=4,5", "dev_sentences=2"]) == 0
+    assert "do not compare" not in capsys.readouterr().err
+    assert main([*given, "dev_sentences=2,3"]) == 0
+    said = capsys.readouterr().err
+    table = [line.split("\t")[0] for line in (tmp_path / "sweep" / "sweep.tsv").read_text().splitlines()]
+    assert sorted(table) == ["dev_sentences=2", "dev_sentences=3", "run"]
+    assert "not in the table: 2 runs of other sweeps in this folder" in said
+    assert "do not compare BLEU on dev: the dev set of dev_sentences=" in said
+
+
 # A launcher like that of joblib, whose jobs last.
 LAUNCHER = """
 import time

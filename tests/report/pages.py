@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from html.parser import HTMLParser
 
-EMPTY = {"meta", "img", "br", "link"}
+EMPTY = {"meta", "img", "br", "link", "wbr"}
 
 
 class Page(HTMLParser):

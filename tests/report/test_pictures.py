@@ -96,14 +96,14 @@ def test_what_is_right_more_often_stands_higher() -> None:
     assert rows[1] < rows[0] - 100
 
 
-def test_curves_and_bars_as_png_and_svg(tmp_path: Path) -> None:
+def test_curves_and_points_as_png_and_svg(tmp_path: Path) -> None:
     for number in range(2):
         figures = {"finished": True, "dev_bleu": 30.0 + number, "dev_bleu_interval": 0.8}
         make_run(tmp_path / f"row{number}", {"loss": {"eta": number / 10}}, figures, [0.5, 0.4, 0.3 + number / 10])
     before, runs = dict(matplotlib.rcParams), by_setting(collect_runs([tmp_path]))
     written = plot_runs(runs, tmp_path / "out")
     assert [path.name for path in written] == [
-        f"{stem}.{ending}" for stem in ("curve-P", "curve-train-loss", "bars-dev-bleu") for ending in ("png", "svg")
+        f"{stem}.{ending}" for stem in ("curve-P", "curve-train-loss", "dev-bleu") for ending in ("png", "svg")
     ]
     for path in written:
         if path.suffix == ".png":
@@ -126,7 +126,7 @@ def test_names_in_any_script_and_gaps_in_curves(tmp_path: Path) -> None:
         for name in ("عربي", "漢字 $x$", "हिन्दी"):
             make_run(tmp_path / name, {"name": name}, {"dev_bleu": 0.0}, [0.5, math.nan])
         stems = [plot.stem for plot in drawn(by_setting(collect_runs([tmp_path]))) if pixels(plot.figure).std() > 1]
-    assert stems == ["curve-P", "curve-train-loss", "bars-dev-bleu"]
+    assert stems == ["curve-P", "curve-train-loss", "dev-bleu"]
 
 
 def test_labels_say_what_differs(tmp_path: Path) -> None:

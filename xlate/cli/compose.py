@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
 from xlate.cli.streams import begin_talk
-from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, forget_sweeps, say_sweeps
+from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, add_job, forget_sweeps, say_sweeps
 from xlate.config.choices import conf_folder, folder_name, registered
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.schema import COMMANDS
@@ -176,6 +176,7 @@ def _jobs_checked(job: Job) -> Iterator[None]:
         assert sweeper.config is not None
         for overrides in batch:
             whole = sweeper.hydra_context.config_loader.load_sweep_config(sweeper.config, list(overrides))
+            add_job(folder_name(whole.hydra.job.override_dirname))
             try:
                 typed(_without_hydra(whole), job.schema, spare=job.spare)
             except InputError:

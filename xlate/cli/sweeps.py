@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ class _Sweep:
     Attributes:
         folder: where it is.
         elsewhere: its jobs run in other processes, which do not report to this one.
+        jobs: the names of their folders.
         begun: the number of jobs that began here.
         refused: the number of those that were refused.
     """
@@ -57,6 +58,7 @@ class _Sweep:
     elsewhere: bool
     begun: int = 0
     refused: int = 0
+    jobs: set[str] = field(default_factory=set)
 
 
 # Hydra says nothing at the end of a sweep with a failing job.
@@ -86,6 +88,12 @@ class SweepSummary(Callback):
                 log.error("%s", error)
 
 
+def add_job(folder: str) -> None:
+    """Adds a job to the sweep that has begun; `folder` is its name within that of the sweep."""
+    if _begun:
+        _begun[-1].jobs.add(folder)
+
+
 def forget_sweeps() -> None:
     """Forgets sweeps that were refused before any of their jobs began."""
     _begun.clear()
@@ -109,20 +117,26 @@ def say_sweeps() -> None:
                 remedy="list the values, a,b,c: glob(…) does not find experiments in folders",
             )
         if sweep.begun > sweep.refused or sweep.elsewhere:
-            _say_sweep(sweep.folder)
+            _say_sweep(sweep.folder, sweep.jobs)
 
 
-def _say_sweep(folder: Path) -> None:
+def _say_sweep(folder: Path, jobs: Collection[str]) -> None:
     """Lists the runs of a sweep, and writes finished rows of papers' tables into their pages."""
-    from xlate.jobs.report import write_pages
-    from xlate.report.runs import collect_runs
+    from xlate.jobs.report import differing_dev_sets, write_pages
+    from xlate.report.runs import Setting, collect_runs
 
     try:
-        runs = best_first(collect_runs([folder]))
+        found = collect_runs([folder])
     except InputError:  # no run was begun
         return
+    # None has such a name if hydra.sweep.subdir was set.
+    runs = best_first([run for run in found if run.name in jobs] or found)
     write_table(folder / TABLE, runs)
     log.info("%s", summary_of(runs, folder))
+    if len(found) > len(runs):
+        log.info("not in the table: %d runs of other sweeps in this folder", len(found) - len(runs))
+    if warning := differing_dev_sets([Setting(run.name, [run]) for run in runs]):
+        log.warning("%s", warning)
     try:
         for page in write_pages(folder):
             log.info("%s", page)

@@ -210,9 +210,11 @@ CURVES = (
     ("rerank/heldout_loss", "curve-rerank-heldout-loss", "loss (held-out lists)", "epoch"),
     ("rerank/heldout_BLEU", "curve-rerank-heldout-BLEU", "BLEU (held-out lists)", "epoch"),
 )
-BARS = (("test_bleu", "bars-test-bleu", "BLEU (test)"), ("dev_bleu", "bars-dev-bleu", "BLEU (dev)"))
+POINTS = (("test_bleu", "test-bleu", "BLEU (test)"), ("dev_bleu", "dev-bleu", "BLEU (dev)"))
 DASHES = ("-", "--", ":", "-.")
 MOST_LABELS = 28
+# The most panels side by side, so that a page shows them at a readable size.
+PANELS = 2
 
 Points = list[tuple[int, float]]
 
@@ -227,10 +229,10 @@ class Plot:
 
 
 def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
-    """Learning curves by phase, and bars of BLEU, where the runs have them; draw them under `quiet_style`.
+    """Learning curves by phase, and points of BLEU, where the runs have them; draw them under `quiet_style`.
 
     A curve of several seeds is the mean of those that reach a step, with a band of one standard deviation to either
-    side. The range of a bar is the deviation too, or the 95 % interval for a single run.
+    side. The range of a point is the deviation too, or the 95 % interval for a single run.
     """
     labels = setting_labels(settings)
     for tag, stem, label, across in CURVES:
@@ -238,10 +240,10 @@ def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
         phases = [key for key in keys if key == tag or key.startswith(tag + "/")]
         if phases:
             yield Plot(stem, label, _curves(settings, labels, tag, phases, (across, label)))
-    for key, stem, label in BARS:
+    for key, stem, label in POINTS:
         held = [row for row in zip(settings, labels, strict=True) if row[0].figure(key) is not None]
         if held:
-            yield Plot(stem, label, _bars(held, key, label))
+            yield Plot(stem, label, _points(held, key, label))
 
 
 def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
@@ -292,9 +294,12 @@ def _curves(
     settings: Sequence[Setting], labels: Sequence[str], tag: str, phases: Sequence[str], axis_labels: tuple[str, str]
 ) -> Any:
     """One panel per phase, since phases differ in scale, with one line per setting."""
-    figure = Figure(figsize=(1.2 + 4.6 * len(phases), 3.8))
-    panels = figure.subplots(1, len(phases), squeeze=False)[0]
-    for axes, phase in zip(panels, phases, strict=True):
+    across, down = min(len(phases), PANELS), math.ceil(len(phases) / PANELS)
+    figure = Figure(figsize=(1.2 + 4.6 * across, 3.8 * down), layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False).flat
+    for axes in panels[len(phases) :]:
+        axes.remove()
+    for axes, phase in zip(panels, phases, strict=False):
         for number, setting in enumerate(settings):
             steps, mean, deviation = mean_curve([run.curves.get(phase, []) for run in setting.runs])
             if not steps:
@@ -312,20 +317,23 @@ def _curves(
         axes.xaxis.set_major_formatter(FuncFormatter(_short))
         axes.locator_params(axis="x", nbins=6)
         axes.grid(True)
-    panels[0].set_ylabel(axis_labels[1])
+        axes.set_ylabel(axis_labels[1])
     named: dict[str, Any] = {}
-    for axes in panels:
+    for axes in figure.axes:
         handles, names = axes.get_legend_handles_labels()
         named |= dict(zip(names, handles, strict=True))
     if 1 < len(named) <= MOST_LABELS:
-        panels[-1].legend(
-            list(named.values()), list(named), loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=9
+        # Below the panels, so that long names take no width from them.
+        columns = max(1, int(14 * figure.get_figwidth() / (6 + max(map(len, named)))))
+        figure.set_figheight(figure.get_figheight() + 0.22 * math.ceil(len(named) / columns))
+        figure.legend(
+            list(named.values()), list(named), loc="outside lower left", ncols=columns, frameon=False, fontsize=9
         )
-    figure.tight_layout()
     return figure
 
 
-def _bars(labelled: Sequence[tuple[Setting, str]], key: str, label: str) -> Any:
+def _points(labelled: Sequence[tuple[Setting, str]], key: str, label: str) -> Any:
+    """A point with its range for each setting; bars, which begin at 0, would hide small differences."""
     settings, labels = zip(*labelled, strict=True)
     figure = Figure(figsize=(7.0, 1.2 + 0.38 * len(settings)))
     axes = figure.subplots()
@@ -333,15 +341,15 @@ def _bars(labelled: Sequence[tuple[Setting, str]], key: str, label: str) -> Any:
     values = [spread.mean for setting in settings if (spread := setting.figure(key)) is not None]
     around = [setting.around(key, several) or 0.0 for setting in settings]
     places = range(len(settings))
-    axes.barh(places, values, height=0.62, color=BLUE, alpha=0.85)
-    axes.errorbar(values, places, xerr=around, fmt="none", ecolor="#222222", elinewidth=1.2, capsize=3)
-    most = max([1.0, *(v + a for v, a in zip(values, around, strict=True))])
+    style: dict[str, Any] = {"fmt": "o", "color": BLUE, "markersize": 7, "elinewidth": 1.5, "capsize": 4}
+    axes.errorbar(values, places, xerr=around, **style)
     for place, (value, half) in enumerate(zip(values, around, strict=True)):
         shown = f"{value:.2f} ± {half:.2f}" if half else f"{value:.2f}"
-        axes.text(value + half + 0.015 * most, place, shown, va="center", fontsize=9)
+        # To the right of the axes, where no range hides it.
+        axes.text(1.02, place, shown, va="center", fontsize=9, transform=axes.get_yaxis_transform())
     axes.set_yticks(list(places), labels)
     axes.set_ylim(len(settings) - 0.5, -0.5)
-    axes.set_xlim(0, most * 1.22)
+    axes.margins(x=0.08)
     meaning = " with standard deviation over seeds" if several else " with 95 % bootstrap interval"
     axes.set_xlabel(label + (meaning if any(around) else ""))
     axes.grid(True, axis="x")
