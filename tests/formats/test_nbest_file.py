@@ -130,7 +130,7 @@ FIRST = JSONL.partition("\n")[0] + "\n"
                 "0": "no JSON object",
             }.items()
         ),
-        (FIRST + '{"id": 8, "hyp": "a"}\n' + FIRST, None, 3, r"came before[\s\S]*jq -cs 'sort_by\(\.id\)\[\]'"),
+        (FIRST + '{"id": 8, "hyp": "a"}\n' + FIRST, None, 3, r"continues after another began[\s\S]*jq -cs 'sort_by\(\.id\)\[\]'"),
         ("H-1\t-1\ta\nD-2\t-1\tb\n", None, 2, "D-2 without its H-2"),
         ("S-1\ta\nH-1\t-inf\ta\n", None, 2, "finite"),
         ("S-0\ta\nH-0\t-1\ta\nS-0\tb\n", None, 3, "two sources of one sentence: a and b"),
