@@ -325,7 +325,7 @@ def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: 
         config = tmp_path / one.name / "config.yaml"
         config.write_text(re.sub(r"(?m)^work: .*$", "work: gone/elsewhere", config.read_text()))
     phrase, block = (f"{key}={tmp_path / one.name}" for key, one in (("run", phrase_run), ("other", run)))
-    with pytest.raises(InputError, match=r"is not found[\s\S]*work=FOLDER"):
+    with pytest.raises(InputError, match=r"was not found[\s\S]*work=FOLDER"):
         opened(phrase)
     shutil.copytree(config_of_run(phrase_run).work, tmp_path / "work")
     with running(opened(phrase, block, f"work={tmp_path / 'work'}")) as server:
