@@ -75,9 +75,9 @@ def test_what_is_asked(body: dict[str, Any], expected: tuple[str, int, bool]) ->
     ("body", "words"),
     [
         (b" " * 1001, "too large"),
-        (b"\xff", "no JSON"),
-        (b"[" * 900, "no JSON"),
-        (b"[]", "no JSON object"),
+        (b"\xff", "not JSON"),
+        (b"[" * 900, "not JSON"),
+        (b"[]", "not a JSON object"),
         (b"{}", "text must be a string"),
         (b'{"text": ["a", 1]}', "text must be a string"),
         (b'{"text": ["a", "b", "c", "d"]}', "too many texts"),

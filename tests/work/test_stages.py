@@ -83,7 +83,7 @@ def test_a_marker_that_is_not_ours_is_refused_and_nothing_removed(tmp_path: Path
     with pytest.raises(InputError, match=r"stage\.json: damaged"):
         read_stage(tmp_path, "one")
     calls: list[str] = []
-    with pytest.raises(InputError, match="something else than the stage one"):
+    with pytest.raises(InputError, match="something other than the stage one"):
         run_stage(tmp_path, "one", {"a": 1}, writes("z", calls))
     assert calls == []
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == before
