@@ -106,8 +106,11 @@ def test_bad_input(arguments: list[str], words: str, files: Path, capsys: pytest
         (["import", "@list", "ref=@twice", "out=@out"], "twice:3: more references than"),
         (["rescore", "@list", "mbr=chrf", "ref=@twice", "out=@out"], "twice:3: more references than"),
         (["rescore", "@list", "mbr=chrf", "source=@twice", "out=@out"], "twice:3: more sources than"),
-        (["rescore", "@json", "weights=@weights", "source=@other", "out=@out"], "json:3: another source than in"),
-        (["pairs", "@json", "ref=@ref", "source=@other", "out=@out"], "json:3: another source than in"),
+        (
+            ["rescore", "@json", "weights=@weights", "source=@other", "out=@out"],
+            "json:3: a source that differs from that in",
+        ),
+        (["pairs", "@json", "ref=@ref", "source=@other", "out=@out"], "json:3: a source that differs from that in"),
         (["rescore", "@list", "merge=[b=@more]", "mbr=chrf", "out=@out"], "more:5: a sentence that the first list"),
     ],
 )

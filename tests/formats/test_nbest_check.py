@@ -44,7 +44,7 @@ def test_all_errors_are_collected_and_the_rest_is_used(tmp_path):
     assert [error.message for error in report.errors] == ["too few fields"]
     assert report.to_json() == {"lines": 1, "errors": 1, "oddities": {}}
     report = checked(tmp_path, ["a", "b", "c"], size=2)
-    assert [error.message for error in report.errors] == ["3 lines are no multiple of 2"]
+    assert [error.message for error in report.errors] == ["3 lines are not a multiple of 2"]
 
 
 @pytest.mark.parametrize(("references", "words"), [((1,), "match"), ((2, 3), "fit"), ((4,), "more ref")])

@@ -112,29 +112,34 @@ FIRST = JSONL.partition("\n")[0] + "\n"
             (FIRST + line, None, 2, words)
             for line, words in {
                 '{"id": 0, "hyp": "a"': "JSON|delimiter|Expecting",
-                '{"id": 0.5, "hyp": "a"}': "id is neither a whole number nor a text",
-                '{"id": "a", "hyp": "a"}': "numbers as ids next to texts",
+                '{"id": 0.5, "hyp": "a"}': "id is neither a whole number nor text",
+                '{"id": "a", "hyp": "a"}': "some ids are numbers",
                 '{"hyp": "a"}': "neither an id nor a source",
-                '{"id": 0, "hyp": [7]}': "hyp is no text",
-                '{"id": 0, "hyp": []}': "a record without hypotheses",
-                '{"id": 0, "text": {}, "qe": 1}': "hyp is no text",
+                '{"id": 0, "hyp": [7]}': "hyp is not text",
+                '{"id": 0, "hyp": []}': "the record has no hypotheses",
+                '{"id": 0, "text": {}, "qe": 1}': "hyp is not text",
                 '{"id": 0, "qe": 1}': "no hypotheses among the fields qe",
-                '{"id": 0, "hyp": "a", "src": 1}': "src is no text",
-                '{"id": 0, "hyp": "a", "scores": [0]}': "scores is no finite number",
-                '{"id": 0, "hyp": "a", "qe": Infinity}': "qe is no finite number",
-                '{"id": 0, "hyp": "a", "scores": {"qe": 1}, "qe": 1}': "a feature stands twice",
-                '{"id": 7, "hyp": "a", "src": "der Hund"}': "two sources of one sentence: das Haus and der Hund",
-                '{"id": 0, "hyp": "a", "scores": {"x y": 1}}': "name with a blank",
+                '{"id": 0, "hyp": "a", "src": 1}': "src is not text",
+                '{"id": 0, "hyp": "a", "scores": [0]}': "scores is not a finite number",
+                '{"id": 0, "hyp": "a", "qe": Infinity}': "qe is not a finite number",
+                '{"id": 0, "hyp": "a", "scores": {"qe": 1}, "qe": 1}': "a feature appears twice",
+                '{"id": 7, "hyp": "a", "src": "der Hund"}': "two sources for one sentence: das Haus and der Hund",
+                '{"id": 0, "hyp": "a", "scores": {"x y": 1}}': "name with a space",
                 '{"id": 0, "hyp": "\\ud800"}': "surrogates",
-                "[]": "a record without hypotheses",
-                "0": "no JSON object",
+                "[]": "the record has no hypotheses",
+                "0": "not a JSON object",
             }.items()
         ),
-        (FIRST + '{"id": 8, "hyp": "a"}\n' + FIRST, None, 3, r"continues after another began[\s\S]*jq -cs 'sort_by\(\.id\)\[\]'"),
+        (
+            FIRST + '{"id": 8, "hyp": "a"}\n' + FIRST,
+            None,
+            3,
+            r"continues after another began[\s\S]*jq -cs 'sort_by\(\.id\)\[\]'",
+        ),
         ("H-1\t-1\ta\nD-2\t-1\tb\n", None, 2, "D-2 without its H-2"),
         ("S-1\ta\nH-1\t-inf\ta\n", None, 2, "finite"),
-        ("S-0\ta\nH-0\t-1\ta\nS-0\tb\n", None, 3, "two sources of one sentence: a and b"),
-        ("a\nb\nc\nd\n", 3, 4, "4 lines are no multiple of 3"),
+        ("S-0\ta\nH-0\t-1\ta\nS-0\tb\n", None, 3, "two sources for one sentence: a and b"),
+        ("a\nb\nc\nd\n", 3, 4, "4 lines are not a multiple of 3"),
     ],
 )
 def test_lines_of_other_forms_that_are_refused_are_named(written, text, size, line, words):
@@ -149,7 +154,7 @@ def test_numbers_beside_the_words_are_features(written, caplog):
     caplog.set_level("INFO")
     line = '{"qe": 0.5, "id": 0, "hyp": "a", "scores": {"lm": -1}, "n": 3, "score": -2, "list": [1], "text": "0.5"}\n'
     assert shown(NbestFile(written(line))) == [[(0, "a", -2, {"lm": -1, "qe": 0.5, "n": 3})]]
-    assert "these fields are no scores and not used: list, text" in caplog.text
+    assert "fields that are not scores are ignored: list, text" in caplog.text
 
 
 @pytest.mark.parametrize("text", [JSONL, MARIAN, WITHOUT_LOG])
@@ -181,7 +186,7 @@ def test_columns_made_elsewhere(written, tmp_path):
         with pytest.raises(InputError, match=words) as raised:
             list(NbestFile(path, added=(f"x={written(text, 'other')}",)).lists())
         assert (raised.value.file, raised.value.line) == (str(tmp_path / "other"), line)
-    with pytest.raises(InputError, match="has already"):
+    with pytest.raises(InputError, match="already has"):
         list(NbestFile(path, added=(f"lm={comet}",)).lists())
     with pytest.raises(InputError, match="names a feature and its file"):
         NbestFile(path, added=(f"a b={comet}",))
@@ -196,7 +201,7 @@ def test_columns_belong_to_the_list_with_its_duplicates(written, caplog):
             [("a", [1]), ("b", [2])],
             [("c", [4])],
         ]
-    assert caplog.text.count("3 hypotheses of the same words dropped") == 1
+    assert caplog.text.count("dropped 3 hypotheses with the same words as others") == 1
     assert [len(group) for group in NbestFile(path, size=3).lists()] == [3, 3]
 
 
@@ -227,7 +232,7 @@ def test_lists_of_several_systems(written):
         ),
         (
             NbestFile(first, others=(f"o={other}", f"p={another}")),
-            "another:1: another source than in the lists before",
+            "another:1: a source that differs from that in the lists before",
         ),
     ):
         with pytest.raises(InputError, match=words):

@@ -59,7 +59,7 @@ def test_glued_bare_and_no_features(line, named):
     ("line", "words"),
     [
         ("0 ||| a", "too few fields"),
-        ("x ||| a ||| F= 1 ||| 1", "the sentence number is no number: x"),
+        ("x ||| a ||| F= 1 ||| 1", "the sentence number is not a number: x"),
         ("0 ||| a ||| F= one ||| 1", "not a number: one"),
         ("0 ||| a ||| F= 1\t ||| 1", "not a finite number: 1\t"),
         ("0 ||| a ||| F= 1e300 ||| 1", "a number out of range: 1e300 is beyond 3.4e+38"),
@@ -67,7 +67,7 @@ def test_glued_bare_and_no_features(line, named):
         (f"{'1' * 5000} ||| a ||| F= 1 ||| 1", f"the sentence number is out of range: {'1' * 40}… (5000 characters)"),
         ("0 ||| a ||| F= 1 ||| high", "not a number: high"),
         ("0 ||| a ||| F= G= 1 ||| 1", "a feature without a value: F"),
-        ("0 ||| a ||| F= 1 F= 2 ||| 1", "a feature stands twice: F"),
+        ("0 ||| a ||| F= 1 F= 2 ||| 1", "a feature appears twice: F"),
         ("0 ||| a ||| F=1 2 ||| 1", "a value without a name: 2"),
         ("0 ||| a ||| b ||| F= 1 ||| 1", "||| inside the text"),
     ],
@@ -110,7 +110,7 @@ def test_sentences_must_stand_together(tmp_path):
     path.write_text("".join(f"{i} ||| a ||| F= 1 ||| 1\n" for i in (2, 2, 0, 5, 0)))
     groups = by_sentence(iterate_hypotheses(path), path)
     assert [len(next(groups)), len(next(groups))] == [2, 1]
-    with pytest.raises(InputError, match="came before") as caught:
+    with pytest.raises(InputError, match="continues after another") as caught:
         list(groups)
     assert caught.value.line == 5
 

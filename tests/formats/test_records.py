@@ -184,7 +184,7 @@ def test_ids_that_are_texts_or_missing_are_numbered_and_kept(tmp_path: Path) -> 
 def test_the_name_chooses_between_records_and_bars(tmp_path: Path) -> None:
     path = lines_of(tmp_path / "list", {"id": 3, "src": "s", "hyp": "a\nb", "lm": -1}, {"id": 4, "hyp": "a ||| b"})
     assert ranked(path, [1, 2])[0]["hyp"] == "a\nb"
-    with pytest.raises(InputError, match="which a list with bars cannot hold"):
+    with pytest.raises(InputError, match="which a list with bars cannot contain"):
         ranked(path, [1, 2], out="out.nbest")
     bars = tmp_path / "bars"
     bars.write_text("3 ||| a b ||| lm= -1 tm= 1 2 ||| 1\n")

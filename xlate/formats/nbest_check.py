@@ -208,7 +208,7 @@ def _in_order(file: NbestFile, report: NbestReport) -> Iterator[Hypothesis]:
         if before is None and number > 0:
             report.note("numbers do not begin with 0", hypothesis.line, number)
         elif before is not None and number not in (before.sentence, before.sentence + 1):
-            report.note("gaps in the numbers", hypothesis.line, f"{number} behind {before.sentence}")
+            report.note("gaps in the numbers", hypothesis.line, f"{number} after {before.sentence}")
         done.add(number)
         before = hypothesis
         yield hypothesis
@@ -287,5 +287,5 @@ def _check_totals(
         report.note(words, lines[off[0]], seen, len(off))
     constant = float(np.abs(common_I).max())
     if not fitted and constant > 0.01:
-        seen = f"up to {constant:.6g}, the same for all of a sentence"
+        seen = f"up to {constant:.6g}, the same for all hypotheses of a sentence"
         report.note("a part of the totals that no feature shows", None, seen)

@@ -35,7 +35,7 @@ from xlate.text.opening import plain_file
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
 STYLES = (AUTO, BARS, FAIRSEQ, PLAIN, JSONL)
 SAY_FORM = (
-    "nbest_format=fairseq where log lines come before those of fairseq, nbest_size=N for plain text of N hypotheses a "
+    "nbest_format=fairseq if log lines precede those of fairseq, nbest_size=N for plain text of N hypotheses per "
     "sentence"
 )
 _RECORD = re.compile(r"([A-Z])-([0-9]{1,10})\t(.*)", re.DOTALL)
@@ -52,7 +52,7 @@ class FairseqStyle(Style):
     skipped.
     """
 
-    expected = "H-0 TAB score TAB words, D-0 and P-0 behind it"
+    expected = "H-0 TAB score TAB words, D-0 and P-0 after it"
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class FairseqStyle(Style):
         elif kind == "P":
             values = parse_floats(held.split(), LARGEST)
             if values is None:
-                raise ValueError(f"scores that are no finite numbers: {shown(held)}")
+                raise ValueError(f"the scores are not finite numbers: {shown(held)}")
             if values:
                 pieces = {"log_prob": sum(values), "least_log_prob": min(values), "pieces": float(len(values))}
                 self._open["named"] |= pieces
@@ -106,7 +106,7 @@ class PlainStyle(Style):
 
     def end(self) -> Sequence[Hypothesis]:
         if self.lines % self.size:
-            raise ValueError(f"{self.lines} lines are no multiple of {self.size}")
+            raise ValueError(f"{self.lines} lines are not a multiple of {self.size}")
         return ()
 
 
@@ -298,10 +298,10 @@ class NbestFile:
                     text = next(stream, None)
                     if (text is None) != (hypothesis is None):
                         raise InputError(
-                            "not as many numbers as hypotheses",
+                            "the file does not have one number per hypothesis",
                             f"{number - 1} lines" if text is None else f"more than {number - 1} lines",
-                            f"one for each hypothesis of {self.path}, in its order",
-                            "compute them from this very list",
+                            f"one per hypothesis of {self.path}, in its order",
+                            "compute them from this list",
                             file=columns[name],
                             line=number,
                         )
@@ -331,16 +331,16 @@ class NbestFile:
                 dropped += len(group) - len(first)
             yield list(first.values()) or group
         if dropped:
-            _say_once("%s: %d hypotheses of the same words dropped", self.path, dropped)
+            _say_once("%s: dropped %d hypotheses with the same words as others", self.path, dropped)
 
     def _with_column(self, hypothesis: Hypothesis, name: str, text: str, file: str, number: int) -> Hypothesis:
         if any(name == known for known, _ in hypothesis.layout):
-            message = "a feature that the list has already"
+            message = "a feature that the list already has"
             raise InputError(message, name, "another name", file=self.path, line=hypothesis.line)
         try:
             return hypothesis.with_value(name, parse_float(text.strip(" \t\r"), LARGEST))
         except ValueError as error:
-            expected = "one number per line, of the hypothesis of that place in the list"
+            expected = "one number per line, for the hypothesis at that place in the list"
             raise InputError(str(error), text, expected, file=file, line=number) from error
 
 

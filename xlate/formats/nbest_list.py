@@ -145,7 +145,7 @@ def _fault(layout: Layout, numbers: list[str]) -> ValueError:
     times = Counter(names)
     twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:
-        return ValueError(f"a feature stands twice: {twice}")
+        return ValueError(f"a feature appears twice: {twice}")
     return ValueError(f"a feature without a value: {next(name for name, count in layout if not count)}")
 
 
@@ -154,7 +154,7 @@ BYTE_ORDER_MARK = "\ufeff"
 UNNUMBERED = -1
 _QUOTED = re.compile(r'"(\S+) (.*)"')
 _EXPECTED = "id ||| text ||| features ||| total"
-MEND = "mend or remove the line"
+MEND = "correct or remove the line"
 
 
 class Origin(NamedTuple):
@@ -233,7 +233,7 @@ class Hypothesis(NamedTuple):
             return self.fields
         if BAR in self.text:
             raise InputError(
-                f"{BAR} inside the text, which a list with bars cannot hold",
+                f"{BAR} inside the text, which a list with bars cannot contain",
                 self.text,
                 remedy="out=FILE.jsonl writes JSON lines",
                 line=self.line,
@@ -271,7 +271,7 @@ class Style:
         try:
             sentence = parse_int(fields[0])
         except ValueError:
-            fault = "out of range" if fields[0].isdigit() else "no number"
+            fault = "out of range" if fields[0].isdigit() else "not a number"
             raise ValueError(f"the sentence number is {fault}: {shown(fields[0])}") from None
         place, layout, values = self._features(fields)
         behind = fields[place + 1 :]
@@ -298,7 +298,7 @@ class Style:
         """
         before = self._source.get(sentence, source)
         if before != source and not same_letters(before, source):
-            raise ValueError(f"two sources of one sentence: {shown(before)} and {shown(source)}")
+            raise ValueError(f"two sources for one sentence: {shown(before)} and {shown(source)}")
         self._source = {sentence: source}
 
     def _features(self, fields: tuple[str, ...]) -> tuple[int, Layout, list[float]]:
@@ -404,17 +404,16 @@ def check_order(path: str | Path, hypothesis: Hypothesis, done: set[int], before
             "no sentence number",
             hypothesis.fields[0],
             _EXPECTED,
-            "where one list ends cannot be told: write the number of the sentence before each line",
+            "write the sentence number before each line, so that xlate knows where a list ends",
             file=path,
             line=hypothesis.line,
         )
     if hypothesis.sentence in done and before is not None and before.sentence != hypothesis.sentence:
         raise InputError(
-            "a sentence that came before",
-            f"{hypothesis.sentence} behind {before.sentence}",
+            "a sentence continues after another began",
+            f"{hypothesis.sentence} after {before.sentence}",
             "the hypotheses of a sentence together",
-            "sort the lines by their number: sort -s -n where they begin with it, jq -cs 'sort_by(.id)[]' for "
-            "JSON lines",
+            "sort the lines by their number: sort -s -n if they begin with it, jq -cs 'sort_by(.id)[]' for JSON lines",
             file=path,
             line=hypothesis.line,
         )
@@ -430,10 +429,10 @@ def one_source(group: Sequence[Hypothesis], known: str | None, file: str | Path,
     if said is None or known is None or same_letters(said, known):
         return said if known is None else known
     raise InputError(
-        f"another source than in {where}",
+        f"a source that differs from that in {where}",
         said,
         known,
-        "give files of the same sentences; first_id=N is the number of the first one",
+        "use files of the same sentences; first_id=N is the number of the first one",
         file=file,
         line=line,
     )

@@ -97,7 +97,7 @@ def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
     fields = fields or {}
     home = {"": given} if isinstance(given, list) else _home(given)
     if not isinstance(home, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("not a JSON object")
     left = dict(home) if home is given or isinstance(given, list) else {**given, **home, "response": None}
     name, source, references = _taken(left, "id", fields), _taken(left, "src", fields), _taken(left, "ref", fields)
     shared = frozenset(home).difference(left)
@@ -167,7 +167,7 @@ def _rows(left: dict[str, Any], key: str, inside: str) -> list[tuple[str, dict[s
         return [(held, left)]
     several = held if isinstance(held, list) else [held]
     if not several:
-        raise ValueError("a record without hypotheses")
+        raise ValueError("the record has no hypotheses")
     rows = []
     for place, one in enumerate(several):
         row = {name: _part(value, place, len(several)) for name, value in left.items()}
@@ -198,7 +198,7 @@ def _text(value: Any, name: str = "hyp") -> str:
     if isinstance(value, list) and value:
         return " ".join(value) if all(isinstance(one, str) for one in value) else _text(value[-1], name)
     if not isinstance(value, str):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not text")
     return value
 
 
@@ -216,7 +216,7 @@ def _entry(text: str, row: dict[str, Any], score: str, unused: dict[str, None]) 
     for name, value in found.items():
         if (type(value) is float or type(value) is int) and not COUNTED.fullmatch(name):
             if name in named:
-                raise ValueError(f"a feature stands twice, beside scores and among them: {shown(name)}")
+                raise ValueError(f"a feature appears twice, inside and outside scores: {shown(name)}")
             named[name] = _number(name, value)
         elif value is not None:
             unused[name] = None
@@ -252,7 +252,7 @@ def _number(name: str, value: Any) -> float:
     if type(value) is float and -LARGEST <= value <= LARGEST:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        raise ValueError(f"{shown(name)} is no finite number: {shown(str(value))}")
+        raise ValueError(f"{shown(name)} is not a finite number: {shown(str(value))}")
     return float(value)
 
 
@@ -263,7 +263,7 @@ def _identity(name: Any) -> int | str | None:
     if name is None or (isinstance(name, str) and not (name.isascii() and name.isdigit())):
         return name
     if isinstance(name, bool) or not isinstance(name, int | str):
-        raise ValueError("id is neither a whole number nor a text")
+        raise ValueError("id is neither a whole number nor text")
     return parse_int(str(name))
 
 
@@ -293,7 +293,7 @@ class JsonStyle(Style):
             given = loaded(text) if isinstance(text, str) else text
             record = read_record(given, self._fields)
         except RecursionError:
-            raise ValueError("JSON of too many levels") from None
+            raise ValueError("JSON that is nested too deeply") from None
         if record.unused:
             self._unused.update(dict.fromkeys(record.unused))
         sentence, source = self._sentence(record, number), record.source
@@ -315,7 +315,7 @@ class JsonStyle(Style):
 
     def end(self) -> Sequence[Hypothesis]:
         if self._unused:
-            _say_once("warning: %s: these fields are no scores and not used: %s", self._file, ", ".join(self._unused))
+            _say_once("warning: %s: fields that are not scores are ignored: %s", self._file, ", ".join(self._unused))
         return ()
 
     def _sentence(self, record: Record, number: int) -> int:
@@ -323,11 +323,11 @@ class JsonStyle(Style):
         key = record.id
         if key is None:
             if record.source is None and len(record.entries) == 1:
-                raise ValueError("neither an id nor a source says which sentence this is of")
+                raise ValueError("neither an id nor a source says which sentence this belongs to")
             key = self._key if record.source is not None and record.source == self._before else -number
         numbered = isinstance(record.id, int)
         if self._numbered not in (None, numbered):
-            raise ValueError("numbers as ids next to texts or none")
+            raise ValueError("some ids are numbers, others are text or missing")
         self._key, self._numbered = key, numbered
         return record.id if isinstance(record.id, int) else self._numbers.setdefault(key, len(self._numbers))
 
@@ -359,7 +359,7 @@ def collapsed(text: str) -> str:
 def _layout(names: Sequence[str]) -> Layout:
     strange = next((name for name in names if not _NAME.fullmatch(name)), None)
     if strange is not None:
-        raise ValueError(f"a feature's name with a blank, =, : or |: {shown(strange)}")
+        raise ValueError(f"a feature name with a space, =, : or |: {shown(strange)}")
     "".join(names).encode("utf-8")
     return tuple((name, 1) for name in names)
 
