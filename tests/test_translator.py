@@ -194,14 +194,14 @@ def test_examples_of_the_docstrings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from xlate import translator
+    from xlate import reranker, training, translator
     from xlate.candidates import batch
     from xlate.losses import list_loss
 
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "demo").symlink_to(phrase_run)
     monkeypatch.chdir(tmp_path)
-    for module in (translator, batch, list_loss):
+    for module in (translator, reranker, training, batch, list_loss):
         failed, tried = doctest.testmod(module)
         assert tried
         assert not failed

@@ -1,6 +1,7 @@
 """xlate: a discriminative translation trainer with millions of sparse features.
 
-`xlate.Translator` translates with a finished run; `xlate.losses` holds losses for training loops of your own.
+`xlate.Translator` translates with a finished run, `xlate.Reranker` ranks n-best lists of any system; `xlate.losses`
+holds losses for training loops of your own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xlate.candidates.batch import CandidateBatch, FeatureNames
     from xlate.errors import InputError
+    from xlate.reranker import Reranker, gains, mbr
     from xlate.training import prepare, train
     from xlate.translator import Hypothesis, Translator, Unit
 
@@ -21,9 +23,12 @@ __all__ = [
     "FeatureNames",
     "Hypothesis",
     "InputError",
+    "Reranker",
     "Translator",
     "Unit",
     "__version__",
+    "gains",
+    "mbr",
     "prepare",
     "train",
 ]
@@ -32,8 +37,11 @@ _MODULES = {
     "FeatureNames": "xlate.candidates.batch",
     "Hypothesis": "xlate.translator",
     "InputError": "xlate.errors",
+    "Reranker": "xlate.reranker",
     "Translator": "xlate.translator",
     "Unit": "xlate.translator",
+    "gains": "xlate.reranker",
+    "mbr": "xlate.reranker",
     "prepare": "xlate.training",
 }
 

@@ -24,10 +24,7 @@ def prepare(*overrides: str, **keys: Any) -> Path:
     Raises:
         InputError: a key or value does not fit, or a file of the corpus cannot be used.
 
-    Example:
-        >>> import xlate
-        >>> xlate.prepare("data=demo", work="work/demo").name
-        'demo'
+    Example: `xlate.prepare("data=demo", work="work/demo")`
     """
     return preparing.prepare(load(PrepareConfig, "prepare", overrides_of(overrides, keys))).path
 
@@ -46,10 +43,7 @@ def train(*overrides: str, reporter: Listener | None = None, **keys: Any) -> Pat
         InputError: a key or value does not fit, or something that the training needs is missing.
         Interrupted: a signal stopped it; the same call resumes it.
 
-    Example:
-        >>> import xlate
-        >>> xlate.train("model=phrase", work="work/demo", run="runs/demo").name
-        'demo'
+    Example: `xlate.train("model=phrase", work="work/demo", run="runs/demo")`
     """
     given = overrides_of(overrides, keys)
     return trained(load(TrainConfig, "train", given), given, listener=reporter)

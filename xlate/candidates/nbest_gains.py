@@ -6,7 +6,8 @@ others as its reference. They count as equally probable, or as probable as their
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from itertools import pairwise, zip_longest
 
 import numpy as np
@@ -172,23 +173,27 @@ def text_statistics(
 
 
 UTILITIES = ("bleu", "chrf")
+# The gain of a hypothesis with a reference.
+Utility = Callable[[str, str], float]
 # The most pairs of hypotheses whose gains are computed at once.
 MOST_PAIRS = 1 << 17
 
 
-def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
-    """The expected BLEU+1 or chrF of every hypothesis against its list, including itself, 0 to 1; (C,).
+def utilities(arrays: NbestArrays, measure: str | Utility, scale: float = 0.0) -> Floats:
+    """The expected BLEU+1, chrF (both 0 to 1) or other gain of each hypothesis against its list, itself included, (C,).
 
     Args:
         arrays: the lists.
-        measure: one of `UTILITIES`.
+        measure: one of `UTILITIES`, or a function of two texts.
         scale: hypotheses have probabilities proportional to exp(scale · total); 0 for equal ones.
 
     Raises:
-        InputError: the measure is another one, or there is a scale but no totals.
+        InputError: the measure is another one, there is a scale but no totals, or a value of a function is not finite.
     """
-    check_choice("no such utility", measure, UTILITIES)
     p_C = probabilities(arrays, scale)
+    if not isinstance(measure, str):
+        return _expected(arrays, measure, p_C)
+    check_choice("no such utility", measure, UTILITIES)
     text = arrays.text if measure == "bleu" else characters(arrays.text, arrays.numbers)
     utility_C = np.empty(len(p_C))
     order, gains = (ORDER, _bleu) if measure == "bleu" else (CHARACTER_ORDER, _chrf)
@@ -204,6 +209,18 @@ def utilities(arrays: NbestArrays, measure: str, scale: float = 0.0) -> Floats:
             gain_BH = gains(match_HHN[part], length_H[part], length_H)
             utility_C[first + part.start : first + part.stop] = gain_BH @ p_C[first:last] / 100.0
     return utility_C
+
+
+def _expected(arrays: NbestArrays, utility: Utility, p_C: Floats) -> Floats:
+    """The expected utility of every hypothesis, from a function that is called once per pair of texts."""
+    texts, found = arrays.texts(np.arange(len(p_C))), list[float]()
+    for first, last in pairwise(arrays.candidate_offsets_I1.tolist()):
+        group, share = texts[first:last], defaultdict[str, float](float)
+        for text, p in zip(group, p_C[first:last].tolist(), strict=True):
+            share[text] += p
+        gains = {text: sum(p * utility(text, other) for other, p in share.items()) for text in share}
+        found += [gains[text] for text in group]
+    return arrays.finite(np.array(found))
 
 
 def probabilities(arrays: NbestArrays, scale: float) -> Floats:
