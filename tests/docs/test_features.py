@@ -14,6 +14,7 @@ from xlate.features.block import DISTORTION_FLOATS, FLOATS, MORE_FLOATS
 from xlate.features.context import TARGET_KINDS
 from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS
+from xlate.jobs.document_features import NEIGHBOURS, TERMS
 from xlate.jobs.given_lists import TextTemplates
 from xlate.jobs.ranking import MBR, POSITION, TOTAL
 from xlate.jobs.sparse_features import PARTS, meaning
@@ -26,7 +27,7 @@ PAGE = (DOCS / "features.md").read_text(encoding="utf-8")
 SPARSE = {*REORDERING, *PLAIN, *structure.FAMILIES, *block.FAMILIES}
 DENSE = {*PHRASE_FEATURES, *RULE_FEATURES, *FLOATS, *DISTORTION_FLOATS, *MORE_FLOATS}
 SUMS = {FIVE_WAY, SPARSE_REORDERING, SPARSE_PLAIN, STRUCTURE}
-LISTS = {TOTAL, POSITION, AGREEMENT, RANKS, *(MBR + name for name in UTILITIES)}
+LISTS = {TOTAL, POSITION, AGREEMENT, RANKS, NEIGHBOURS, TERMS, *(MBR + name for name in UTILITIES)}
 
 
 @pytest.mark.parametrize("name", sorted(DENSE | SUMS | SPARSE | LISTS | set(TARGET_KINDS)))

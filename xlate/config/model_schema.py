@@ -60,6 +60,12 @@ class RerankConfig:
     mbr_scale: float = key(
         "mbr: probabilities are proportional to exp(scale · total); 0: all are equal", 0.0, NOT_NEGATIVE
     )
+    neighbours: int = key(
+        "mean chrF with the first hypotheses of N sentences on each side, in the same document; 0: off",
+        0,
+        Range(0, 100),
+    )
+    terms: bool = key("share of a hypothesis's repeated words that its document translates alike; needs pairs", False)
     metric: str = key("learn for bleu, chrf, ter, column (gain_column), or a mixture like bleu:1,chrf:1", "bleu")
     gain_column: str | None = key("metric=column: the list's feature that holds the gain; it gets no weight", None)
 

@@ -86,6 +86,10 @@ class GivenListsConfig:
     )
     fields: list[str] = key("records of other tools: NAME=FIELD, for the names id, src, hyp, ref and score", [])
     add_scores: list[str] = key("external features NAME=FILE: one number per hypothesis, in the order of the list", [])
+    documents: str | None = key(
+        "a file with the name of each sentence's document, for features of documents; by default `doc` of JSON lines",
+        None,
+    )
     merge: list[str] = key("lists NAME=FILE of other systems for the same sentences", [])
 
 

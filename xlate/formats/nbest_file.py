@@ -220,6 +220,7 @@ class NbestFile:
         size: the lines per sentence in plain text.
         duplicates: `keep` or `drop` hypotheses with the same words as an earlier one of the sentence.
         added: `NAME=FILE` each: a feature with one number per hypothesis, in the order of the list.
+        documents: a file with the name of a document for each sentence.
         others: `NAME=FILE` each: lists of the same sentences by other systems, to merge with it.
         fields: `NAME=FIELD` each: where its records say `id`, `src`, `hyp`, `ref` and `score`; see `read_record`.
 
@@ -234,6 +235,7 @@ class NbestFile:
     added: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    documents: str | None = None
 
     def __post_init__(self) -> None:
         if self.form == PLAIN and self.size is None:
@@ -270,7 +272,7 @@ class NbestFile:
     def files(self) -> list[str]:
         """The list and the files read along with it."""
         named = {**_named(self.added, "add_scores"), **_named(self.others, "merge")}
-        return [str(self.path), *named.values()]
+        return [str(self.path), *named.values(), *filter(None, [self.documents])]
 
     def check_read_again(self) -> NbestFile:
         """Returns itself; raises InputError if one of the files can be read only once."""

@@ -31,6 +31,7 @@ KEYS = {
     "id": ("custom_id", "id", "request_id"),
     "src": ("src", "source", "prompt"),
     "ref": ("ref", "reference", "references"),
+    "doc": ("doc", "document"),
     "hyp": (
         "hyp", "mt", "outputs", "choices", "sequences", "hypotheses", "translation_text", "generated_text", "text",
     ),
@@ -68,6 +69,7 @@ class Record(NamedTuple):
         key: the field of the hypotheses; `chosen` in a pair, empty in a list.
         shared: the fields of its id, source and references.
         unused: the fields that are neither of these nor scores, apart from those that are null.
+        document: the name of the document that the sentence is of, if it has one.
     """
 
     id: int | str | None
@@ -77,6 +79,7 @@ class Record(NamedTuple):
     key: str
     shared: frozenset[str]
     unused: tuple[str, ...]
+    document: str | None = None
 
 
 def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
@@ -100,6 +103,7 @@ def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
         raise ValueError("not a JSON object")
     left = dict(home) if home is given or isinstance(given, list) else {**given, **home, "response": None}
     name, source, references = _taken(left, "id", fields), _taken(left, "src", fields), _taken(left, "ref", fields)
+    document = _taken(left, "doc", fields)
     shared = frozenset(home).difference(left)
     key, inside = _place(left, fields)
     rows = _rows(left, key, inside)
@@ -114,6 +118,7 @@ def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
         key,
         shared,
         tuple(unused),
+        None if document is None else str(document),
     )
 
 

@@ -34,28 +34,35 @@ def given_list(config: GivenListsConfig, path: str) -> NbestFile:
         InputError: settings that do not go together.
     """
     added, others, fields = tuple(config.add_scores), tuple(config.merge), tuple(config.fields)
-    return NbestFile(path, config.nbest_format, config.nbest_size, config.nbest_duplicates, added, others, fields)
+    how = config.nbest_format, config.nbest_size, config.nbest_duplicates
+    return NbestFile(path, *how, added, others, fields, config.documents)
 
 
 @dataclass(frozen=True)
 class ListText:
     """The words of lists and, if known, of their sources; `lines` are the sources as given, `line_C` the line of each
-    hypothesis in the file.
+    hypothesis in the file, `documents` the name of each list's document, if known.
     """
 
     hypotheses: list[list[list[str]]]
     sources: list[list[str]] | None
     lines: list[str] | None
     line_C: Ints
+    documents: list[str] | None = None
 
     @classmethod
     def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
         """A list as arrays, and its words with those of its sources, from the file `source` or from the list itself."""
-        return cls.of(list(nbest.lists()), nbest.path, source, first_id)
+        return cls.of(list(nbest.lists()), nbest.path, source, first_id, nbest.documents)
 
     @classmethod
     def of(
-        cls, lists: Sequence[list[Hypothesis]], file: str | Path, source: str | None = None, first_id: int | None = None
+        cls,
+        lists: Sequence[list[Hypothesis]],
+        file: str | Path,
+        source: str | None = None,
+        first_id: int | None = None,
+        documents: str | None = None,
     ) -> tuple[NbestArrays, ListText]:
         """The same from hypotheses that were read from `file`."""
         arrays = nbest_arrays(lists, file)
@@ -63,7 +70,7 @@ class ListText:
         lines = source_lines(lists, file, source, first_id)
         tokens = None if lines is None else [split_tokens(line) for line in lines]
         line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
-        return arrays, cls(words, tokens, lines, line_C)
+        return arrays, cls(words, tokens, lines, line_C, document_names(lists, documents, first_id))
 
     def features(self, templates: TextTemplates) -> Iterable[list[list[str]]]:
         """The features of every hypothesis, list by list, repeated as often as they occur."""
@@ -90,6 +97,24 @@ def source_lines(
     for group, row in zip(lists, rows, strict=True):
         one_source(group, lines[row], file, f"{source}:{row + 1}")
     return [lines[row] for row in rows]
+
+
+def document_names(lists: Sequence[list[Hypothesis]], documents: str | None, first_id: int | None) -> list[str] | None:
+    """The document of each list: of the file `documents`, else of the records; None if neither names one for each.
+
+    Raises:
+        InputError: a sentence is not in the file, or its line is blank.
+    """
+    if documents is None:
+        said = [group[0].origin.record.document if group[0].origin else None for group in lists]
+        found = [name for name in said if name is not None]
+        return found if len(found) == len(said) else None
+    lines, sentence_I = read_lines(documents), np.array([group[0].sentence for group in lists], dtype=np.int64)
+    rows = reference_rows(sentence_I, [len(lines)], first_id, what="documents", file=documents)
+    blank = next((row for row in rows if not lines[row].strip()), None)
+    if blank is not None:
+        raise InputError("no document is named", "a blank line", "a name on each line", file=documents, line=blank + 1)
+    return [lines[row].strip() for row in rows]
 
 
 def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None) -> list[list[str]]:

@@ -43,7 +43,9 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_file import NbestFile
+from xlate.jobs.document_features import document_floats
 from xlate.jobs.given_lists import (
+    Lexicon,
     ListText,
     TextTemplates,
     gaps,
@@ -69,11 +71,14 @@ log = logging.getLogger(__name__)
 TOTAL, POSITION, MBR = "total score", "list position", "mbr "
 
 
-def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Floats]:
+def computed_floats(
+    arrays: NbestArrays, settings: RerankConfig, text: ListText, lexicon: Lexicon | None
+) -> dict[str, Floats]:
     """The features computed from whole lists, each (C,), by name.
 
     Raises:
-        InputError: probabilities are requested, and hypotheses have no totals.
+        InputError: probabilities are requested, and hypotheses have no totals; or features of documents are, and
+            documents or sources are not known.
     """
     found: dict[str, Floats] = {}
     if np.isfinite(arrays.total_C).all():
@@ -84,18 +89,22 @@ def computed_floats(arrays: NbestArrays, settings: RerankConfig) -> dict[str, Fl
         found[POSITION] = 1.0 / (1.0 + place_C)
     if settings.mbr in UTILITIES:
         found[MBR + settings.mbr] = utilities(arrays, settings.mbr, settings.mbr_scale)
-    return found
+    return found | document_floats(arrays, text, settings, lexicon)
 
 
 def float_features(
-    arrays: NbestArrays, listed: NbestCandidates, settings: RerankConfig, nearly: Sequence[str]
+    arrays: NbestArrays,
+    listed: NbestCandidates,
+    settings: RerankConfig,
+    nearly: Sequence[str],
+    computed: Mapping[str, Floats],
 ) -> tuple[tuple[str, ...], Floats]:
     """Names and values, (C, D), of the list's own floats and of computed ones, without the column of gains and the
     list's sparse features, except those that `nearly` every line has: they are 0 on the other lines.
     """
     kept = [place for place, name in enumerate(listed.dense_names) if name != settings.gain_column]
     own_CD = listed.batch.dense_CD[:, kept].astype(np.float64)
-    more = {name: arrays.scores({name: 1.0}) for name in nearly} | computed_floats(arrays, settings)
+    more = {name: arrays.scores({name: 1.0}) for name in nearly} | {**computed}
     names = (*(listed.dense_names[place] for place in kept), *more)
     return names, np.concatenate([own_CD, *(column_C[:, None] for column_C in more.values())], axis=1)
 
@@ -220,7 +229,8 @@ class RankedLists:
         texts = text.features(text_templates(rerank, classes, lexicon))
         sparse = sparse_features(texts, listed, seldom if rerank.given_sparse else (), rerank.min_lists, ~heldout_I)
         features, scale_F, offsets, ids_N, values_N = sparse
-        dense_names, dense_CD = float_features(arrays, listed, rerank, nearly)
+        computed = computed_floats(arrays, rerank, text, lexicon)
+        dense_names, dense_CD = float_features(arrays, listed, rerank, nearly, computed)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
         gain_CK = statistics_CK.astype(np.float32)
@@ -317,7 +327,7 @@ class Ranker:
         Raises:
             InputError: they lack the floats or sources that the run was trained with.
         """
-        computed, floats = computed_floats(arrays, self.settings), self.floats
+        computed, floats = computed_floats(arrays, self.settings, text, self.known["lexicon"]), self.floats
         missing = [name for name in floats if name not in {*arrays.names, *computed, *self.known[NEARLY]}]
         if missing:
             raise InputError(

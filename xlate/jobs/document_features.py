@@ -1,0 +1,99 @@
+"""Features of hypotheses that depend on the other sentences of their document."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from xlate.array_types import Floats
+from xlate.arrays.ragged import row_numbers
+from xlate.candidates.nbest import NbestArrays
+from xlate.candidates.nbest_gains import chrf_statistics
+from xlate.config.model_schema import RerankConfig
+from xlate.errors import refuse_if
+from xlate.jobs.given_lists import Lexicon, ListText, SourcePairs
+from xlate.metrics.statistics import chrf_scores
+from xlate.search.oracle import best_of_each
+
+# The names of lists have no blanks.
+NEIGHBOURS, TERMS = "document neighbours", "document terms"
+# The lists of each document, by their places.
+Groups = Sequence[Sequence[int]]
+
+
+def document_floats(
+    arrays: NbestArrays, text: ListText, settings: RerankConfig, lexicon: Lexicon | None
+) -> dict[str, Floats]:
+    """The features of documents that the settings select, each (C,), by name.
+
+    The first hypothesis of a list is the one with the highest total, or the first of the list without totals.
+
+    Raises:
+        InputError: documents are not known; or, for terms, sources are not.
+    """
+    if not (settings.neighbours or settings.terms):
+        return {}
+    keys = f"model.rerank.neighbours={settings.neighbours} model.rerank.terms={settings.terms}"
+    remedy = "documents=FILE, a name per sentence, or doc in each JSON line"
+    refuse_if(text.documents is None, "the documents are not known", keys, "the document of each sentence", remedy)
+    named: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(text.documents or ()):
+        named[name].append(number)
+    offsets_I1, groups = arrays.candidate_offsets_I1, list(named.values())
+    first_I = best_of_each(arrays.total_C, offsets_I1) if np.isfinite(arrays.total_C).all() else offsets_I1[:-1]
+    found: dict[str, Floats] = {}
+    if settings.neighbours:
+        found[NEIGHBOURS] = _agreement(arrays, groups, arrays.texts(first_I), settings.neighbours)
+    if settings.terms:
+        remedy = "give the sources, and model.rerank.pairs=true"
+        wrong = lexicon is None or text.sources is None
+        refuse_if(wrong, "no word pairs to compare terms by", keys, "a lexicon of source words", remedy)
+        found[TERMS] = _terms(text, groups, (first_I - offsets_I1[:-1]).tolist(), lexicon or {})
+    return found
+
+
+def _agreement(arrays: NbestArrays, groups: Groups, first: Sequence[str], reach: int) -> Floats:
+    """The mean chrF, 0 to 1, with the first hypotheses of the sentences within reach; 0 if there are none."""
+    list_C = row_numbers(arrays.candidate_offsets_I1)
+    sum_C, count_C = np.zeros(len(list_C)), np.zeros(len(list_C))
+    for step in (sign * distance for distance in range(1, reach + 1) for sign in (-1, 1)):
+        near_I = np.full(len(first), -1)
+        for group in groups:
+            for place, number in enumerate(group):
+                if 0 <= place + step < len(group):
+                    near_I[number] = group[place + step]
+        lines = [[first[near]] if near >= 0 else [""] for near in near_I.tolist()]
+        there_C = near_I[list_C] >= 0
+        sum_C += np.where(there_C, chrf_scores(chrf_statistics(arrays, lines)) / 100.0, 0.0)
+        count_C += there_C
+    return np.asarray(sum_C / np.maximum(count_C, 1.0))
+
+
+def _terms(text: ListText, groups: Groups, first: Sequence[int], lexicon: Lexicon) -> Floats:
+    """Of a hypothesis's pairs of a source and a target word whose source word the first hypotheses of other sentences
+    of the document translate too, the share that one of them has; 0 if there are no such pairs.
+    """
+    pairs = [
+        [_pairs(words, SourcePairs(lexicon, source)) for words in rows]
+        for rows, source in zip(text.hypotheses, text.sources or (), strict=True)
+    ]
+    shares = [[0.0] * len(rows) for rows in pairs]
+    for group in groups:
+        own = {number: pairs[number][first[number]] for number in group}
+        alike = Counter(pair for held in own.values() for pair in held)
+        translated = Counter(source for held in own.values() for source in {source for source, _ in held})
+        for number in group:
+            sources = {source for source, _ in own[number]}
+            for place, held in enumerate(pairs[number]):
+                repeated = [pair for pair in held if translated[pair[0]] > (pair[0] in sources)]
+                same = sum(alike[pair] > (pair in own[number]) for pair in repeated)
+                shares[number][place] = same / max(1, len(repeated))
+    return np.array([share for rows in shares for share in rows])
+
+
+def _pairs(words: Sequence[str], pairs: SourcePairs) -> set[tuple[str, str]]:
+    """The target words of a hypothesis with their source words, source first."""
+    named = ((pairs[word], word) for word in set(words))
+    return {(name.removeprefix("pair=")[: -len(word) - 1], word) for name, word in named if name}
