@@ -56,7 +56,14 @@ def test_mixed_language_models_by_the_definition(rng: np.random.Generator) -> No
     for context in ((), (BEGIN_ID,), *((int(v), int(w)) for v in words for w in words)):
         state = automaton.state_of(np.array(context, np.int32))
         assert sum(np.exp(automaton.score(state, word)[0]) for word in predicted) == pytest.approx(1.0)
-    assert token_logprobs(automaton, texts[0]).sum() == pytest.approx(automaton.sentence_logprobs(texts[0]).sum())
+    scored, found = [], token_logprobs(automaton, texts[0])
+    for sentence in range(len(texts[0])):
+        state = automaton.begin_state
+        for word in [*texts[0][sentence].tolist(), END_ID]:
+            logprob, state = automaton.score(state, word)
+            scored.append(logprob)
+    assert found.tolist() == scored
+    assert found.sum() == pytest.approx(automaton.sentence_logprobs(texts[0]).sum())
 
 
 def test_weights_by_em() -> None:

@@ -120,6 +120,20 @@ def walk_sentences(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints
     return totals_S
 
 
+@loop
+def walk_tokens(arrays: NgramArrays, begin: int, end_word: int, words_T: Ints32, offsets_S1: Ints) -> Floats:
+    """The log probability of each word of S sentences and of the `end_word` of each, in order, (T + S,)."""
+    logprob_N, at = np.empty(len(words_T) + len(offsets_S1) - 1, dtype=np.float64), 0
+    for s in range(len(offsets_S1) - 1):
+        state = begin
+        for t in range(offsets_S1[s], offsets_S1[s + 1]):
+            logprob_N[at], state = step(arrays, state, words_T[t])
+            at += 1
+        logprob_N[at], state = step(arrays, state, end_word)
+        at += 1
+    return logprob_N
+
+
 # An entry of a memo: the key of a state and a phrase, and the model's answer. A search may use its own record that
 # begins with such a key. Every key has one place, where a new entry replaces the old one.
 SAID = np.dtype([("key", np.uint64), ("logprob", np.float64), ("after", np.int64)])

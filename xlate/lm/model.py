@@ -22,6 +22,7 @@ from xlate.kernels.lm import (
     step_all,
     walk,
     walk_sentences,
+    walk_tokens,
 )
 from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.lm.arpa import ArpaModel
@@ -255,13 +256,8 @@ class Perplexity:
 
 def token_logprobs(model: NgramModel, sentences: EncodedText) -> Floats:
     """The natural log probability of each word of some sentences and of the end of each, in order; shape (T + S,)."""
-    logprobs: list[float] = []
-    for s in range(len(sentences)):
-        state = model.begin_state
-        for word in [*sentences[s].tolist(), END_ID]:
-            logprob, state = model.score(state, word)
-            logprobs.append(logprob)
-    return np.array(logprobs)
+    found: Floats = walk_tokens(model.arrays, model.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1)
+    return found
 
 
 def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:
