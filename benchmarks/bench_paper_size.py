@@ -31,8 +31,8 @@ import numpy as np
 from bench_vw import FLOATS, synthetic
 
 from xlate.candidates.store import CandidateStore, StoreWriter, epoch_order
+from xlate.learning.learner import InstanceLearner, PhaseSettings
 from xlate.scoring.weights import Weights
-from xlate.train.learner import InstanceLearner, PhaseSettings
 from xlate.updates.rule import UpdateRule
 
 DATAPOINTS, FEATURES, ITERATIONS, CHUNK = 3_150_000, 15_000_000, 40, 150_000

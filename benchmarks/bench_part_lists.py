@@ -25,10 +25,10 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import list_pass, list_room
 from xlate.kernels.learning.slopes import Steps
+from xlate.learning.list_learner import DeviceListLearner, loss_of_lists, rule_of_lists
+from xlate.learning.settings import ListsConfig
 from xlate.losses.expected_bleu import ExpectedBleu
 from xlate.scoring.linear import LinearScorer
-from xlate.train.list_learner import DeviceListLearner, loss_of_lists, rule_of_lists
-from xlate.train.settings import ListsConfig
 
 ROUNDS = 5
 WEIGHTS, LIST, PARTS, IDS, SHARED = 3_000_000, 100, 9, 30, 150

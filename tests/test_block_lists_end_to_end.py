@@ -21,6 +21,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.errors import InputError
 from xlate.features.block import families_of
+from xlate.learning.list_learner import ListLearner
 from xlate.models.block import lists as block_lists
 from xlate.models.block.kind import frequent_features
 from xlate.models.block.lists import BlockFolds
@@ -30,7 +31,6 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import select_phrases
 from xlate.scoring.weights import load_weights
-from xlate.train.list_learner import ListLearner
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds
 

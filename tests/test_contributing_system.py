@@ -11,6 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from xlate.jobs.train.tuning import NbestLists, TuningText, optimiser
+from xlate.learning.global_model import GlobalTraining
+from xlate.learning.settings import GlobalConfig, GlobalLossConfig
+from xlate.learning.tuning import Tuning
 from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
 from xlate.models.tuned import TunedCosts
@@ -19,9 +22,6 @@ from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
 from xlate.search.lattice import LatticeArcs
 from xlate.search.oracle import oracle_example
 from xlate.text.vocabulary import Vocabulary
-from xlate.train.global_model import GlobalTraining
-from xlate.train.settings import GlobalConfig, GlobalLossConfig
-from xlate.train.tuning import Tuning
 from xlate.tuners.settings import MiraConfig
 
 # Of each source word its translations, with a cost and whether they are of two words.

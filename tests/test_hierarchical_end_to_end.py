@@ -22,6 +22,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
+from xlate.learning.online_learner import OnlineLearner
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, TunedRules
 from xlate.models.hierarchical.model import UNKNOWN
 from xlate.models.kind import open_system
@@ -30,7 +31,6 @@ from xlate.phrases.matching import TableRows
 from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
 from xlate.scoring.weights import load_weights, save_weights
 from xlate.text.lines import read_lines, write_lines
-from xlate.train.online_learner import OnlineLearner
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds, WithoutFold
 

@@ -11,7 +11,7 @@ import xlate
 PACKAGE = Path(xlate.__file__).parent
 ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
-    "scoring", "losses", "updates", "tuners", "search", "report", "train", "work", "config", "models", "jobs", "cli",
+    "scoring", "losses", "updates", "tuners", "search", "report", "learning", "work", "config", "models", "jobs", "cli",
 ]  # fmt: skip
 FOUNDATION = {"array_types", "compiled", "errors", "machine", "progress", "settings"}
 ROOF = {"xlate.reranker", "xlate.training", "xlate.translator"}
@@ -63,7 +63,7 @@ def test_a_room_imports_only_from_rooms_before_it() -> None:
             if parts[0] != "xlate" or len(parts) < 2 or parts[1] == room or parts[1] not in ROOMS:
                 continue
             assert ROOMS.index(parts[1]) < ROOMS.index(room), f"{path} in {room} imports {name}"
-            assert {room, parts[1]} != {"train", "models"}, f"{path}: train and models must not know each other"
+            assert {room, parts[1]} != {"learning", "models"}, f"{path}: learning and models must not know each other"
 
 
 def test_no_room_stands_on_the_roof() -> None:

@@ -13,10 +13,10 @@ from tests.test_phrase_system_end_to_end import PHRASE, SEARCH, phrase_run, trai
 from xlate.cli.main import main
 from xlate.config.stored import config_of_run
 from xlate.jobs.train.online import OnlineTraining
+from xlate.learning.online_learner import OnlineLearner
 from xlate.models.tuned import TunedByFold
 from xlate.phrases.matching import TableRows
 from xlate.scoring.weights import load_weights
-from xlate.train.online_learner import OnlineLearner
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Folds, WithoutFold
 

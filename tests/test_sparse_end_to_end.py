@@ -29,6 +29,8 @@ from xlate.errors import InputError
 from xlate.features.phrase_sparse import features_of_subset
 from xlate.jobs.train.lists import PHI
 from xlate.jobs.translate import Translator
+from xlate.learning.list_learner import ListLearner
+from xlate.learning.settings import ListsConfig
 from xlate.lm.model import NgramModel
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -39,8 +41,6 @@ from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.scoring.weights import load_weights
-from xlate.train.list_learner import ListLearner
-from xlate.train.settings import ListsConfig
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=3", "loss.lists.nbest=15", "loss.lists.shard=120", "loss.lists.epochs=4"]

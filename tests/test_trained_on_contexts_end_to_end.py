@@ -19,6 +19,7 @@ from xlate.cli.main import main
 from xlate.config.model_schema import ContextUseConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
+from xlate.learning.run import Checkpoint
 from xlate.models.context.classifiers import classifier, context_model, context_stores, with_predictions
 from xlate.models.context.model import ContextModel
 from xlate.models.context.predicted import PredictedScores
@@ -26,7 +27,6 @@ from xlate.models.context.runs import fold_classifier
 from xlate.models.phrase.model import SentencePhrases, load_phrase_model
 from xlate.models.phrase.training import PhraseFolds
 from xlate.scoring.weights import load_weights
-from xlate.train.run import Checkpoint
 from xlate.work.directory import WorkDirectory
 
 LISTS = ["loss.lists.folds=2", "loss.lists.nbest=10", "loss.lists.shard=150", "loss.lists.epochs=3"]

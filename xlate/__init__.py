@@ -7,7 +7,6 @@ holds losses for training loops of your own.
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,18 +42,8 @@ _MODULES = {
     "gains": "xlate.reranker",
     "mbr": "xlate.reranker",
     "prepare": "xlate.training",
+    "train": "xlate.training",
 }
-
-
-class _Trains(ModuleType):
-    """The package `xlate.train`, which is also the function `xlate.training.train`."""
-
-    def __call__(self, *overrides: str, **keys: Any) -> Any:
-        return import_module("xlate.training").train(*overrides, **keys)
-
-
-# Its name would otherwise hide the function once a module of it is imported. The package itself holds nothing.
-import_module("xlate.train").__class__ = _Trains
 
 
 def __getattr__(name: str) -> Any:

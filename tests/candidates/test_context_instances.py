@@ -16,9 +16,9 @@ from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError
 from xlate.kernels.learning.candidates import crossed, crossed_ids
 from xlate.kernels.learning.scores import plain_scores
+from xlate.learning.learner import DeviceLearner, InstanceLearner, PhaseSettings
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
-from xlate.train.learner import DeviceLearner, InstanceLearner, PhaseSettings
 from xlate.updates.rule import UpdateRule
 
 SIZE = 1 << 9

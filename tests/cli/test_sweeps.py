@@ -21,7 +21,7 @@ from xlate.config.choices import folder_name
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.train.run import Outcome
+from xlate.learning.run import Outcome
 
 
 def expanded(*arguments: str) -> list[str]:

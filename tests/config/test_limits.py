@@ -11,9 +11,9 @@ import pytest
 from xlate.config import model_schema, schema
 from xlate.config.load import load
 from xlate.errors import InputError
+from xlate.learning import settings as train_settings
 from xlate.search import settings as search_settings
 from xlate.settings import ORDER, PHRASE_LENGTH, WINDOW, Limit, Range, limit_of
-from xlate.train import settings as train_settings
 from xlate.tuners import settings as tune_settings
 from xlate.work import settings as work_settings
 

@@ -38,6 +38,8 @@ from xlate.formats.scfg import ForeignSystem
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
 from xlate.jobs.imports import search_of
 from xlate.jobs.translate import PreparedText
+from xlate.learning.loop import Standing, TrainState
+from xlate.learning.run import Checkpoint
 from xlate.lm.arpa import read_arpa
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column
@@ -60,8 +62,6 @@ from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
 from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import Vocabulary
-from xlate.train.loop import Standing, TrainState
-from xlate.train.run import Checkpoint
 from xlate.work.directory import load_copies, load_documents, load_factor, save_copies, save_documents, save_factor
 from xlate.work.settings import LmConfig
 from xlate.work.stages import read_stage, run_stage

@@ -10,13 +10,13 @@ import torch
 
 from tests.kernels.search.lattices import validated
 from tests.models.test_every_system import SYSTEMS, every_path
+from xlate.learning.global_model import GlobalTraining
+from xlate.learning.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.models.system import AnySystem
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
 from xlate.search.oracle import oracle_example
-from xlate.train.global_model import GlobalTraining
-from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 
 TRAINED = [name for name in SYSTEMS if name not in ("block partition", "block swap")]
 WORDS = ["b", "zz", "a"]

@@ -27,11 +27,11 @@ import yaml
 from xlate.config import model_schema, schema
 from xlate.config.model_schema import MODELS
 from xlate.errors import InputError, nearest
+from xlate.learning import settings as train_settings
+from xlate.learning.settings import LOSSES, SOURCES
 from xlate.search import settings as search_settings
 from xlate.search.settings import DECODERS
 from xlate.settings import keys_in, plain
-from xlate.train import settings as train_settings
-from xlate.train.settings import LOSSES, SOURCES
 from xlate.tuners.settings import TUNERS
 from xlate.work import settings as work_settings
 

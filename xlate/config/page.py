@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from xlate.config import model_schema
 from xlate.config.choices import CHOICES, PLACES, SCHEMAS, Choice, conf_folder, default_of, own_keys, schema_within
 from xlate.config.schema import COMMANDS
+from xlate.learning import settings as train_settings
 from xlate.search.settings import GrammarSearch
 from xlate.settings import MISSING, Range, keys_in, limit_of, plain
-from xlate.train import settings as train_settings
 
 HEAD = """# Configuration
 

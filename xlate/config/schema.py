@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from xlate.config.model_schema import ModelConfig
+from xlate.learning.settings import LossConfig, StoredSourceConfig
 from xlate.search.settings import DecoderSettings
 from xlate.settings import (
     COUNT,
@@ -25,7 +26,6 @@ from xlate.settings import (
     Range,
     key,
 )
-from xlate.train.settings import LossConfig, StoredSourceConfig
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
 GLOSSARY = "A file of terms: source phrase, TAB or |||, translation; word* is any word that begins so."

@@ -19,12 +19,12 @@ from xlate.config.choices import defaults_at
 from xlate.config.schema import GivenListsConfig, TrainConfig
 from xlate.config.typed import typed
 from xlate.errors import InputError
+from xlate.learning.settings import SourceConfig
 from xlate.report.run_directory import ABSENT, CONFIG_FILE, MARK, VOLATILE, flat
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.settings import MISSING, keys_in, plain
 from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
-from xlate.train.settings import SourceConfig
 
 T = TypeVar("T")
 REMEDY = "restore the original file, or make the run again"

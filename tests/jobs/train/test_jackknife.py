@@ -14,11 +14,11 @@ import pytest
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded
 from xlate.jobs.train.jackknife import Jackknife
+from xlate.learning.settings import FoldedListsConfig
 from xlate.models.kind import FoldSystem
 from xlate.scoring.weights import Weights
 from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import EncodedText
-from xlate.train.settings import FoldedListsConfig
 
 FOLD_I = np.array([1, 0, 1, 0, 0])
 

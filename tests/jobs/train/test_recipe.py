@@ -18,10 +18,10 @@ from xlate.jobs.train import recipe
 from xlate.jobs.train.events import phases
 from xlate.jobs.train.recipe import DevBleu
 from xlate.jobs.translate import TokenizedText, Translator
+from xlate.learning.loop import TrainState
+from xlate.learning.run import Run
 from xlate.models.block.lists import block_stores
 from xlate.scoring.weights import load_weights
-from xlate.train.loop import TrainState
-from xlate.train.run import Run
 from xlate.work.directory import WorkDirectory
 
 

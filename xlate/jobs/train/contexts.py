@@ -42,6 +42,10 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.kernels.learning.lists import PredictedParts, span_logs
 from xlate.kernels.learning.scores import plain_scores
+from xlate.learning.learner import PhaseSettings
+from xlate.learning.list_learner import PredictedListLearner, lists_identity
+from xlate.learning.loop import Phase
+from xlate.learning.run import Run
 from xlate.losses.loss import losses
 from xlate.machine import check_memory
 from xlate.metrics.bleu import sentence_bleu
@@ -59,10 +63,6 @@ from xlate.report.pictures import reliability_picture
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import remove_folder
-from xlate.train.learner import PhaseSettings
-from xlate.train.list_learner import PredictedListLearner, lists_identity
-from xlate.train.loop import Phase
-from xlate.train.run import Run
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of

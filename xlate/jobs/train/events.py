@@ -40,6 +40,10 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.train.tuning import tuning_text
 from xlate.kernels.features.blocks import Before, Placed
+from xlate.learning.global_model import NAME as GLOBAL
+from xlate.learning.learner import PhaseSettings
+from xlate.learning.loop import Phase, Standing
+from xlate.learning.run import Run
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.block.lists import BlockStores, block_stores
 from xlate.models.kind import event_kind, kind_of, made_of
@@ -48,10 +52,6 @@ from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.search.beam import END_LABEL
-from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.learner import PhaseSettings
-from xlate.train.loop import Phase, Standing
-from xlate.train.run import Run
 from xlate.tuners.settings import TuneConfig
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory

@@ -25,6 +25,11 @@ from xlate.jobs.train.recipe import (
     warn_if_unmoved,
 )
 from xlate.jobs.train.tuning import tuning_text
+from xlate.learning.global_model import NAME as GLOBAL
+from xlate.learning.global_model import RULES, GlobalTraining
+from xlate.learning.run import Run
+from xlate.learning.settings import GlobalConfig
+from xlate.learning.tuning import fingerprint
 from xlate.models.block.kind import check_floats_of_base, check_sums, frequent_features, with_features
 from xlate.models.block.lists import BlockFolds
 from xlate.models.kind import EVENT_KINDS, check_model_of_base, event_kind, kind_of
@@ -35,11 +40,6 @@ from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.search.lattice import LatticeExample
 from xlate.search.oracle import oracle_example
 from xlate.settings import plain
-from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.global_model import RULES, GlobalTraining
-from xlate.train.run import Run
-from xlate.train.settings import GlobalConfig
-from xlate.train.tuning import fingerprint
 from xlate.tuners.settings import TuneConfig
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of

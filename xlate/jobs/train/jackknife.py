@@ -28,6 +28,7 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
 from xlate.jobs.train.recipe import TrainPart
+from xlate.learning.settings import SparseListsConfig
 from xlate.machine import StopFlag
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import FoldSystems
@@ -39,7 +40,6 @@ from xlate.search.settings import DecoderSettings
 from xlate.settings import plain
 from xlate.text.folders import StoppedWaitingError, awaited
 from xlate.text.vocabulary import EncodedText
-from xlate.train.settings import SparseListsConfig
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 

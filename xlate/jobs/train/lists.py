@@ -34,15 +34,15 @@ from xlate.jobs.train.recipe import (
     warn_if_all_zero,
 )
 from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
+from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
+from xlate.learning.run import Checkpoint, Run
+from xlate.learning.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.text.folders import awaited
-from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
-from xlate.train.run import Checkpoint, Run
-from xlate.train.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)

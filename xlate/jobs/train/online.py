@@ -33,6 +33,11 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check_start, tuning_text
 from xlate.jobs.translate import text_of_base
+from xlate.learning.online import Online
+from xlate.learning.online_learner import OnlineLearner
+from xlate.learning.run import Run
+from xlate.learning.settings import OnlineSourceConfig, TunedLossConfig
+from xlate.learning.tuning import fingerprint
 from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.kind import ToTune
@@ -41,11 +46,6 @@ from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
 from xlate.settings import plain
-from xlate.train.online import Online
-from xlate.train.online_learner import OnlineLearner
-from xlate.train.run import Run
-from xlate.train.settings import OnlineSourceConfig, TunedLossConfig
-from xlate.train.tuning import fingerprint
 from xlate.tuners.settings import ONLINE, TuneConfig
 from xlate.updates.online import AveragedPerceptron, LossSteps, Mira, OnlineUpdate, TillmannZhang
 from xlate.work.directory import WorkDirectory

@@ -23,6 +23,9 @@ from xlate.config.schema import DEVICES, TrainConfig
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.jobs.sparse_features import full_explanation, most_reordered
 from xlate.jobs.translate import Translation, Translator
+from xlate.learning.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
+from xlate.learning.loop import CHUNK, Phase, Standing, Training, TrainState
+from xlate.learning.run import Outcome, Run
 from xlate.losses.loss import Needs, losses
 from xlate.machine import StopFlag
 from xlate.metrics.score import checked_references, evaluate, measure_sentences
@@ -33,9 +36,6 @@ from xlate.report.run_directory import Reporter
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
 from xlate.text.lines import write_lines
-from xlate.train.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
-from xlate.train.loop import CHUNK, Phase, Standing, Training, TrainState
-from xlate.train.run import Outcome, Run
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates
 from xlate.work.stages import identity_of

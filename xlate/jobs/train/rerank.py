@@ -38,14 +38,14 @@ from xlate.jobs.train.lists import gone_through
 from xlate.jobs.train.recipe import Recipe, refuse_base, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
 from xlate.kernels.learning.scores import sparse_scores
+from xlate.learning.list_learner import ListLearner, lists_identity, loss_of_lists
+from xlate.learning.run import Run
 from xlate.metrics.bleu import ORDER
 from xlate.models.run_files import made_with
 from xlate.report.run_directory import Reporter
 from xlate.report.tables import Column, Table
 from xlate.scoring.weights import Weights, save_weights
 from xlate.text.folders import write_json
-from xlate.train.list_learner import ListLearner, lists_identity, loss_of_lists
-from xlate.train.run import Run
 from xlate.tuners.settings import TUNERS, PenaltyConfig
 from xlate.work.stages import file_hash
 

@@ -27,6 +27,8 @@ from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
+from xlate.learning.global_model import NAME as GLOBAL
+from xlate.learning.run import Outcome, Run, conduct
 from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
@@ -35,8 +37,6 @@ from xlate.report.runs import collect_runs
 from xlate.report.tensorboard import Listener
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
-from xlate.train.global_model import NAME as GLOBAL
-from xlate.train.run import Outcome, Run, conduct
 from xlate.tuners.settings import ONLINE
 
 log = logging.getLogger(__name__)

@@ -32,6 +32,8 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.translate import TextSides, TokenizedText, text_of_base
 from xlate.kernels.learning.envelope import corpus_bleu
+from xlate.learning.run import Run
+from xlate.learning.tuning import Optimise, Tuning
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
 from xlate.metrics.objective import BLEU, Objective
@@ -42,8 +44,6 @@ from xlate.scoring.weights import Weights
 from xlate.text.lines import read_lines
 from xlate.text.tokens import MAX_WORDS
 from xlate.text.vocabulary import EncodedText, Numbering
-from xlate.train.run import Run
-from xlate.train.tuning import Optimise, Tuning
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
 from xlate.tuners.mira import mira, scaled

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from tests.train.small_training import initial, settings, training
+from tests.learning.small_training import initial, settings, training
 from xlate.candidates.store import CandidateStore, epoch_order
 from xlate.errors import InputError
 from xlate.jobs.train.recipe import device_of
+from xlate.learning.learner import DeviceLearner, InstanceLearner
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.losses.loss import Needs, losses
 from xlate.machine import StopFlag
 from xlate.scoring.linear import LinearScorer
-from xlate.train.learner import DeviceLearner, InstanceLearner
 from xlate.updates.rule import UpdateRule
 
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

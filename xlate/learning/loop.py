@@ -13,13 +13,13 @@ from xlate.array_types import Ints
 from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
 from xlate.kernels.learning.instances import prediction_errors
+from xlate.learning.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
+from xlate.learning.run import STATE, Checkpoint
 from xlate.losses.loss import Loss
 from xlate.machine import StopFlag
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
-from xlate.train.run import STATE, Checkpoint
 from xlate.updates.rule import Arrays
 
 CHUNK = 20_000

@@ -14,14 +14,14 @@ import pytest
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
+from xlate.learning.online import Online
+from xlate.learning.online_learner import OnlineLearner
+from xlate.learning.run import Checkpoint
+from xlate.learning.settings import OnlineSourceConfig
 from xlate.losses.loss import loss_of
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
-from xlate.train.online import Online
-from xlate.train.online_learner import OnlineLearner
-from xlate.train.run import Checkpoint
-from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import LossSteps, Mira, OnlineUpdate, TillmannZhang
 
 SENTENCES, HYPOTHESES, FLOATS, SPARSE = 9, 25, 3, 6

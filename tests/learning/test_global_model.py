@@ -16,13 +16,13 @@ from tests.models.small_models import model_and_arpa, random_words
 from tests.search.lattice_paths import nbest
 from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
+from xlate.learning.global_model import GlobalTraining
+from xlate.learning.run import Checkpoint
+from xlate.learning.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 from xlate.models.block.decoder import BlockDecoder, BlockModel, BlockSearch
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import Lattice, LatticeExample, chosen_arcs
 from xlate.search.oracle import oracle_example
-from xlate.train.global_model import GlobalTraining
-from xlate.train.run import Checkpoint
-from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig
 
 SEARCH = BlockSearch(beam=30, threshold=0.0)
 

@@ -21,15 +21,15 @@ from torch import Tensor
 from xlate.array_types import AnyArray
 from xlate.candidates.store import epoch_order
 from xlate.errors import InputError
+from xlate.learning.loop import Standing
+from xlate.learning.run import Checkpoint
+from xlate.learning.settings import GlobalLossConfig
 from xlate.losses.lattice_softmax import LatticeSoftmax
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.linear import LinearScorer
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import LatticeExample
-from xlate.train.loop import Standing
-from xlate.train.run import Checkpoint
-from xlate.train.settings import GlobalLossConfig
 
 NAME = "global"
 # The weights a round began with, in a checkpoint.

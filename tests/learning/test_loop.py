@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.train.small_training import (
+from tests.learning.small_training import (
     IDENTITY,
     TWO_PHASES,
     initial,
@@ -21,13 +21,13 @@ from tests.train.small_training import (
 )
 from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
+from xlate.learning.learner import InstanceLearner, PhaseSettings
+from xlate.learning.loop import BEGIN_DENSE, BEGIN_SPARSE, Phase, Standing, Training, TrainState, validate
+from xlate.learning.run import Checkpoint
 from xlate.losses.local_softmax import LocalSoftmax
 from xlate.machine import StopFlag
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.learner import InstanceLearner, PhaseSettings
-from xlate.train.loop import BEGIN_DENSE, BEGIN_SPARSE, Phase, Standing, Training, TrainState, validate
-from xlate.train.run import Checkpoint
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -14,9 +14,9 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.kernels.learning.lists import list_pass, list_room
 from xlate.kernels.learning.slopes import Steps
+from xlate.learning.list_learner import DeviceListLearner, ListLearner, loss_of_lists, rule_of_lists
+from xlate.learning.settings import ListsConfig
 from xlate.losses.loss import Needs, losses
-from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists, rule_of_lists
-from xlate.train.settings import ListsConfig
 
 F = 40
 

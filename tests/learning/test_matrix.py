@@ -18,11 +18,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from tests.learning.small_training import initial, settings
+from tests.learning.test_list_learner import plain_settings
 from tests.models.phrase.small_phrase_models import random_case
 from tests.models.small_models import TARGET, jumping, model_and_arpa, random_words
 from tests.models.test_every_system import SYSTEMS as ALL
-from tests.train.small_training import initial, settings
-from tests.train.test_list_learner import plain_settings
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
 from xlate.candidates.nbest import nbest_arrays, nbest_candidates, write_nbest_store
@@ -30,6 +30,13 @@ from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.train.tuning import TUNERS, optimiser
+from xlate.learning.global_model import GlobalTraining
+from xlate.learning.learner import DeviceLearner, InstanceLearner
+from xlate.learning.list_learner import DeviceListLearner, ListLearner, loss_of_lists
+from xlate.learning.online import Online
+from xlate.learning.online_learner import OnlineLearner
+from xlate.learning.run import Checkpoint
+from xlate.learning.settings import BinaryConfig, GlobalConfig, GlobalLossConfig, ListsConfig, OnlineSourceConfig
 from xlate.losses.loss import Loss, Needs, gains_for, loss_of, losses
 from xlate.losses.pro import PairwiseLogistic
 from xlate.metrics.bleu import sentence_bleu
@@ -46,13 +53,6 @@ from xlate.search.lattice import LatticeExample
 from xlate.search.oracle import oracle_example
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import EncodedText, Numbering
-from xlate.train.global_model import GlobalTraining
-from xlate.train.learner import DeviceLearner, InstanceLearner
-from xlate.train.list_learner import DeviceListLearner, ListLearner, loss_of_lists
-from xlate.train.online import Online
-from xlate.train.online_learner import OnlineLearner
-from xlate.train.run import Checkpoint
-from xlate.train.settings import BinaryConfig, GlobalConfig, GlobalLossConfig, ListsConfig, OnlineSourceConfig
 from xlate.tuners.gradient import descend, sampled_pairs
 from xlate.tuners.mira import best_statistics, checked_lists
 from xlate.tuners.settings import TUNERS as CONFIGS

@@ -11,11 +11,11 @@ import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore, StoreWriter
+from xlate.learning.learner import PhaseSettings
+from xlate.learning.loop import Phase, Standing, Training
+from xlate.learning.run import Checkpoint
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
-from xlate.train.learner import PhaseSettings
-from xlate.train.loop import Phase, Standing, Training
-from xlate.train.run import Checkpoint
 from xlate.updates.rule import UpdateRule
 
 NAMES, SPARSE, CANDIDATES = ("a", "b", "c"), 50, 4

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.train.small_training import write_stores
+from tests.learning.small_training import write_stores
 
 
 @pytest.fixture(scope="package")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.learning.test_list_learner import LOSSES, plain_settings, steps_of
 from tests.scoring.predicted_scorer import PredictedScorer
-from tests.train.test_list_learner import LOSSES, plain_settings, steps_of
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import PredictedParts, predicted_pass, predicted_room, span_logs
-from xlate.train.list_learner import PredictedListLearner, loss_of_lists, rule_of_lists
-from xlate.train.settings import ListsConfig
+from xlate.learning.list_learner import PredictedListLearner, loss_of_lists, rule_of_lists
+from xlate.learning.settings import ListsConfig
 
 SIZE = 1 << 7
 WEIGHT = 0.7

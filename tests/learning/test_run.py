@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from xlate.errors import InputError
+from xlate.learning.run import Outcome, Run, conduct
 from xlate.machine import StopFlag
 from xlate.report.run_directory import Records
-from xlate.train.run import Outcome, Run, conduct
 
 
 class Counting:

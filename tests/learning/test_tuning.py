@@ -12,8 +12,8 @@ import pytest
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
+from xlate.learning.tuning import Tuning, fingerprint, round_path
 from xlate.scoring.weights import Weights
-from xlate.train.tuning import Tuning, fingerprint, round_path
 from xlate.tuners.settings import TuneConfig
 
 SENTENCES, HYPOTHESES, SIZE, FLOATS = 12, 30, 4, 3

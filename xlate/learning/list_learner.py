@@ -30,12 +30,12 @@ from xlate.kernels.learning.lists import (
     predicted_room,
 )
 from xlate.kernels.learning.slopes import Learned, Steps
+from xlate.learning.run import STATE, Arrays, Checkpoint
+from xlate.learning.settings import ListsConfig
 from xlate.losses.lists import FlatLists
 from xlate.losses.loss import Loss, Needs, best_as_truth, loss_of, slopes
 from xlate.metrics.bleu import bleu_scores
 from xlate.scoring.linear import Resident
-from xlate.train.run import STATE, Arrays, Checkpoint
-from xlate.train.settings import ListsConfig
 from xlate.updates.rule import TensorSteps, UpdateRule
 
 # Prefixes in a checkpoint: the learner's current arrays, and those after its best epoch.

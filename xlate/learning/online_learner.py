@@ -21,10 +21,10 @@ from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.lists import begin_list, list_room, step_list
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.kernels.learning.slopes import Learned, settle_all
+from xlate.learning.run import Arrays
+from xlate.learning.settings import OnlineSourceConfig
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
-from xlate.train.run import Arrays
-from xlate.train.settings import OnlineSourceConfig
 from xlate.updates.online import OneList, OnlineStep, OnlineUpdate
 from xlate.updates.rule import UpdateRule
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.train.test_list_learner import F, plain_settings, random_lists
-from tests.train.test_predicted_list_learner import learner as predicted_learner
-from xlate.train.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity
-from xlate.train.run import Checkpoint
+from tests.learning.test_list_learner import F, plain_settings, random_lists
+from tests.learning.test_predicted_list_learner import learner as predicted_learner
+from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity
+from xlate.learning.run import Checkpoint
 
 SETTINGS = plain_settings(epochs=7, tolerance=0.0, adagrad=True, rate=0.3, batch=2)
 

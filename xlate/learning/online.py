@@ -20,12 +20,12 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
+from xlate.learning.online_learner import OnlineLearner
+from xlate.learning.run import STATE, Arrays, Checkpoint
 from xlate.progress import track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
-from xlate.train.online_learner import OnlineLearner
-from xlate.train.run import STATE, Arrays, Checkpoint
 
 log = logging.getLogger(__name__)
 # The lists of some sentences under some weights, with at most a given number of translations each.

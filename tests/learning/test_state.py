@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from xlate.errors import InputError
+from xlate.learning.loop import Standing, TrainState
+from xlate.learning.run import Checkpoint
 from xlate.scoring.weights import Weights, save_weights
-from xlate.train.loop import Standing, TrainState
-from xlate.train.run import Checkpoint
 
 STATE = TrainState(1, 2, 3, 400, 0.1 + 0.2, 0.7, 1 / 3, 1, [{"phase": "flöße", "P": 1 / 7}])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.train.small_training import OnChunk, digest, initial, training
+from tests.learning.small_training import OnChunk, digest, initial, training
 from xlate.errors import InputError
 from xlate.machine import StopFlag
 
