@@ -33,6 +33,7 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
+from xlate.formats.records import ranked_records
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.scfg import ForeignSystem
 from xlate.formats.sentence_tables import INPUT, MARK, OURS, TableFolder
@@ -60,6 +61,7 @@ from xlate.text.classes import open_tagger, read_classes
 from xlate.text.documents import Documents, read_documents
 from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
+from xlate.text.terms import read_terms
 from xlate.text.tokens import Truecaser
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.directory import load_copies, load_documents, load_factor, save_copies, save_documents, save_factor
@@ -142,6 +144,16 @@ OTHER_STYLES = {
     "jsonl": '{"id": 0, "src": "das", "hyp": "the house", "scores": {"lm": -1.5, "qe": 0.5}, "score": -2}\n'
     '{"id": 0, "hyp": "a house", "scores": {"lm": -2, "qe": 1}, "score": -3}\n'
     '{"id": 1, "src": "es", "hyp": "it is", "scores": {"lm": 1e-3, "qe": 0}, "score": null, "more": [1]}\n',
+    "vLLM": '{"request_id": "a", "prompt": "das", "outputs": [{"text": "the house", "cumulative_logprob": -1, '
+    '"token_ids": [5], "logprobs": [{"5": {"logprob": -1}}], "qe": 0.5}, {"text": "a house", "qe": 1}]}\n'
+    '{"request_id": "b", "prompt": "es", "outputs": [{"text": "it is", "cumulative_logprob": -2, "qe": 0}]}\n',
+    "OpenAI": '{"custom_id": "a", "response": {"body": {"choices": [{"message": {"content": "the house"}, "logprobs": '
+    '{"content": [{"logprob": -1}]}}, {"message": {"content": "a house"}}]}}}\n'
+    '{"custom_id": "b", "response": {"body": {"choices": [{"message": {"content": "it is"}}]}}}\n',
+    "Hugging Face": '{"src": "das", "sequences": ["the house", "a house"], "sequences_scores": [-1, -2], "n": [1, 2]}\n'
+    '{"src": "es", "sequences": ["it is"], "sequences_scores": [-1], "n": [0]}\n',
+    "CTranslate2": '{"id": 0, "hypotheses": [["the", "house"], ["a", "house"]], "scores": [-1, -2]}\n'
+    '{"id": 1, "hypotheses": [["it", "is"]], "scores": [-3]}\n',
 }
 REFERENCES = ["the house", "a house", "it is", "the"]
 
@@ -160,6 +172,7 @@ def read_styled(folder: Path) -> None:
     (folder.parent / "column").write_text("1\n" * 3)
     nbest = NbestFile(folder / "file", duplicates="drop", added=(f"x={folder.parent / 'column'}",))
     nbest_candidates(nbest_arrays(nbest.lists(), nbest.path), [REFERENCES], 0)
+    list(ranked_records(nbest.lists()))
 
 
 def check_list(folder: Path) -> None:
@@ -323,6 +336,7 @@ TEXT = "Das Haus \u2028 ist klein .\n\u00fcber\tallem\n\nende"
 READERS = [
     Reader("read_lines", text(TEXT), of(read_lines)),
     Reader("read_factored", text("Das|DET Haus|NOUN\n\nklein|ADJ"), of(read_factored, FactorNames(("pos",)), {})),
+    Reader("read_terms", text("haus\thouse\n# no term\nklein* ||| small\n"), of(lambda path: list(read_terms(path)))),
     Reader("read_documents", text("Gen.1\nGen.2\nEx.1\n"), of(read_documents, 3, "[A-Z][a-z]+")),
     Reader("load_factor", factor, lambda folder: load_factor(folder / "pos", "train"), 0.5),
     Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
@@ -410,6 +424,8 @@ EXCLUDED = {
     "read_learned": "reads the weights of a checkpoint by load_weights",
     "open_grammar": "opens what read_joshua_system and read_cdec_system read",
     "read_output": "what RunDirectory.open and read_lines read",
+    "Ranker.open": "opens a run by RunDirectory.open, load_weights and read_json",
+    "Reranker.load": "opens what Ranker.open opens",
     "Translator.load": "opens what Translator.open opens",
     "Translator.open": "opens a run by read_config, load_weights and the models' readers",
 }

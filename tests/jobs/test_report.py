@@ -139,7 +139,7 @@ def test_imported_systems_are_named_and_left_out(
 ) -> None:
     make_run(runs / "moses", MOSES, {"finished": True, "pairs": 3})
     assert main(["report", str(runs), f"out={tmp_path / 'out'}", "plots=false", "html=false"]) == 0
-    assert "training figures: moses (moses.ini)\n" in capsys.readouterr().err
+    assert "no training figures and are left out: moses (moses.ini)\n" in capsys.readouterr().err
     table = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| eta=1 |" in table
     assert "moses" not in table
