@@ -317,4 +317,4 @@ def test_a_phrase_model_is_not_trained_by_a_local_loss(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["train", f"work={work}", f"run={tmp_path / 'x'}", "model=phrase", "loss=hinge"]) == 2
-    assert "tuning" in capsys.readouterr().err
+    assert "needs a tuner" in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_lists_are_shown_between_source_and_reference(ranked: Ranked, tmp_path: 
 
 
 WRONG = [
-    ([], "learned from"),
+    ([], "needs n-best lists"),
     ([], "references=[FILE,…]"),
     (["loss=perceptron"], "loss over lists"),
     (["model.rerank.metric=column"], "model.rerank.gain_column=NAME"),

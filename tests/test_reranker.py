@@ -121,9 +121,9 @@ def test_gains_are_those_of_sacrebleu() -> None:
 
 def test_errors_name_the_list(lists: list[dict[str, Any]]) -> None:
     wrong = [*lists[:2], {"request_id": "r2", "prompt": "x", "outputs": []}]
-    with pytest.raises(xlate.InputError, match=r"^lists\[2\], id r2: a record without hypotheses"):
+    with pytest.raises(xlate.InputError, match=r"^lists\[2\], id r2: the record has no hypotheses"):
         xlate.mbr(wrong)
-    with pytest.raises(xlate.InputError, match=r"^lists\[2\], id r0: a sentence that came before"):
+    with pytest.raises(xlate.InputError, match=r"^lists\[2\], id r0: a sentence"):
         xlate.mbr([*lists[:2], lists[0]])
     with pytest.raises(xlate.InputError, match="lists and references do not fit"):
         xlate.Reranker.train(lists, ["a"])
