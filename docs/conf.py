@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import xlate
+
 ROOT = Path(__file__).resolve().parents[1]
 
 project = "xlate"
@@ -80,9 +82,15 @@ def setup(app: Any) -> None:
             if node["reftarget"] == "InputError":
                 node["reftarget"] = "xlate.errors.InputError"
 
+    def public_once(app: Any, _: str, name: str, found: Any, *__: Any) -> bool | None:
+        """A public name is on api.md, not on the generated pages."""
+        generated = app.env.docname.startswith("reference/")
+        return True if generated and name in xlate.__all__ and getattr(xlate, name) is found else None
+
     def read_to_the_end(app: Any, page: Any) -> None:
         marked(page, app.env.metadata[app.env.docname])
 
     app.connect("source-read", read)
+    app.connect("autodoc-skip-member", public_once)
     app.connect("doctree-read", named_in_full)
     app.connect("doctree-read", read_to_the_end)
