@@ -112,24 +112,22 @@ class TensorSteps:
 
     def __init__(self, rule: UpdateRule, learned: Learned, device: torch.device) -> None:
         self.rule = rule
-        dense_D, self.sparse_F, *kept = (torch.tensor(array, device=device) for array in learned[:-2])
-        self.dense_D = dense_D.to(self.sparse_F.dtype)
-        self._squares_D, self._squares_F, self._sum_D, self._sum_F = kept
+        dense_D, sparse_F, *kept = (torch.tensor(array, device=device) for array in learned[:-2])
+        # Recorded steps change these tensors, so everything else changes them in place too.
+        self._tensors = (dense_D.to(sparse_F.dtype), sparse_F, *kept)
+        self.dense_D, self.sparse_F, self._squares_D, self._squares_F, self._sum_D, self._sum_F = self._tensors
         self.clock = int(learned.clock_1[0])
 
     def load(self, learned: Learned) -> None:
-        """Reads the weights and what steps remember into the same tensors, which recorded steps change."""
-        kept = self._squares_D, self._squares_F, self._sum_D, self._sum_F
-        arrays: tuple[AnyArray, ...] = learned[:-2]
-        for tensor, array in zip((self.dense_D, self.sparse_F, *kept), arrays, strict=True):
+        """Reads the weights and what steps remember."""
+        for tensor, array in zip(self._tensors, learned[:-2], strict=True):
             tensor.copy_(torch.as_tensor(array))
         self.clock = int(learned.clock_1[0])
 
     def store(self, learned: Learned) -> None:
         """Writes them back."""
-        kept = self._squares_D, self._squares_F, self._sum_D, self._sum_F
         arrays: tuple[AnyArray, ...] = learned[:-2]
-        for array, tensor in zip(arrays, (self.dense_D, self.sparse_F, *kept), strict=True):
+        for array, tensor in zip(arrays, self._tensors, strict=True):
             array[:] = tensor.cpu().numpy()
         # Nothing is deferred here, so no weight must catch up.
         learned.touched_F[:] = learned.clock_1[0] = self.clock
