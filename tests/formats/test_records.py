@@ -220,6 +220,10 @@ def test_tables_are_lists_of_records(tmp_path: Path, kind: str) -> None:
         (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "list.arrow"}]}))
     assert shown(path) == [[(number, "the house"), (number, "a house")] for number in (1, 2)]
     assert ranked(path, [1, 2, 4, 3], out="out")[0]["sequences"] == ["a house", "the house"]
+    for damaged in ("[", "[]", "{}", '{"_data_files": [1]}', '{"_data_files": [{"filename": 1}]}'):
+        (folder / "state.json").write_text(damaged)
+        with pytest.raises(InputError, match=r"state\.json"):
+            shown(folder)
     (folder / "list.parquet").write_bytes(b"no table")
     with pytest.raises(InputError, match="cannot be read as a table"):
         shown(folder / "list.parquet")

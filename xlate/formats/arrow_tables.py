@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
+from xlate.text.folders import read_json
 
 SUFFIXES = (".parquet", ".arrow")
 STATE = "state.json"
+REMEDY = "write the dataset again with save_to_disk"
 
 
 def is_table(path: str | Path) -> bool:
@@ -60,7 +61,11 @@ def _files(path: Path) -> list[Path]:
         return [path]
     state = path / STATE
     if state.exists():
-        return [path / one["filename"] for one in json.loads(state.read_text(encoding="utf-8"))["_data_files"]]
+        listed = read_json(state, "the files of a dataset", REMEDY, {"_data_files": list})["_data_files"]
+        names = [one["filename"] for one in listed if isinstance(one, dict) and isinstance(one.get("filename"), str)]
+        if len(names) < len(listed):
+            raise InputError("damaged", listed, "a filename for each file", REMEDY, file=state)
+        return [path / name for name in names]
     found = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
     if not found:
         expected = f"a folder with {STATE}, as save_to_disk writes it, or with .parquet files"
