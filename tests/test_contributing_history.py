@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, "a feature with history of phrases": one file adds it, tunes it with MIRA, and decodes with it."""
+"""CONTRIBUTING.md, "a phrase feature with history": one file adds it, tunes it with MIRA, and decodes with it."""
 
 from __future__ import annotations
 

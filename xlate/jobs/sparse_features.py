@@ -147,11 +147,11 @@ TranslationModel0_1 ln p(source words | target words)
 TranslationModel0_2 ln p(target phrase | source phrase)
 TranslationModel0_3 ln p(target words | source words)
 UnknownWordPenalty0 -100 for each word that is copied
-SparseReordering0_0 the sparse features of orientations: goes on
+SparseReordering0_0 the sparse features of orientations: continues forward
 SparseReordering0_1 the sparse features of orientations: swaps
-SparseReordering0_2 the sparse features of orientations: jumps (of five: jumps on)
+SparseReordering0_2 the sparse features of orientations: jumps (of five: jumps forward)
 SparseReordering0_3 the sparse features of orientations: jumps back
-SparseReordering0_4 the sparse features of orientations: goes on after everything
+SparseReordering0_4 the sparse features of orientations: continues after all translated words
 SparsePhrase0 the sparse features of phrases
 SparseStructure0 the sparse features of the derivation
 Context0 ln p of the phrases in their contexts
@@ -177,7 +177,8 @@ forward_lexical -ln p(target words | source words)
 block_count the number of blocks
 """
 TURNS = {
-    "M": "goes on", "S": "swaps", "D": "jumps", "DL": "jumps on", "DR": "jumps back", "MG": "goes on after everything",
+    "M": "continues forward", "S": "swaps", "D": "jumps", "DL": "jumps forward", "DR": "jumps back",
+    "MG": "continues after all translated words",
 }  # fmt: skip
 MEANINGS = dict(line.split(" ", 1) for line in FLOATS.strip().splitlines()) | {
     f"{name}_{place}": f"ln p of the orientation to the {side} phrase: {TURNS[turn]}"
