@@ -198,7 +198,7 @@ def test_the_strongest_features_stand_behind_the_trace() -> None:
         ("TranslationModel0_2", "ln p(target phrase | source phrase)"),
         ("FiveWayReordering0_8", "ln p of the orientation to the next phrase: jumps back"),
         ("reordering:source_first:class20=7{a, …},D", "the first source word of the phrase: {a, …}; jumps"),
-        ("reordering:top_source_last:all=,,M", "the last source word of the preceding group of phrases: ,; continues forward"),
+        ("reordering:top_target_last:all=,,M", "the target word before the phrase: ,; continues forward"),
         ("plain:pair=a b|c", "source and target phrase: a b → c"),
         ("plain:target_bigram:all=a=b|c", "two target words in a row: a=b|c"),
         ("word_pair:all,class50(a),17{b c})", "a source word and a target word that are aligned: a),{b c}"),

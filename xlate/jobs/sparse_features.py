@@ -84,8 +84,8 @@ def by_family(features: Sequence[Learned]) -> dict[str, Floats]:
 
 # The meaning of each part of a family's name; parts are written without the numbers at their end.
 PARTS = {
-    "reordering": "together with the orientation of the phrase: M continues, S swaps, D jumps (DL ahead, DR back), MG "
-    "continues behind everything",
+    "reordering": "together with the orientation of the phrase: M continues forward, S swaps, D jumps (DL forward, "
+    "DR back), MG continues after all translated words",
     "plain": "of the phrase, regardless of its orientation",
     "source_first": "the first source word of the phrase",
     "source_last": "the last source word of the phrase",
@@ -104,14 +104,14 @@ PARTS = {
     "pair_bigram": "two such pairs that follow each other in the target",
     "insertion": "an unaligned target word, with each source word of the sentence",
     "target_bigram": "two target words in a row",
-    "parent_child": "an aligned source word of a rule, and one of a rule in a gap of it",
+    "parent_child": "an aligned source word of a rule, and one of a rule that fills one of its gaps",
     "all": "a single word",
     "top": "a word among the most frequent ones",
     "class": "the class of a word: its number, and in braces the most frequent words of the class",
     "given": "the class of a word in a file of classes, and in braces the first words of the class",
     "prefix": "the first letters of a word",
     "suffix": "the last letters of a word",
-    "digits": "a word with digits, @ for each of them",
+    "digits": "a word with digits, each replaced by @",
     "BB": "a block and the preceding one",
     "TP": "the target phrases of a block and of the preceding one",
     "WB": "the last target word of the preceding block, and the first of the block",
