@@ -26,7 +26,6 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_list import Hypothesis, by_sentence
 from xlate.formats.records import KEYS, JsonStyle, collapsed, ranked_records
-from xlate.jobs.given_lists import ListText
 from xlate.jobs.ranking import Ranker
 from xlate.metrics.objective import Objective
 from xlate.report.run_directory import RunDirectory
@@ -125,7 +124,8 @@ class Reranker:
         """
         read = _read(lists)
         with _named(lists):
-            return _ranked(read, self._ranker.scores(*ListText.of(read, LISTS), LISTS)) if read else []
+            scored = self._ranker.scored(read, LISTS) if read else ()
+            return [record for batch, score_C in scored for record in _ranked(batch, score_C)]
 
     def save(self, folder: str | Path) -> None:
         """Copies the run, without the lists it was made from, to a new folder.

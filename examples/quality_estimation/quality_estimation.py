@@ -25,15 +25,15 @@ def write_texts(nbest: Path, out: Path, source: str | None = None, references: s
     from xlate.candidates.nbest import nbest_arrays, reference_lines
     from xlate.errors import InputError
     from xlate.formats.nbest_file import NbestFile
-    from xlate.jobs.given_lists import read_references, source_lines
+    from xlate.jobs.given_lists import SentenceLines, read_references, source_lines
 
     lists = list(NbestFile(nbest).lists())
-    sources = source_lines(lists, nbest, source, None)
+    sentence_I = nbest_arrays(lists, nbest).sentence_I
+    sources = source_lines(lists, nbest, SentenceLines.read(source, "sources", sentence_I, None))
     if sources is None:
         raise InputError("the sources are not known", expected="--source FILE, or src in JSON lines", file=nbest)
     lines = [""] * len(lists)
     if references is not None:
-        sentence_I = nbest_arrays(lists, nbest).sentence_I
         given = reference_lines(sentence_I, read_references([references], sentence_I, None))
         lines = [first for first, *_ in given]
     rows = []

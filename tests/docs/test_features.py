@@ -44,7 +44,7 @@ def test_floats_have_a_meaning() -> None:
 def test_features_of_texts_are_explained() -> None:
     lexicon = {"house": {"haus": 1.0}}
     templates = TextTemplates(2, class_ngrams=1, classes={"house": "7"}, lexicon=lexicon)
-    kinds = {name.partition("=")[0] for name in templates.features(["house"], templates.pairs_of(["haus"]), 1)}
+    kinds = {name.partition("=")[0] for name in templates.features([["house"]], ["haus"], str)[0]}
     assert kinds == {"ngram", "class", "length", "pair"}
     assert all(f"`{kind}=" in PAGE for kind in kinds)
 

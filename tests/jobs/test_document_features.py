@@ -10,6 +10,7 @@ import sacrebleu
 
 import xlate
 from tests.test_rerank_end_to_end import write_lists
+from xlate.candidates.nbest import nbest_arrays
 from xlate.cli.main import main
 from xlate.config.model_schema import RerankConfig
 from xlate.formats.nbest_list import by_sentence
@@ -29,7 +30,8 @@ LEXICON = {"house": {"Haus": 0.5}, "home": {"Haus": 0.5}, "the": {"das": 1.0}, "
 def test_values_are_those_computed_by_hand() -> None:
     style = JsonStyle()
     read = [one for number, given in enumerate(LISTS, 1) for one in style.line(given, number)]
-    arrays, text = ListText.of(list(by_sentence(read, "lists")), "lists")
+    lists = list(by_sentence(read, "lists"))
+    arrays, text = nbest_arrays(lists), ListText.of(lists, "lists")
     assert document_floats(arrays, text, RerankConfig(), LEXICON) == {}
     found = document_floats(arrays, text, RerankConfig(neighbours=1, terms=True), LEXICON)
     # The other sentence says `home` where this one says `house`, and the other way round.

@@ -154,14 +154,20 @@ class NbestArrays:
         return score_C
 
 
-def nbest_arrays(lists: Iterable[Sequence[Scored]], file: str | Path | None = None) -> NbestArrays:
-    """Collects lists, one sentence each; `file` is where they come from, for the messages.
+def nbest_arrays(
+    lists: Iterable[Sequence[Scored]], file: str | Path | None = None, columns: Columns | None = None
+) -> NbestArrays:
+    """Collects lists, one sentence each.
+
+    Args:
+        lists: the lists. file: where they come from, for the messages.
+        columns: the columns of earlier lists of the file, which get those of these lists, too.
 
     Raises:
         InputError: there is no list; with the line, if a feature changes its number of values, or the columns of two
             features have the same name, such as `LM_0` next to `LM` with two values.
     """
-    columns, numbers = _Columns(), WordNumbers()
+    columns, numbers = Columns() if columns is None else columns, WordNumbers()
     words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
     values, totals, sentences, sizes = array("d"), array("d"), array("q"), array("q")
     for hypotheses in lists:
@@ -202,7 +208,7 @@ def _unfit(error: ValueError, file: str | Path | None, line: int) -> InputError:
     )
 
 
-class _Columns(dict[tuple[str, int], tuple[int, ...]]):
+class Columns(dict[tuple[str, int], tuple[int, ...]]):
     """The columns of a feature with its number of values, numbered when it first occurs."""
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ from xlate.cli.arguments import action_of
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
+    from xlate.array_types import Floats, Ints
     from xlate.candidates.nbest import NbestArrays
     from xlate.config.schema import NbestConfig
     from xlate.formats.nbest_file import NbestFile
@@ -64,7 +65,7 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
     out = _needed(config.out, "out", "DIRECTORY")
     arrays = _arrays(config)
-    candidates = nbest_candidates(arrays, _references(config, arrays, needed=True), config.first_id)
+    candidates = nbest_candidates(arrays, _references(config, arrays.sentence_I, needed=True), config.first_id)
     write_nbest_store(out, candidates, {"nbest": config.nbest, "references": list(config.ref)})
     return {
         "store": out,
@@ -79,39 +80,46 @@ def oracle(config: NbestConfig) -> dict[str, Any]:
     """Reports the BLEU of the best, first and worst choices from a list; writes the best choices to `out`."""
     nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays = _arrays(config)
-    references = _references(config, arrays, needed=True)
+    references = _references(config, arrays.sentence_I, needed=True)
     figures, chosen_I = _bleu(arrays, references, config)
     if config.out is not None:
         places = chosen_I - arrays.candidate_offsets_I1[:-1]
         texts = (group[place].text for group, place in zip(nbest.lists(), places, strict=True))
-        _write_text(config.out, texts, arrays, config, references)
+        _write_text(config.out, texts, arrays.sentence_I, config, references)
     return figures
 
 
 def rescore(config: NbestConfig) -> dict[str, Any]:
     """Writes a list with new totals to `out`, the best hypothesis of each sentence first, and reports the gain."""
+    import numpy as np
+
     from xlate.formats.records import write_lists
-    from xlate.jobs.ranking import check_alone, new_scores, reranked
+    from xlate.jobs.ranking import check_alone, reranked, scored_lists
     from xlate.scoring.feature_weights import rescored
 
     check_alone(config)
     out, nbest = _needed(config.out, "out", "FILE"), _list(config).check_read_again()
-    arrays = _arrays(config)
-    references = _references(config, arrays)
-    score_C, figures = new_scores(config, nbest, arrays)
-    best: list[str] = []
+    # The report needs all lists at once, the ranking only some at a time.
+    arrays = _arrays(config) if config.ref else None
+    references = [] if arrays is None else _references(config, arrays.sentence_I)
+    figures: dict[str, Any] = {"out": out, "hypotheses": 0}
+    best: dict[int, str] = {}
+    scores: list[Floats] = []
 
     def written() -> Iterator[list[Hypothesis]]:
-        for hypotheses in rescored(nbest.lists(), score_C):
-            best.append(hypotheses[0].text)
-            yield hypotheses
+        for batch, score_C in scored_lists(config, nbest, figures):
+            figures["hypotheses"] += len(score_C)
+            if arrays is not None:
+                scores.append(score_C)
+            for hypotheses in rescored(batch, score_C):
+                best[hypotheses[0].sentence] = hypotheses[0].text
+                yield hypotheses
 
     write_lists(out, written())
     if config.best_out is not None:
-        _write_text(config.best_out, best, arrays, config, references)
-    figures = {"out": out, "hypotheses": len(score_C), **figures}
-    if references:
-        figures["rows"] = reranked(config, arrays, references, score_C)
+        _write_text(config.best_out, best.values(), np.array([*best]), config, references)
+    if arrays is not None:
+        figures["rows"] = reranked(config, arrays, references, np.concatenate(scores))
     return figures
 
 
@@ -119,15 +127,16 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.jobs.given_lists import preference_pairs, source_lines
+    from xlate.jobs.given_lists import SentenceLines, preference_pairs, source_lines
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
     objective = gain_objective(config.metric, config.gain_column)
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
-    references = _references(config, arrays, needed=not objective.is_column)
-    prompts = source_lines(lists, config.nbest, config.source, config.first_id)
+    references = _references(config, arrays.sentence_I, needed=not objective.is_column)
+    sources = SentenceLines.read(config.source, "sources", arrays.sentence_I, config.first_id)
+    prompts = source_lines(lists, config.nbest, sources)
     if prompts is None:
         raise InputError(
             "xlate nbest pairs needs the source of every sentence",
@@ -173,7 +182,7 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
 
 
 def _write_text(
-    out: str, texts: Iterable[str], arrays: NbestArrays, config: NbestConfig, references: list[list[str]]
+    out: str, texts: Iterable[str], sentence_I: Ints, config: NbestConfig, references: list[list[str]]
 ) -> None:
     """Writes the text chosen from each list; line N is for sentence N of the references or else of the source."""
     from xlate.jobs.given_lists import sentence_lines
@@ -184,7 +193,7 @@ def _write_text(
     if not references and config.source is not None:
         plain_file(config.source)
         lengths = [len(read_lines(config.source))]
-    write_lines(out, sentence_lines(texts, arrays.sentence_I, lengths, config.first_id, config.nbest))
+    write_lines(out, sentence_lines(texts, sentence_I, lengths, config.first_id, config.nbest))
 
 
 def _arrays(config: NbestConfig) -> NbestArrays:
@@ -199,12 +208,12 @@ def _list(config: NbestConfig) -> NbestFile:
     return given_list(config, config.nbest)
 
 
-def _references(config: NbestConfig, arrays: NbestArrays, needed: bool = False) -> list[list[str]]:
+def _references(config: NbestConfig, sentence_I: Ints, needed: bool = False) -> list[list[str]]:
     from xlate.jobs.given_lists import read_references
 
     if needed and not config.ref:
         _needed(None, "ref", "[FILE,…]")
-    return read_references(config.ref, arrays.sentence_I, config.first_id)
+    return read_references(config.ref, sentence_I, config.first_id)
 
 
 def _needed(value: str | None, key: str, kind: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -294,10 +294,9 @@ class NbestFile:
             streams = {name: iterate_lines(file) for name, file in columns.items()}
             for stream in streams.values():
                 opened.enter_context(closing(cast(Any, stream)))
-            given = chain(iterate_hypotheses(self.path, self.style, faults), (None,))
-            for number, hypothesis in enumerate(given, 1):
-                for name, stream in streams.items():
-                    text = next(stream, None)
+            rows = zip_longest(iterate_hypotheses(self.path, self.style, faults), *streams.values())
+            for number, (hypothesis, *texts) in enumerate(rows, 1):
+                for name, text in zip(streams, texts, strict=True):
                     if (text is None) != (hypothesis is None):
                         raise InputError(
                             "the file does not have one number per hypothesis",

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from operator import itemgetter
+from itertools import chain, groupby, pairwise
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -386,14 +386,10 @@ def by_sentence(hypotheses: Iterable[Hypothesis], path: str | Path) -> Iterator[
     """
     done: set[int] = set()
     group: list[Hypothesis] = []
-    for hypothesis in hypotheses:
-        check_order(path, hypothesis, done, group[-1] if group else None)
-        if group and group[-1].sentence != hypothesis.sentence:
-            yield group
-            group = []
-        done.add(hypothesis.sentence)
-        group.append(hypothesis)
-    if group:
+    for sentence, rows in groupby(hypotheses, attrgetter("sentence")):
+        before, group = group[-1:], list(rows)
+        check_order(path, group[0], done, before[0] if before else None)
+        done.add(sentence)
         yield group
 
 

@@ -94,7 +94,6 @@ def _terms(text: ListText, groups: Groups, first: Sequence[int], lexicon: Lexico
     return np.array([share for rows in shares for share in rows])
 
 
-def _pairs(words: Sequence[str], pairs: SourcePairs) -> set[tuple[str, str]]:
+def _pairs(words: Sequence[str], pairs: SourcePairs) -> set[tuple[str, ...]]:
     """The target words of a hypothesis with their source words, source first."""
-    named = ((pairs[word], word) for word in set(words))
-    return {(name.removeprefix("pair=")[: -len(word) - 1], word) for name, word in named if name}
+    return set(filter(None, map(pairs.__getitem__, set(words))))

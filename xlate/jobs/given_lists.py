@@ -8,15 +8,18 @@ no derivation, so they work for the output of neural systems. A feature is its n
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
+from xlate.candidates.nbest import Columns, NbestArrays, nbest_arrays, reference_rows
 from xlate.config.schema import GivenListsConfig
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
@@ -25,6 +28,7 @@ from xlate.text.lines import check_reference, read_lines
 from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 def given_list(config: GivenListsConfig, path: str) -> NbestFile:
@@ -51,70 +55,109 @@ class ListText:
     documents: list[str] | None = None
 
     @classmethod
-    def read(cls, nbest: NbestFile, source: str | None, first_id: int | None) -> tuple[NbestArrays, ListText]:
-        """A list as arrays, and its words with those of its sources, from the file `source` or from the list itself."""
-        return cls.of(list(nbest.lists()), nbest.path, source, first_id, nbest.documents)
-
-    @classmethod
     def of(
         cls,
         lists: Sequence[list[Hypothesis]],
         file: str | Path,
-        source: str | None = None,
-        first_id: int | None = None,
-        documents: str | None = None,
-    ) -> tuple[NbestArrays, ListText]:
-        """The same from hypotheses that were read from `file`."""
-        arrays = nbest_arrays(lists, file)
+        sources: SentenceLines | None = None,
+        documents: SentenceLines | None = None,
+    ) -> ListText:
+        """The words of lists of `file`.
+
+        Raises:
+            InputError: a sentence has another source in the list.
+        """
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
-        lines = source_lines(lists, file, source, first_id)
+        lines = source_lines(lists, file, sources)
         tokens = None if lines is None else [split_tokens(line) for line in lines]
         line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
-        return arrays, cls(words, tokens, lines, line_C, document_names(lists, documents, first_id))
+        return cls(words, tokens, lines, line_C, document_names(lists, documents))
 
-    def features(self, templates: TextTemplates) -> Iterable[list[list[str]]]:
-        """The features of every hypothesis, list by list, repeated as often as they occur."""
+    def features(self, templates: TextTemplates, of: Callable[[str], T]) -> Iterator[list[list[T]]]:
+        """What `of` says of each feature of every hypothesis, list by list, repeated as often as they occur."""
         for number, hypotheses in enumerate(self.hypotheses):
             source = None if self.sources is None else self.sources[number]
-            pairs, length = templates.pairs_of(source), len(hypotheses[0] if source is None else source)
-            yield [list(templates.features(words, pairs, length)) for words in hypotheses]
+            yield templates.features(hypotheses, source, of)
 
 
-def source_lines(
-    lists: Sequence[list[Hypothesis]], file: str | Path, source: str | None, first_id: int | None
-) -> list[str] | None:
-    """The source of each list of `file`: lines of the file `source`, else those in the lists; None without either.
+@dataclass(frozen=True)
+class SentenceLines:
+    """The lines of a file that belong to the sentences of a list, by their numbers, each with its place from 1."""
+
+    file: str
+    lines: Mapping[int, tuple[int, str]]
+
+    @classmethod
+    def read(cls, file: str | None, what: str, sentence_I: Ints, first_id: int | None) -> Self | None:
+        """Those of a file, if there is one; `what` they are is for the messages.
+
+        Raises:
+            InputError: a sentence is not in the file.
+        """
+        if file is None:
+            return None
+        lines = read_lines(file)
+        rows = reference_rows(sentence_I, [len(lines)], first_id, what=what, file=file)
+        return cls(file, {number: (row + 1, lines[row]) for number, row in zip(sentence_I.tolist(), rows, strict=True)})
+
+
+def source_lines(lists: Sequence[list[Hypothesis]], file: str | Path, given: SentenceLines | None) -> list[str] | None:
+    """The source of each list of `file`: the given lines, else those in the lists; None without either.
 
     Raises:
-        InputError: a sentence is not in the file, or has another source in the list.
+        InputError: a sentence has another source in the list.
     """
-    if source is None:
-        said = [group[0].source for group in lists]
-        found = [line for line in said if line is not None]
-        return found if len(found) == len(said) else None
-    lines, sentence_I = read_lines(source), np.array([group[0].sentence for group in lists], dtype=np.int64)
-    rows = reference_rows(sentence_I, [len(lines)], first_id, what="sources", file=source)
-    for group, row in zip(lists, rows, strict=True):
-        one_source(group, lines[row], file, f"{source}:{row + 1}")
-    return [lines[row] for row in rows]
+    if given is None:
+        return _known(group[0].source for group in lists)
+    lines = []
+    for group in lists:
+        row, line = given.lines[group[0].sentence]
+        one_source(group, line, file, f"{given.file}:{row}")
+        lines.append(line)
+    return lines
 
 
-def document_names(lists: Sequence[list[Hypothesis]], documents: str | None, first_id: int | None) -> list[str] | None:
-    """The document of each list: of the file `documents`, else of the records; None if neither names one for each.
+def document_names(lists: Sequence[list[Hypothesis]], given: SentenceLines | None) -> list[str] | None:
+    """The document of each list: of the given lines, else of the records; None if neither names one for each.
 
     Raises:
-        InputError: a sentence is not in the file, or its line is blank.
+        InputError: a line is blank.
     """
-    if documents is None:
-        said = [group[0].origin.record.document if group[0].origin else None for group in lists]
-        found = [name for name in said if name is not None]
-        return found if len(found) == len(said) else None
-    lines, sentence_I = read_lines(documents), np.array([group[0].sentence for group in lists], dtype=np.int64)
-    rows = reference_rows(sentence_I, [len(lines)], first_id, what="documents", file=documents)
-    blank = next((row for row in rows if not lines[row].strip()), None)
+    if given is None:
+        return _known(group[0].origin.record.document if group[0].origin else None for group in lists)
+    lines = [given.lines[group[0].sentence] for group in lists]
+    blank = next((row for row, line in lines if not line.strip()), None)
     if blank is not None:
-        raise InputError("no document is named", "a blank line", "a name on each line", file=documents, line=blank + 1)
-    return [lines[row].strip() for row in rows]
+        raise InputError("no document is named", "a blank line", "a name on each line", file=given.file, line=blank)
+    return [line.strip() for _, line in lines]
+
+
+def _known(said: Iterable[str | None]) -> list[str] | None:
+    found = list(said)
+    return None if None in found else cast(list[str], found)
+
+
+# As many hypotheses are ranked at a time.
+BATCH = 1 << 14
+
+
+def in_batches(
+    lists: Iterable[list[Hypothesis]], file: str | Path, most: int = BATCH
+) -> Iterator[tuple[list[list[Hypothesis]], NbestArrays]]:
+    """Some lists at a time, also as arrays, which know the columns of all lists so far.
+
+    Raises:
+        InputError: as `nbest_arrays`.
+    """
+    columns, batch, size, begun = Columns(), list[list[Hypothesis]](), 0, False
+    for group in lists:
+        batch.append(group)
+        size += len(group)
+        if size >= most:
+            yield batch, nbest_arrays(batch, file, columns)
+            batch, size, begun = [], 0, True
+    if batch or not begun:
+        yield batch, nbest_arrays(batch, file, columns)
 
 
 def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None) -> list[list[str]]:
@@ -154,19 +197,39 @@ def gaps(arrays: NbestArrays) -> tuple[dict[str, int], dict[str, int]]:
     return nearly, seldom
 
 
-def warn_of_lacking(arrays: NbestArrays, lacking: Sequence[str], file: str | Path, line_C: Ints) -> None:
-    """Warns where the first line is that lacks each float feature; `line_C` is the line of each hypothesis."""
-    lines = len(arrays.total_C)
-    for name in lacking[:NAMED]:
-        present_C = np.zeros(lines, dtype=np.bool_)
-        present_C[row_numbers(arrays.value_offsets_C1)[arrays.columns_V == arrays.names.index(name)]] = True
-        log.warning(
-            "warning: %s:%d: %s is missing here and on %d other lines of %d; it counts as 0 there: add its "
-            "value, unless it is 0",
-            file, line_C[np.argmin(present_C)], name, lines - int(present_C.sum()) - 1, lines,
-        )  # fmt: skip
-    if len(lacking) > NAMED:
-        log.warning("warning: %s: %d more features are missing on some lines", file, len(lacking) - NAMED)
+class Lacking:
+    """Lines that lack float features, of lists that come in batches.
+
+    Attributes:
+        counts: how many lines lack each feature, those that some lack. lines: how many there are.
+    """
+
+    def __init__(self) -> None:
+        self.counts, self.lines = Counter[str](), 0
+        self._first: dict[str, int] = {}
+
+    def add(self, arrays: NbestArrays, names: Iterable[str], line_C: Ints) -> None:
+        """Counts the lines of a batch that lack these features; `line_C` is the line of each hypothesis."""
+        columns = {name: column for column, name in enumerate(arrays.names)}
+        candidate_V = row_numbers(arrays.value_offsets_C1)
+        for name in names:
+            lacks_C = np.ones(len(line_C), dtype=np.bool_)
+            lacks_C[candidate_V[arrays.columns_V == columns.get(name, -1)]] = False
+            if lacks_C.any():
+                self._first.setdefault(name, line_C[np.argmax(lacks_C)])
+                self.counts[name] += int(lacks_C.sum())
+        self.lines += len(line_C)
+
+    def warn(self, names: Sequence[str], file: str | Path) -> None:
+        """Warns where the first line is that lacks each of these features."""
+        for name in names[:NAMED]:
+            log.warning(
+                "warning: %s:%d: %s is missing here and on %d other lines of %d; it counts as 0 there: add its "
+                "value, unless it is 0",
+                file, self._first[name], name, self.counts[name] - 1, self.lines,
+            )  # fmt: skip
+        if len(names) > NAMED:
+            log.warning("warning: %s: %d more features are missing on some lines", file, len(names) - NAMED)
 
 
 def tell_seldom(seldom: Mapping[str, int], lines: int, file: str, learned: bool) -> None:
@@ -294,27 +357,39 @@ class TextTemplates:
     classes: Mapping[str, str] = field(default_factory=dict)
     lexicon: Lexicon | None = None
 
-    def features(self, words: Sequence[str], pairs: SourcePairs | None, length: int) -> Iterator[str]:
-        """The features of one hypothesis, repeated as often as they occur.
+    def features(
+        self, hypotheses: Sequence[Sequence[str]], source: Sequence[str] | None, of: Callable[[str], T]
+    ) -> list[list[T]]:
+        """What `of` says of each feature of the hypotheses of a list, repeated as often as they occur."""
+        ngrams, classes, lengths = (_Asked(f"{kind}=", " ", of) for kind in ("ngram", "class", "length"))
+        pairs, sources = _Asked("pair=", "|", of), SourcePairs(self.lexicon or {}, source or ())
+        expected, rows = len(hypotheses[0] if source is None else source), []
+        for words in hypotheses:
+            row = [*map(ngrams.__getitem__, _grams(words, self.ngrams))]
+            if self.class_ngrams:
+                of_words = [self.classes.get(word, "?") for word in words]
+                row += map(classes.__getitem__, _grams(of_words, self.class_ngrams))
+            if self.length:
+                row.append(lengths[(f"{max(-FURTHEST, min(FURTHEST, len(words) - expected)):+d}",)])
+            if self.lexicon:
+                row += map(pairs.__getitem__, filter(None, map(sources.__getitem__, words)))
+            rows.append(row)
+        return rows
 
-        Args:
-            words: the hypothesis. pairs: `pairs_of` its source. length: the length it is compared with.
-        """
-        yield from _grams("ngram", words, self.ngrams)
-        if self.class_ngrams:
-            yield from _grams("class", [self.classes.get(word, "?") for word in words], self.class_ngrams)
-        if self.length:
-            yield f"length={max(-FURTHEST, min(FURTHEST, len(words) - length)):+d}"
-        if pairs is not None:
-            yield from filter(None, map(pairs.__getitem__, words))
 
-    def pairs_of(self, source: Sequence[str] | None) -> SourcePairs | None:
-        """The word pairs with a source, for all of its hypotheses; None without a lexicon or a source."""
-        return None if self.lexicon is None or not source else SourcePairs(self.lexicon, source)
+class _Asked(dict[tuple[str, ...], T]):
+    """What a function says of the features of one kind, by their words; it is asked once for each."""
+
+    def __init__(self, kind: str, between: str, of: Callable[[str], T]) -> None:
+        self._kind, self._between, self._of = kind, between, of
+
+    def __missing__(self, words: tuple[str, ...]) -> T:
+        self[words] = found = self._of(self._kind + self._between.join(words))
+        return found
 
 
-class SourcePairs(dict[str, str]):
-    """The pair feature of each target word with a word of one source, empty if there is none.
+class SourcePairs(dict[str, tuple[str, ...]]):
+    """Each target word with a word of one source before it; empty if there is none.
 
     Each word is looked up once, as the hypotheses of a list share most of their words.
     """
@@ -322,18 +397,16 @@ class SourcePairs(dict[str, str]):
     def __init__(self, lexicon: Lexicon, source: Sequence[str]) -> None:
         self._lexicon, self._source = lexicon, dict.fromkeys(source)
 
-    def __missing__(self, word: str) -> str:
+    def __missing__(self, word: str) -> tuple[str, ...]:
         """Finds the likeliest word of the source, the first of equals."""
         row = self._lexicon.get(word, {})
-        linked = [one for one in self._source if row.get(one, 0.0) > 0.0]
-        self[word] = name = f"pair={max(linked, key=row.__getitem__)}|{word}" if linked else ""
-        return name
+        linked = [one for one in self._source if row.get(one, 0.0) > 0.0] if row else []
+        self[word] = pair = (max(linked, key=row.__getitem__), word) if linked else ()
+        return pair
 
 
-def _grams(kind: str, words: Sequence[str], order: int) -> Iterator[str]:
+def _grams(words: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
     ends = ["<s>", *words, "</s>"]
-    for n in range(1, order + 1):
-        # Single words exclude the sentence ends, which every hypothesis has.
-        row = words if n == 1 else ends
-        for start in range(len(row) - n + 1):
-            yield f"{kind}={' '.join(row[start : start + n])}"
+    # Single words exclude the sentence ends, which every hypothesis has.
+    rows = ((words if n == 1 else ends, n) for n in range(1, order + 1))
+    return chain.from_iterable(zip(*(row[start:] for start in range(n)), strict=False) for row, n in rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 from array import array
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from xlate.candidates.nbest import (
     NbestArrays,
     NbestCandidates,
     bleu_statistics,
+    nbest_arrays,
     nbest_candidates,
     reference_lines,
     reference_rows,
@@ -43,16 +44,21 @@ from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_list import Hypothesis
 from xlate.jobs.document_features import document_floats
 from xlate.jobs.given_lists import (
+    BATCH,
+    Lacking,
     Lexicon,
     ListText,
+    SentenceLines,
     TextTemplates,
     gaps,
     given_list,
+    in_batches,
     read_references,
+    source_lines,
     tell_seldom,
-    warn_of_lacking,
 )
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
@@ -61,6 +67,7 @@ from xlate.metrics.statistics import Stats, chrf_scores, ter_scores
 from xlate.models.run_files import weights_of
 from xlate.scoring.feature_weights import load_feature_weights, unweighted
 from xlate.search.oracle import best_of_each, oracle
+from xlate.settings import LARGEST_INT
 from xlate.text.classes import read_classes
 from xlate.text.folders import Fields, read_json
 from xlate.text.tokens import split_tokens
@@ -116,21 +123,26 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
 
 
 def sparse_features(
-    texts: Iterable[list[list[str]]], listed: NbestCandidates, kept: Container[str], min_lists: int, train_I: Bools
+    text: ListText,
+    templates: TextTemplates,
+    listed: NbestCandidates,
+    kept: Container[str],
+    min_lists: int,
+    train_I: Bools,
 ) -> tuple[NamedFeatures, Floats, Ints, Ints32, Floats32 | None]:
-    """The features of words, `texts` list by list, and those of the list itself whose names are in `kept`; each must
-    differ between the hypotheses of at least `min_lists` training lists.
+    """The features of words by some templates, and those of the list itself whose names are in `kept`; each must differ
+    between the hypotheses of at least `min_lists` training lists.
 
     Returns:
         The features; the root mean square of each one's values in the list (1 for words), (F,), by which they are
         divided; and for the hypotheses the offsets, the ids in order, and the values, None if all are 1.
     """
     met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
-    for rows in texts:
+    for rows in text.features(templates, met.add):
         sizes.append(len(rows))
-        for names in rows:
-            found.extend(map(met.add, names))
-            lengths.append(len(names))
+        for ids in rows:
+            found.extend(ids)
+            lengths.append(len(ids))
     list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
     hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
     # The features of the list itself, N nonzero values.
@@ -208,7 +220,10 @@ class RankedLists:
             InputError: as raised by reading them.
         """
         rerank = config.model.rerank
-        arrays, text = ListText.read(given_list(config, str(config.nbest)), config.nbest_source, config.first_id)
+        nbest = given_list(config, str(config.nbest))
+        given = list(nbest.lists())
+        arrays = nbest_arrays(given, nbest.path)
+        text = ListText.of(given, nbest.path, *beside(config, config.nbest_source, arrays.sentence_I))
         streams = read_references(config.references, arrays.sentence_I, config.first_id)
         if rerank.gain_column is not None:
             column_values(arrays, rerank.gain_column)
@@ -223,11 +238,13 @@ class RankedLists:
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float features that some lines lack; both are logged.
         gaps_of_floats, seldom = gaps(arrays)
-        warn_of_lacking(arrays, list(gaps_of_floats), str(config.nbest), text.line_C)
+        lacking = Lacking()
+        lacking.add(arrays, gaps_of_floats, text.line_C)
+        lacking.warn(list(gaps_of_floats), nbest.path)
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
         nearly = tuple(name for name in gaps_of_floats if name not in listed.dense_names)
-        texts = text.features(text_templates(rerank, classes, lexicon))
-        sparse = sparse_features(texts, listed, seldom if rerank.given_sparse else (), rerank.min_lists, ~heldout_I)
+        kept, templates = seldom if rerank.given_sparse else (), text_templates(rerank, classes, lexicon)
+        sparse = sparse_features(text, templates, listed, kept, rerank.min_lists, ~heldout_I)
         features, scale_F, offsets, ids_N, values_N = sparse
         computed = computed_floats(arrays, rerank, text, lexicon)
         dense_names, dense_CD = float_features(arrays, listed, rerank, nearly, computed)
@@ -289,6 +306,17 @@ def _lexicon(
     return lexicon
 
 
+def beside(
+    config: TrainConfig | NbestConfig, source: str | None, sentence_I: Ints
+) -> tuple[SentenceLines | None, SentenceLines | None]:
+    """The lines of the files of sources and of documents, if there are such files."""
+    named = {"sources": source, "documents": config.documents}
+    sources, documents = (SentenceLines.read(file, what, sentence_I, config.first_id) for what, file in named.items())
+    return sources, documents
+
+
+# Some lists, and the score of each of their hypotheses, (C,).
+Scored = tuple[list[list[Hypothesis]], Floats]
 # The set of weights, and the file with what the features know about words.
 SET, KNOWN = "rerank", "words.json"
 # Whether sources were known in training, and the float features that some training lines lacked.
@@ -321,25 +349,40 @@ class Ranker:
         floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
         return cls(config.model.rerank, floats, sparse, known)
 
-    def scores(self, arrays: NbestArrays, text: ListText, file: str | Path) -> Floats:
-        """The scores of the hypotheses of some lists, (C,); `file` is where these come from, for the messages.
+    def scored(
+        self,
+        lists: Iterable[list[Hypothesis]],
+        file: str | Path,
+        sources: SentenceLines | None = None,
+        documents: SentenceLines | None = None,
+    ) -> Iterator[Scored]:
+        """Some lists of `file` at a time, with the scores of their hypotheses, (C,).
 
         Raises:
             InputError: they lack the floats or sources that the run was trained with.
         """
-        computed, floats = computed_floats(arrays, self.settings, text, self.known["lexicon"]), self.floats
-        missing = [name for name in floats if name not in {*arrays.names, *computed, *self.known[NEARLY]}]
+        # Features of documents need all of their sentences.
+        whole = self.settings.neighbours or self.settings.terms
+        lacking, known = Lacking(), set(self.known[NEARLY])
+        for batch, arrays in in_batches(lists, file, LARGEST_INT if whole else BATCH):
+            text = ListText.of(batch, file, sources, documents)
+            computed = computed_floats(arrays, self.settings, text, self.known["lexicon"])
+            lacking.add(arrays, [name for name in self.floats if name not in computed], text.line_C)
+            known |= {*arrays.names}
+            yield batch, self._scores(arrays, text, computed, file)
+        missing = [name for name in self.floats if lacking.counts[name] and name not in known]
         if missing:
             raise InputError(
                 "the list lacks features",
                 ", ".join(missing[:5]),
-                "the features of the run: " + ", ".join(floats),
+                "the features of the run: " + ", ".join(self.floats),
                 "use lists of the same system, with the same columns",
                 file=file,
             )
-        on_some_lines = set().union(*gaps(arrays))
-        warn_of_lacking(arrays, [name for name in floats if name in on_some_lines], file, text.line_C)
-        lexicon, sparse = self.known["lexicon"], self.sparse
+        lacking.warn([name for name in self.floats if 0 < lacking.counts[name] < lacking.lines], file)
+
+    def _scores(self, arrays: NbestArrays, text: ListText, computed: Mapping[str, Floats], file: str | Path) -> Floats:
+        lexicon, sparse, floats = self.known["lexicon"], self.sparse, self.floats
         if not self.known[SOURCES]:
             text = replace(text, sources=None)
         elif text.sources is None and (self.settings.length or lexicon):
@@ -350,9 +393,8 @@ class Ranker:
                 "source=FILE",
                 file=file,
             )
-        scores: list[float] = []
-        for rows in text.features(text_templates(self.settings, self.known["classes"], lexicon)):
-            scores += [sum(sparse[name] for name in row if name in sparse) for row in rows]
+        templates = text_templates(self.settings, self.known["classes"], lexicon)
+        scores = [sum(filter(None, row)) for rows in text.features(templates, sparse.get) for row in rows]
         with np.errstate(over="ignore", invalid="ignore"):
             # Only features of the list have a column there.
             own = {**(sparse if self.settings.given_sparse else {}), **floats}
@@ -379,21 +421,27 @@ def check_alone(config: NbestConfig) -> None:
         raise InputError("several things to rank by", " ".join(given), CHOICES, remedy)
 
 
-def new_scores(config: NbestConfig, nbest: NbestFile, arrays: NbestArrays) -> tuple[Floats, dict[str, Any]]:
-    """The scores by a run, by the utility within lists or by weights, and the figures to report about them."""
+def scored_lists(config: NbestConfig, nbest: NbestFile, figures: dict[str, Any]) -> Iterator[Scored]:
+    """Some lists at a time, with scores by a run, by the utility within lists or by weights.
+
+    After the last ones, `figures` has those to report.
+    """
+    placed = config.source is not None or config.documents is not None
+    sentence_I = np.array([group[0].sentence for group in (nbest.lists() if placed else ())], dtype=np.int64)
+    sources, documents = beside(config, config.source, sentence_I)
     if config.run is not None:
-        ranker = Ranker.open(Path(config.run))
-        return ranker.scores(*ListText.read(nbest, config.source, config.first_id), nbest.path), {}
-    if config.source is not None:
+        yield from Ranker.open(Path(config.run)).scored(nbest.lists(), nbest.path, sources, documents)
+        return
+    weights = None if config.weights is None else load_feature_weights(config.weights)
+    for batch, arrays in in_batches(nbest.lists(), nbest.path):
         # Sources are not used here, but sources of other sentences are still refused.
-        ListText.read(nbest, config.source, config.first_id)
-    if config.weights is None:
-        return utilities(arrays, config.mbr), {}
-    weights = load_feature_weights(config.weights)
-    missing = unweighted(arrays, weights)
-    if missing:
-        log.warning("without a weight: %d features, first %s", len(missing), ", ".join(missing[:5]))
-    return arrays.scores(weights), {"features_without_weight": len(missing)}
+        source_lines(batch, nbest.path, sources)
+        yield batch, utilities(arrays, config.mbr) if weights is None else arrays.scores(weights)
+    if weights is not None:
+        missing = unweighted(arrays, weights)
+        figures["features_without_weight"] = len(missing)
+        if missing:
+            log.warning("without a weight: %d features, first %s", len(missing), ", ".join(missing[:5]))
 
 
 def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
