@@ -129,7 +129,7 @@ def test_a_system_of_a_fold_has_not_seen_it(name: str, work: Path, bases: dict[s
         np.testing.assert_array_equal(decoder.features.keys_F, index.keys_F)
         kept = np.flatnonzero(folds.fold_I != fold)
         source, target = (select_phrases(text, kept) for text in whole.encoded)
-        longest = whole.settings("phrases", {"max_length": int})["max_length"]
+        longest = whole.plan["phrases"]["max_length"]
         counts = extract_phrases(source, target, whole.links.select(kept), longest)
         rows = TableRows(whole.blocks.table).of(counts).pair_B
         seen_B = np.isin(np.arange(len(whole.blocks)), rows)

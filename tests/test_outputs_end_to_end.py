@@ -102,5 +102,5 @@ def test_what_a_killed_prepare_left_is_cleared_by_the_next(tmp_path: Path) -> No
     process.wait()
     assert list(folder.glob(".align.*.partial")), "killed while it aligned"
     assert main(["prepare", f"work={folder}", *CORPUS]) == 0
-    assert sorted(os.listdir(folder)) == ["align", "blocks", "corpus", "generated", "lm", "phrases"]
+    assert sorted(os.listdir(folder)) == ["align", "corpus", "generated", "lm", "phrases", "plan.json"]
     assert list(folder.rglob("*.partial")) == []

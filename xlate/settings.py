@@ -148,6 +148,9 @@ def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | No
         if not limit.holds(value):
             expected, remedy = str(limit), _remedy(key, limit.nearest(value))
             raise InputError(f"{key} is out of range", f"{key}={value}", expected, remedy, file=file)
+    elif isinstance(value, list):
+        for one in value:
+            check_limit(key, one, limit, file)
     elif value not in limit:
         remedy = nearest(str(value), limit, _remedy(key, None), f"{key}=", cutoff=0.4)
         raise InputError(f"unknown value of {key}", f"{key}={value}", ", ".join(limit), remedy, file=file)

@@ -18,6 +18,7 @@ from xlate.models.kind import event_kind, kind_of
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.run_files import PLACES, located, made_with, named_runs, weights_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
+from xlate.work.stages import identity_of
 
 
 @pytest.fixture
@@ -91,7 +92,8 @@ def test_an_edited_base_is_refused(config: TrainConfig, tmp_path: Path) -> None:
         open_phrase_model(tmp_path / "run", replace(config, base=str(tmp_path)))
 
 
-IDENTITY = "a" * 64
+BLOCKS = {"on": ["a"], "settings": {}}
+IDENTITY = identity_of(BLOCKS)
 
 
 def configured(work: str, **keys: object) -> TrainConfig:
@@ -99,10 +101,14 @@ def configured(work: str, **keys: object) -> TrainConfig:
     return replace(config, work=work, **keys)  # type: ignore[arg-type]
 
 
-def prepared(folder: Path, identity: str = IDENTITY) -> Path:
-    """A folder that looks like a work directory of some identity."""
-    (folder / "blocks").mkdir(parents=True)
-    (folder / "blocks" / "stage.json").write_text(json.dumps({"identity": identity, "figures": {}, "seconds": 1}))
+def prepared(folder: Path, on: str = "a") -> Path:
+    """A folder that looks like a work directory, whose identity depends on `on`."""
+    for name in ("corpus", "align"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "stage.json").write_text(json.dumps({"identity": on, "figures": {}, "seconds": 1}))
+    phrases = {"on": [], "max_length": 7, "min_count": 1}
+    plan = {"lm": {"on": [], "settings": {}}, "phrases": phrases, "blocks": {**BLOCKS, "on": [on]}}
+    (folder / "plan.json").write_text(json.dumps(plan))
     return folder
 
 
@@ -132,11 +138,11 @@ def test_absolute_paths_are_found_by_their_last_parts(tmp_path: Path) -> None:
 
 
 def test_one_of_another_identity_is_passed_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared(tmp_path / "a/work", "b" * 64)
+    prepared(tmp_path / "a/work", "b")
     run, right = run_folder(tmp_path / "a/runs/x"), prepared(tmp_path / "work")
     monkeypatch.chdir(tmp_path / "a")
     assert located(run, configured("work"), IDENTITY).work == str(right)
-    (right / "blocks" / "stage.json").unlink()
+    (right / "plan.json").unlink()
     # The wrong one is then what the check of identities will name.
     assert located(run, configured("work"), IDENTITY).work == "work"
 
@@ -144,7 +150,7 @@ def test_one_of_another_identity_is_passed_by(tmp_path: Path, monkeypatch: pytes
 def test_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_folder(tmp_path / "runs/x")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"was not found(?s:.*)work/demo(?s:.*)aaaaaaaaaaaa(?s:.*)work=FOLDER"):
+    with pytest.raises(InputError, match=rf"was not found(?s:.*)work/demo(?s:.*){IDENTITY[:12]}(?s:.*)work=FOLDER"):
         located(run, configured("work/demo"), IDENTITY)
 
 

@@ -20,7 +20,6 @@ from xlate.phrases.matching import TableRows, collect_events, match_blocks
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, score_phrases, select_phrases
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import WHOLE, Estimates, Folds, WithoutFold, estimates_of, part_of
-from xlate.work.stages import read_stage
 
 FOLDS = 3
 
@@ -107,7 +106,7 @@ def test_scores_are_those_of_the_other_folds(without: WithoutFold, direct: tuple
 
 def test_the_language_model_is_that_of_the_other_folds(without: WithoutFold, folds: Folds) -> None:
     whole, target = without.work, without.text[1]
-    order = read_stage(whole.path, "lm").number("order")
+    order = whole.plan["lm"]["settings"]["order"]
     direct = NgramModel.from_arpa(estimate(target, whole.target_vocabulary, order))
     unseen = select_phrases(whole.encoded[1], folds.rows(1))
     assert np.array_equal(without.lm.sentence_logprobs(unseen), direct.sentence_logprobs(unseen))

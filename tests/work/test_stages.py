@@ -89,13 +89,6 @@ def test_a_marker_that_is_not_ours_is_refused_and_nothing_removed(tmp_path: Path
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == before
 
 
-def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
-    stage = run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
-    assert stage.number("size") == 1
-    with pytest.raises(InputError, match=r"(?s)stage\.json.*no order"):
-        stage.number("order")
-
-
 @pytest.mark.parametrize("damage", ["flip", "no folder", "earlier version"])
 def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: str) -> None:
     calls: list[str] = []

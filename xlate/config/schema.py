@@ -65,6 +65,12 @@ class PrepareConfig(Command):
         None,
         Range(0, 1, open_low=True, open_high=True),
     )
+    stages: list[str] = key(
+        "What to make now: lm, phrases, blocks (the counts that only block models need). The rest is made when a "
+        "command first needs it.",
+        ["lm", "phrases"],
+        ("lm", "phrases", "blocks"),
+    )
     data: DataConfig = field(default_factory=DataConfig)
     align: AlignConfig = field(default_factory=AlignConfig)
     lm: LmConfig = field(default_factory=LmConfig)

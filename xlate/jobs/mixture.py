@@ -62,7 +62,7 @@ class MixedDirectory(WorkDirectory):
             joined_offsets([known.offsets_S1, new.offsets_S1]),
         )
 
-    def mixed_lm(self, order: int) -> ArpaModel:
+    def whole_lm(self, order: int) -> ArpaModel:
         """The mixture of the language models of both texts."""
         words, (before, new) = self.target_vocabulary, (self.pairs(rows)[1] for rows in self._rows)
         models = [self.base.estimated_lm(before, order, words), self.estimated_lm(new, order)]
@@ -77,8 +77,9 @@ class MixedDirectory(WorkDirectory):
         )
         return mixed_lm(models, weights_I)
 
-    def mixed_table(self, whole: PhraseTable, max_length: int) -> PhraseTable:
+    def whole_table(self, max_length: int, min_count: int) -> PhraseTable:
         """The phrase table of all pairs with the mixture of the scores of both texts."""
+        whole = super().whole_table(max_length, min_count)
         source, target = map(EncodedText.encode, self._dev, (self.source_vocabulary, self.target_vocabulary))
         lengths = np.diff(source.offsets_S1), np.diff(target.offsets_S1)
         dev = source, target, read_links(self.path / "align" / DEV_LINKS, *lengths)

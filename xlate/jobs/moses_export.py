@@ -339,4 +339,4 @@ def language_model_file(run: Path, trained: TrainConfig) -> Path:
     if trained.base is not None:
         base = Path(trained.base)
         return language_model_file(base, located_config(base, near=trained.work))
-    return Path(trained.work) / "lm" / LM_FILE
+    return WorkDirectory(Path(trained.work)).stage("lm").folder / LM_FILE

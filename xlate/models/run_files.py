@@ -23,8 +23,8 @@ from xlate.models.pack_format import OUTSIDE, REMEDY, check_links, is_pack, lead
 from xlate.report.run_directory import CONFIG_FILE, differing_keys
 from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
 from xlate.text.folders import read_json
-from xlate.work.directory import STAGES
-from xlate.work.stages import MARK, read_stage
+from xlate.work.directory import STAGES, WorkDirectory
+from xlate.work.stages import MARK
 
 MADE_WITH = "made_with"
 # The file of a packed run: paths from its folder, by their names in its configuration.
@@ -223,10 +223,8 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
 
 def _identity_at(path: str) -> str | None:
     """The identity of a prepared work directory, None if there is no complete one."""
-    if not (Path(path) / STAGES[-1] / MARK).exists():
-        return None
     try:
-        return read_stage(Path(path), STAGES[-1]).identity
+        return WorkDirectory(Path(path)).check().identity
     except InputError:
         return None
 

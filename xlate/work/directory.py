@@ -7,9 +7,9 @@ become tokens, and words become lines again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +24,19 @@ from xlate.lm.model import NgramModel
 from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents
 from xlate.text.factors import FactorNames, with_factors
-from xlate.text.folders import Fields, check_fields, read_json
+from xlate.text.folders import Fields, check_fields, read_json, write_json
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
 from xlate.text.vocabulary import EncodedText, Vocabulary
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
-from xlate.work.stages import MARK, read_stage
+from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
 if TYPE_CHECKING:
     from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
+    from xlate.phrases.table import PhraseTable
 FACTOR_VOCABULARY = "vocabulary of a factor"
 FACTOR = "factor of a text"
 DOCUMENTS = "documents of a text"
@@ -163,12 +164,19 @@ FACTORS: Fields = {"source": list, "target": list, "separator": str}
 
 
 VOCABULARIES = "pair of vocabularies"
-STAGES = ("corpus", "align", "lm", "phrases", "blocks")
+PLAN = "plan.json"
+# Stages that are made when they are first needed, and what the plan of each says.
+PLANNED: dict[str, Fields] = {
+    "lm": {"settings": dict},
+    "phrases": {"max_length": int, "min_count": int},
+    "blocks": {"settings": dict},
+}
+STAGES = ("corpus", "align", *PLANNED)
 
 
 @dataclass(frozen=True)
 class WorkDirectory:
-    """The folder that `xlate prepare` made; everything is loaded on first use.
+    """The folder that `xlate prepare` made; everything is loaded on first use, and planned stages are made then.
 
     Attributes:
         path: the folder.
@@ -180,10 +188,45 @@ class WorkDirectory:
     path: Path
 
     def check(self) -> WorkDirectory:
-        """Returns itself if every stage exists; raises InputError naming the first that does not."""
+        """Returns itself if corpus, links and plan exist; raises InputError naming the first that does not."""
         for name in STAGES:
-            read_stage(self.path, name)
+            if name not in PLANNED:
+                read_stage(self.path, name)
+        _ = self.plan
         return self
+
+    def write_plan(self, plan: Mapping[str, Mapping[str, Any]]) -> None:
+        """Records what the planned stages are to be made from."""
+        write_json(self.path / PLAN, plan)
+
+    @cached_property
+    def plan(self) -> dict[str, dict[str, Any]]:
+        """What the planned stages are made from.
+
+        Raises:
+            InputError: there is no plan, or it is damaged.
+        """
+        path, remedy = self.path / PLAN, f"xlate prepare data=… work={self.path}"
+        plan = read_json(path, "the plan of a work directory", remedy, dict.fromkeys(PLANNED, dict))
+        for name, fields in PLANNED.items():
+            check_fields(plan[name], {"on": list, **fields}, path, remedy)
+        return plan
+
+    def stage(self, name: str) -> Stage:
+        """A stage; a planned one is made now if it is not there yet.
+
+        Raises:
+            InputError: it cannot be made; a stage that other stages need is missing.
+        """
+        if name not in PLANNED:
+            return read_stage(self.path, name)
+        return finished_stage(self.path, name, identity_of(self.plan[name])) or self.make(name)
+
+    def make(self, name: str) -> Stage:
+        """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises."""
+        from xlate.work.text_stages import BUILDERS
+
+        return run_stage(self.path, name, self.plan[name], partial(BUILDERS[name], self, self.plan[name]))
 
     @cached_property
     def identity(self) -> str:
@@ -191,8 +234,10 @@ class WorkDirectory:
         return self.identities("blocks")[0]
 
     def identities(self, *stages: str) -> list[str]:
-        """The identities of some stages, for what is made from them."""
-        return [read_stage(self.path, name).identity for name in stages]
+        """The identities of some stages, for what is made from them; makes none."""
+        return [
+            identity_of(self.plan[name]) if name in PLANNED else read_stage(self.path, name).identity for name in stages
+        ]
 
     @cached_property
     def source_vocabulary(self) -> Vocabulary:
@@ -207,14 +252,21 @@ class WorkDirectory:
     @cached_property
     def lm(self) -> NgramModel:
         """The language model of the target."""
-        return NgramModel.load(self.path / "lm" / "model")
+        return NgramModel.load(self.stage("lm").folder / "model")
+
+    @cached_property
+    def table(self) -> PhraseTable:
+        """The phrase table."""
+        from xlate.phrases.table import PhraseTable
+
+        return PhraseTable.load(self.stage("phrases").folder / "table", self.words)
 
     @cached_property
     def blocks(self) -> BlockSet:
         """The block set with its counts."""
         from xlate.phrases.blocks import BlockSet
 
-        return BlockSet.load(self.path / "blocks" / "set", self.words)
+        return BlockSet.load(self.stage("blocks").folder / "set", self.words)
 
     @property
     def words(self) -> tuple[int, int]:
@@ -253,18 +305,21 @@ class WorkDirectory:
         """Where blocks match in the training text."""
         from xlate.phrases.matching import Matches
 
-        return Matches.load(self.path / "blocks" / "matches", len(self.blocks))
+        return Matches.load(self.stage("blocks").folder / "matches", len(self.blocks))
 
-    def settings(self, stage: str, fields: Fields) -> dict[str, Any]:
-        """What a stage was made from; the record must have these fields.
+    def whole_lm(self, order: int) -> ArpaModel:
+        """The language model of the target, as it is to be stored."""
+        return self.estimated_lm(self.training_text("target"), order)
 
-        Raises:
-            InputError: it is missing, or its record is damaged.
-        """
-        path, remedy = self.path / stage / MARK, f"xlate prepare data=… work={self.path}"
-        made = read_json(path, "the record of a finished stage", remedy, {"made_from": dict})["made_from"]
-        check_fields(made, fields, path, remedy)
-        return dict(made)
+    def whole_table(self, max_length: int, min_count: int) -> PhraseTable:
+        """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored."""
+        from xlate.align.lexical import lexical_table
+        from xlate.phrases.extract import extract_phrases
+        from xlate.phrases.table import score_phrases
+
+        text = (*self.encoded, self.links)
+        table = score_phrases(extract_phrases(*text, max_length=max_length), lexical_table(*text))
+        return table.select(np.asarray(table.count_B) >= min_count) if min_count > 1 else table
 
     def estimated_lm(
         self, target: EncodedText, order: int | None = None, vocabulary: Vocabulary | None = None
@@ -280,7 +335,7 @@ class WorkDirectory:
             lines = [split_tokens(line) for line in read_lines(plain_file(extra))]
             more = EncodedText.encode(lines, words)
             target = EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
-        return estimate(target, words, order or read_stage(self.path, "lm").number("order"))
+        return estimate(target, words, order or self.plan["lm"]["settings"]["order"])
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` per token.

@@ -29,7 +29,7 @@ from xlate.phrases.matching import Matches, TableRows, collect_events
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import Stage, identity_of, read_stage, run_stage
+from xlate.work.stages import Stage, identity_of, run_stage
 
 # In place of a fold: estimates of the whole text are used.
 WHOLE = -1
@@ -54,7 +54,7 @@ class Folds:
         Raises:
             InputError: all pairs are copies of each other, so nothing is outside their fold.
         """
-        every = read_stage(work.path, "blocks").number("heldout_every")
+        every = work.plan["blocks"]["settings"]["heldout_every"]
         heldout_S = heldout_pairs(work.copies, every)
         fold_S = balanced_folds(work.copies, folds) if folds else np.where(heldout_S, 0, WHOLE)
         if folds and len(np.unique(fold_S)) == 1:
@@ -173,16 +173,15 @@ class WithoutFold(Estimates):
         return run_stage(self.work.path, str(self.folder / name), {"on": self.identity, "name": name}, build)
 
     def _count(self, folder: Path) -> dict[str, Any]:
-        table, made = self.work.blocks.table, self.work.settings("blocks", {"settings": dict})
-        extracted = self.work.settings("phrases", {"min_count": int, "max_length": int})
+        table, plan = self.work.blocks.table, self.work.plan
         # The number of times each block was extracted from the other folds.
-        here = extract_phrases(*self.work.pairs(self.folds.rows(self.fold)), extracted["max_length"])
+        here = extract_phrases(*self.work.pairs(self.folds.rows(self.fold)), plan["phrases"]["max_length"])
         row_X = self.rows.of(here).pair_B
         elsewhere_B = np.array(table.count_B, dtype=np.int64)
         elsewhere_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]
-        known_B = elsewhere_B >= extracted["min_count"]
+        known_B = elsewhere_B >= plan["phrases"]["min_count"]
         matches = part_of(self.work.matches, self.folds.fold_S != self.fold, known_B)
-        arrays = counts_of(table, matches, collect_events(matches), made["settings"]["lexical_floor"])
+        arrays = counts_of(table, matches, collect_events(matches), plan["blocks"]["settings"]["lexical_floor"])
         save_arrays(folder, KIND, {"known_B": known_B, **arrays, "scores_B2": self._scores(elsewhere_B)})
         return {"blocks": int(known_B.sum()), "of": len(table)}
 

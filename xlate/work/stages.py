@@ -23,7 +23,6 @@ from xlate.text.folders import (
     Strangers,
     WholeFolder,
     awaited,
-    check_fields,
     check_replaceable,
     holds,
     read_json,
@@ -50,15 +49,6 @@ class Stage:
     figures: dict[str, Any]
     seconds: float
 
-    def number(self, name: str) -> int:
-        """An integer among the figures.
-
-        Raises:
-            InputError: there is none of this name.
-        """
-        check_fields(self.figures, {name: int}, self.folder / MARK, f"remove {self.folder} and run xlate prepare again")
-        return int(self.figures[name])
-
 
 def identity_of(value: Mapping[str, Any]) -> str:
     """The SHA-256 of a JSON-able mapping, independent of key order."""
@@ -81,6 +71,13 @@ def file_hash(path: str | Path) -> str:
     return digest.hexdigest()
 
 
+def finished_stage(work: Path, name: str, identity: str) -> Stage | None:
+    """A stage that was made from the things of this identity, if there is one; its arrays are not looked at."""
+    held = _finished(work / name / MARK)
+    unchanged = held is not None and held["identity"] == identity
+    return Stage(work / name, identity, held["figures"], held["seconds"]) if held and unchanged else None
+
+
 def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callable[[Path], dict[str, Any]]) -> Stage:
     """Runs one stage unless its folder was already made from the same things.
 
@@ -96,12 +93,12 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
 
 
 def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:
-    finished = _finished(work / name / MARK)
-    if finished is None or finished["identity"] != wanted or not _arrays_whole(work / name, finished):
+    stage = finished_stage(work, name, wanted)
+    if stage is None or not _arrays_whole(work / name):
         return None
     # Stages within others are made when first needed; their reuse is logged only with -v.
     log.log(logging.DEBUG if "/" in name else logging.INFO, "%-8s unchanged", name)
-    return Stage(work / name, wanted, finished["figures"], finished["seconds"])
+    return stage
 
 
 def _build_stage(
@@ -136,9 +133,9 @@ def _build_stage(
     return Stage(final, wanted, figures, seconds)
 
 
-def _arrays_whole(final: Path, record: Mapping[str, Any]) -> bool:
+def _arrays_whole(final: Path) -> bool:
     """Whether all folders of arrays of a stage are there and unchanged; logs which is not."""
-    named = {final / str(folder) for folder in record.get("arrays", [])}
+    named = {final / str(folder) for folder in (_finished(final / MARK) or {}).get("arrays", [])}
     for folder in sorted(named | {path.parent for path in final.rglob("*.npy")}):
         if not is_whole(folder):
             log.warning("%s is damaged or of an earlier version; %s is made again", folder, final)

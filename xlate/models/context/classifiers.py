@@ -94,7 +94,7 @@ class ContextParts:
         Raises:
             InputError: an unknown kind of words, of marks or of targets.
         """
-        table = PhraseTable.load(work.path / "phrases" / "table", work.words)
+        table = work.table
         source = side_of(work, "source")
         found = [word_values(kind, source, classes_of(work, settings.class_seed)) for kind in settings.words]
         layers = tuple(Layer.of_words(kind, values) for kind, values in zip(settings.words, found, strict=True))
@@ -156,7 +156,7 @@ class ContextParts:
 
     def occurrences(self) -> Occurrences:
         """Where pairs that may be predicted were extracted."""
-        longest = self.work.settings("phrases", {"max_length": int})["max_length"]
+        longest = self.work.plan["phrases"]["max_length"]
         seen = occurrences_of(self.table, *self.work.encoded, self.work.links, longest)
         kept_X = seen.end_X - seen.start_X <= (1 if self.settings.unit == "word" else self.settings.longest)
         if self.settings.unit == "word":

@@ -226,7 +226,7 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
 
 
 def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
-    table = PhraseTable.load(work.path / "phrases" / "table", work.words)
+    table = work.table
     oriented = reordering_model(table, *work.encoded, work.links, reordering)
     model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
     save_phrase_model(folder / MODEL, model)

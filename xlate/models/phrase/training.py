@@ -37,7 +37,7 @@ from xlate.models.run_files import weights_of
 from xlate.models.tuned import TunedByFold, TunedSystem, TunedUnits
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
-from xlate.phrases.table import PhraseTable, score_phrases
+from xlate.phrases.table import score_phrases
 from xlate.scoring.weights import Weights
 from xlate.search.settings import DecoderSettings, PhraseSearch
 from xlate.text.folders import awaited, remove_folder
@@ -192,7 +192,7 @@ class PhraseFolds:
     @cached_property
     def rows(self) -> TableRows:
         """Finds the phrases and pairs of a fold's table in that of the whole text."""
-        return TableRows(PhraseTable.load(self.work.path / "phrases" / "table", self.work.words))
+        return TableRows(self.work.table)
 
     def stage(self, fold: int) -> Stage:
         """The model of everything except a fold, made if it does not exist."""
@@ -237,7 +237,7 @@ class PhraseFolds:
     def _build(self, fold: int, folder: Path) -> dict[str, Any]:
         kept = np.flatnonzero(self.fold_I != fold)
         source, target, links = self.work.pairs(kept)
-        longest = self.work.settings("phrases", {"max_length": int})["max_length"]
+        longest = self.work.plan["phrases"]["max_length"]
         table = score_phrases(extract_phrases(source, target, links, longest), lexical_table(source, target, links))
         # Pairs that the whole text's table lacks were filtered out there.
         table = table.select(self.rows.of(table).pair_B >= 0)

@@ -1,0 +1,74 @@
+"""Stages that are made from the tokens and links of a training text when they are first needed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from xlate.errors import InputError
+from xlate.lm.arpa import write_arpa
+from xlate.lm.model import NgramModel
+from xlate.phrases.blocks import BlockSet
+from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
+from xlate.phrases.table import PhraseTable
+from xlate.text.vocabulary import EncodedText
+from xlate.work.directory import WorkDirectory
+
+log = logging.getLogger(__name__)
+
+
+def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    order = made_from["settings"]["order"]
+    arpa = work.whole_lm(order)
+    write_arpa(folder / "lm.arpa.gz", arpa)
+    NgramModel.from_arpa(arpa).save(folder / "model")
+    return {"order": order, "ngrams": sum(arpa.counts)}
+
+
+def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    table = work.whole_table(made_from["max_length"], made_from["min_count"])
+    table.save(folder / "table")
+    return {"pairs": len(table.source_B), "source_phrases": len(table.source_phrases)}
+
+
+def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    settings, table = made_from["settings"], work.table
+    source, target = work.encoded
+    if settings["test_filter"]:
+        table, source, target = _for_test(work, table, settings["test_filter_min_words"])
+    matches = match_blocks(table, source, target)
+    matches.save(folder / "matches")
+    events = collect_events(matches)
+    blocks = BlockSet.count(table, matches, events, settings["lexical_floor"])
+    blocks.save(folder / "set")
+    return {
+        "matches": len(matches),
+        "bigrams": len(events),
+        "distinct_bigrams": len(blocks.bigram_keys_U),
+        "heldout_every": settings["heldout_every"],
+    }
+
+
+def _for_test(work: WorkDirectory, table: PhraseTable, min_words: int) -> tuple[PhraseTable, EncodedText, EncodedText]:
+    """Keeps the blocks and sentence pairs that are relevant to the test source (A9); other pairs become empty."""
+    if not work.has_split("test"):
+        raise InputError("no text to filter by", "phrases.test_filter=true", "a test source in data")
+    source, target = work.encoded
+    test = EncodedText.encode([*map(work.source_tokens, work.source_lines("test"))], work.source_vocabulary)
+    kept_S = shared_substrings_filter(source, test, min_words=min_words)
+    table = table.select(occurring_blocks(table, test))
+    log.info("test filter: %d of %d pairs, %d blocks", kept_S.sum(), len(kept_S), len(table))
+    source, target = (
+        EncodedText.from_ids([text[s] if kept_S[s] else text[s][:0] for s in range(len(text))])
+        for text in (source, target)
+    )
+    return table, source, target
+
+
+BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path], dict[str, Any]]] = {
+    "lm": _lm,
+    "phrases": _phrases,
+    "blocks": _blocks,
+}
