@@ -4,16 +4,15 @@ pairs alone, by IBM Model 1 (Brown et al. 1993); and a bilingual dictionary of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
 
 from xlate.align.links import Links, check_counts
-from xlate.array_types import Floats, Ints, Ints32, Uints
+from xlate.array_types import AnyInts, Floats, Ints, Ints32, Uints
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
 from xlate.kernels.memory import HashTable, build_table
@@ -43,18 +42,16 @@ class LexicalTable:
     @cached_property
     def significance_K(self) -> Floats:
         """Dunning's log-likelihood ratio G² of each pair, over all links; 0 where chance would link it more often."""
-        total, row_K, column_K = self.count_K.sum(), *map(self._totals, (self.source_K, self.target_K))
+        total = self.count_K.sum()
+        row_K, column_K = (_totals(word_K, self.count_K) for word_K in (self.source_K, self.target_K))
         # The observed and the expected counts of this source word or any other with this target word or any other.
-        observed_4K = np.array([self.count_K, row_K - self.count_K, column_K - self.count_K, total - row_K - column_K])
-        observed_4K[3] += self.count_K
+        neither_K = total - row_K - column_K + self.count_K
+        observed_4K = np.array([self.count_K, row_K - self.count_K, column_K - self.count_K, neither_K])
         expected_4K = np.array([row_K, row_K, total - row_K, total - row_K]) / total
         expected_4K *= [column_K, total - column_K, column_K, total - column_K]
         ratio_4K = np.divide(observed_4K, expected_4K, out=np.ones_like(expected_4K), where=observed_4K > 0)
         found_K = 2 * (observed_4K * np.log(ratio_4K)).sum(axis=0)
         return np.where(observed_4K[0] > expected_4K[0], np.maximum(found_K, 0.0), 0.0)
-
-    def _totals(self, word_K: Ints32) -> Floats:
-        return np.bincount(word_K + 1, weights=self.count_K.astype(np.float64))[word_K + 1].astype(np.float64)
 
 
 def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, decimals: int | None = 7) -> LexicalTable:
@@ -79,15 +76,17 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     source_W, target_W = (np.concatenate(words).astype(np.int64) for words in (source_words, target_words))
     keys_K, count_K = np.unique((source_W + 1 << 32) | (target_W + 1), return_counts=True)
     source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
-    source_total = np.bincount(source_K + 1, weights=count_K)
-    target_total = np.bincount(target_K + 1, weights=count_K)
     return LexicalTable(
         source_K.astype(np.int32),
         target_K.astype(np.int32),
         count_K.astype(np.int64),
-        _rounded(count_K / source_total[source_K + 1], decimals),
-        _rounded(count_K / target_total[target_K + 1], decimals),
+        *(_rounded(count_K / _totals(word_K, count_K), decimals) for word_K in (source_K, target_K)),
     )
+
+
+def _totals(word_K: AnyInts, count_K: Ints) -> Floats:
+    """How often the word of each pair is linked."""
+    return np.bincount(word_K + 1, weights=count_K)[word_K + 1]
 
 
 def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:
@@ -104,10 +103,9 @@ def _rounded(probability_K: Floats, decimals: int | None) -> Floats:
     return np.where(rounded_K > 0, rounded_K, probability_K)
 
 
-class DictionaryEntry(NamedTuple):
-    """A source word and a translation of it: p(t|s), p(s|t), how often they are linked, and G² (`significance_K`)."""
+class WordTranslation(NamedTuple):
+    """A translation of a source word: p(t|s), p(s|t), how often they are linked, and G² (`significance_K`)."""
 
-    source: str
     target: str
     p_target: float
     p_source: float
@@ -125,7 +123,7 @@ def dictionary(
     least_significance: float,
     words_only: bool,
     most: int | None,
-) -> Iterator[DictionaryEntry]:
+) -> dict[str, list[WordTranslation]]:
     """The linked words as a dictionary: source words in alphabetical order, the translations of each best first.
 
     Args:
@@ -135,22 +133,19 @@ def dictionary(
         words_only: leave out what has a digit or no letter.
         most: translations per source word; None for all.
     """
-    likely_K = np.minimum(table.target_given_source_K, table.source_given_target_K) >= least_probability
-    linked_K = (table.source_K != NULL) & (table.target_K != NULL) & (table.count_K >= least_count)
-    columns = (
-        *(table.source_K, table.target_K, table.target_given_source_K, table.source_given_target_K),
-        *(table.count_K, table.significance_K),
-    )
-    rows = np.flatnonzero(linked_K & likely_K & (table.significance_K >= least_significance))
-    entries = [
-        DictionaryEntry(source.word(s), target.word(t), *of_pair)
-        for s, t, *of_pair in zip(*(column_K[rows].tolist() for column_K in columns), strict=True)
-    ]
-    if words_only:
-        entries = [entry for entry in entries if _is_word(entry.source) and _is_word(entry.target)]
-    entries.sort(key=lambda entry: (entry.source.casefold(), entry.source, -entry.p_target, entry.target))
-    for _, same in groupby(entries, lambda entry: entry.source):
-        yield from islice(same, most)
+    shares = table.target_given_source_K, table.source_given_target_K
+    kept_K = (table.source_K != NULL) & (table.target_K != NULL) & (np.minimum(*shares) >= least_probability)
+    kept_K &= (table.count_K >= least_count) & (table.significance_K >= least_significance)
+    columns = table.source_K, table.target_K, *shares, table.count_K, table.significance_K
+    found = defaultdict[str, list[WordTranslation]](list)
+    for s, t, *numbers in zip(*(column_K[kept_K].tolist() for column_K in columns), strict=True):
+        word, said = source.word(s), target.word(t)
+        if not words_only or (_is_word(word) and _is_word(said)):
+            found[word].append(WordTranslation(said, *numbers))
+    return {
+        word: sorted(found[word], key=lambda one: (-one.p_target, one.target))[:most]
+        for word in sorted(found, key=lambda word: (word.casefold(), word))
+    }
 
 
 def _is_word(text: str) -> bool:

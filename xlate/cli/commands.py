@@ -233,9 +233,8 @@ def run_aer(config: AerCommandConfig) -> None:
 def run_dictionary(config: DictionaryConfig) -> None:
     """Writes the dictionary of a work directory's word links, and prints its size on standard error."""
     import json
-    from itertools import groupby
 
-    from xlate.align.lexical import DictionaryEntry, dictionary, lexical_table
+    from xlate.align.lexical import WordTranslation, dictionary, lexical_table
     from xlate.text.lines import write_lines
     from xlate.work.directory import WorkDirectory
 
@@ -243,15 +242,16 @@ def run_dictionary(config: DictionaryConfig) -> None:
     table = lexical_table(*work.encoded, work.links, decimals=None)
     filters = ("least_count", "least_probability", "least_significance", "words_only", "most")
     given = {name: getattr(config, name) for name in filters}
-    entries = list(dictionary(table, work.source_vocabulary, work.target_vocabulary, **given))
-    lines = ["# " + "\t".join(DictionaryEntry._fields)]
-    lines += ["\t".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in e) for e in entries]
-    by_source = [(word, list(same)) for word, same in groupby(entries, lambda entry: entry.source)]
+    found = dictionary(table, work.source_vocabulary, work.target_vocabulary, **given)
     if config.out.removesuffix(".gz").endswith(".jsonl"):
-        found = ((word, [dict(list(entry._asdict().items())[1:]) for entry in same]) for word, same in by_source)
-        lines = [json.dumps({"source": word, "targets": same}, ensure_ascii=False) for word, same in found]
+        records = ({"source": word, "targets": [one._asdict() for one in same]} for word, same in found.items())
+        lines = [json.dumps(record, ensure_ascii=False) for record in records]
+    else:
+        rows = ((word, *one) for word, same in found.items() for one in same)
+        lines = ["\t".join(["# source", *WordTranslation._fields])]
+        lines += ["\t".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row) for row in rows]
     write_lines(config.out, lines)
-    print(f"{len(entries)} pairs of {len(by_source)} source words", file=sys.stderr)
+    print(f"{sum(map(len, found.values()))} pairs of {len(found)} source words", file=sys.stderr)
 
 
 def run_tag(config: TagConfig) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from xlate.text.lines import read_lines
 # The unit of a term's translation; further translations have the numbers below.
 TERM = -4
 HARD, SOFT = "hard", "soft"
+# The tokens of a source phrase, each with whether it stands for any word that begins so.
+Term = tuple[tuple[str, bool], ...]
 SEPARATOR = re.compile(r"\t| \|\|\| ")
 
 
@@ -37,20 +39,12 @@ class TermWord(FactoredWord):
     hard: bool
 
 
-class TermSpan(NamedTuple):
-    """A translation of a term: its source words, half-open, and its unit."""
-
-    start: int
-    end: int
-    unit: int
-
-
-def terms_in(words: Sequence[str]) -> list[TermSpan]:
-    """The translations that marked words give."""
-    marked = ((start, word) for start, word in enumerate(words) if isinstance(word, TermWord))
+def terms_in(words: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The translations that marked words give: the source words of each, half-open, and its unit."""
     return [
-        TermSpan(start, start + word.length, TERM - place)
-        for start, word in marked
+        (start, start + word.length, TERM - place)
+        for start, word in enumerate(words)
+        if isinstance(word, TermWord)
         for place in range(len(word.targets))
     ]
 
@@ -72,31 +66,10 @@ def open_ids(words: Sequence[str], ids_n: Ints32) -> Ints32:
 
 
 @dataclass(frozen=True)
-class Term:
-    """A source phrase, its translations in tokens, and whether each source token stands for any word that begins so."""
-
-    source: tuple[str, ...]
-    prefix: tuple[bool, ...]
-    targets: tuple[tuple[str, ...], ...]
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """Sorts terms: long ones first, then those of few prefixes, then those of many letters."""
-        return -len(self.source), sum(self.prefix), -sum(map(len, self.source))
-
-    def matches(self, words: Sequence[str]) -> bool:
-        """Whether some words are this phrase."""
-        return len(words) == len(self.source) and all(
-            word.startswith(own) if open_end else word == own
-            for word, own, open_end in zip(words, self.source, self.prefix, strict=True)
-        )
-
-
-@dataclass(frozen=True)
 class Glossary:
-    """Terms, and how they are used: `hard` or `soft`."""
+    """The translations of each term, and how they are used: `hard` or `soft`."""
 
-    terms: Sequence[Term]
+    terms: Mapping[Term, Iterable[tuple[str, ...]]]
     use: str = HARD
 
     @classmethod
@@ -120,50 +93,54 @@ class Glossary:
         Raises:
             InputError: a side without words, a source that is too long, or a hard term with two translations.
         """
-        found: dict[tuple[tuple[str, ...], tuple[bool, ...]], dict[tuple[str, ...], int]] = {}
+        found = defaultdict[Term, dict[tuple[str, ...], int]](dict)
         for line, text, target in entries:
-            source, words = _pattern(text, sides[0]), tuple(sides[1](target))
-            seen = f"{text} → {target}"
-            if not source[0] or not words:
-                expected = "words on both sides"
-                raise InputError("a term with an empty side", seen, expected, file=file, line=line)
-            if len(source[0]) > longest:
+            source, words = _term(text, sides[0]), tuple(sides[1](target))
+            message, seen, remedy = "", f"{text} → {target}", None
+            if not source or not words:
+                message, expected = "a term with an empty side", "words on both sides"
+            elif len(source) > longest:
                 message, expected = "a term of too many words", f"at most {longest}, the longest that the decoder takes"
-                raise InputError(message, f"{len(source[0])} in {text}", expected, file=file, line=line)
-            known = found.setdefault(source, {})
-            if use == HARD and known and words not in known:
-                other = f"line {next(iter(known.values()))}"
-                remedy = "leave one out, or give both to the decoder to choose from: terms=soft"
+                seen = f"{len(source)} in {text}"
+            elif use == HARD and words not in (known := found[source] or {words: line}):
                 message, expected = "two translations of one term", "one translation"
-                raise InputError(message, f"{seen}, and {other}", expected, remedy, file=file, line=line)
-            known.setdefault(words, line)
-        return cls([Term(*source, tuple(targets)) for source, targets in found.items()], use)
+                seen += f", and line {next(iter(known.values()))}"
+                remedy = "leave one out, or give both to the decoder to choose from: terms=soft"
+            if message:
+                raise InputError(message, seen, expected, remedy, file=file, line=line)
+            found[source].setdefault(words, line)
+        return cls(found, use)
 
     def marked(self, words: Sequence[str]) -> list[str]:
-        """A sentence with its terms marked; where some overlap, the longest one, then the most exact one."""
-        found = [*words]
-        for start, term in sorted(self._matches(words), key=lambda match: (match[1].order, match[0])):
-            places = range(start, start + len(term.source))
+        """A sentence with its terms marked; where some overlap, the longest one, then the one of fewest prefixes, then
+        of most letters.
+        """
+        found, matches = [*words], []
+        for start, first in enumerate(words):
+            for term in self._by_first.get(first, []) + self._by_first.get(None, []):
+                here = words[start : start + len(term)]
+                if len(here) == len(term) and all(
+                    word.startswith(own) if prefix else word == own for word, (own, prefix) in zip(here, term, strict=True)
+                ):
+                    order = -len(term), sum(prefix for _, prefix in term), -sum(len(own) for own, _ in term)
+                    matches.append((order, start, term))
+        for _, start, term in sorted(matches, key=itemgetter(0, 1)):
+            places = range(start, start + len(term))
             if not any(isinstance(found[place], TermWord) for place in places):
                 for place in places:
                     found[place] = word = TermWord(words[place])
                     word.factors = getattr(words[place], "factors", {})
-                    word.targets = () if place > start else term.targets
+                    word.targets = () if place > start else tuple(self.terms[term])
                     word.length, word.hard = len(places), self.use == HARD
         return found
-
-    def _matches(self, words: Sequence[str]) -> Iterator[tuple[int, Term]]:
-        for start, word in enumerate(words):
-            for term in (*self._by_first.get(word, ()), *self._by_first.get(None, ())):
-                if term.matches(words[start : start + len(term.source)]):
-                    yield start, term
 
     @cached_property
     def _by_first(self) -> dict[str | None, list[Term]]:
         """The terms by their first word; None for those that begin with any word of a prefix."""
         found = defaultdict[str | None, list[Term]](list)
         for term in self.terms:
-            found[None if term.prefix[0] else term.source[0]].append(term)
+            word, prefix = term[0]
+            found[None if prefix else word].append(term)
         return found
 
 
@@ -183,11 +160,8 @@ def read_terms(path: Path) -> Iterator[tuple[int, str, str]]:
             yield number, source, targets[0]
 
 
-def _pattern(text: str, tokens: Callable[[str], list[str]]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
-    """The tokens of a source phrase, and which of them stand for any word that begins so."""
+def _term(text: str, tokens: Callable[[str], list[str]]) -> Term:
     words = text.split()
     plain = [word[:-1] if word.endswith("*") and len(word) > 1 else word for word in words]
-    lengths = (len(tokens(" ".join(plain[:n]))) for n in range(1, len(words) + 1))
-    ends = {length - 1 for length, word, own in zip(lengths, words, plain, strict=True) if word != own}
-    source = tuple(tokens(" ".join(plain)))
-    return source, tuple(place in ends for place in range(len(source)))
+    ends = {len(tokens(" ".join(plain[: n + 1]))) - 1 for n, word in enumerate(words) if word != plain[n]}
+    return tuple((token, place in ends) for place, token in enumerate(tokens(" ".join(plain))))

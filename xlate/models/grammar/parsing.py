@@ -202,8 +202,8 @@ def parse(grammar: SynchronousGrammar, source: Sequence[str], fill: Callable[[Ce
     labels: dict[tuple[int, int], list[str]] = {}
     longest = [1] * len(source)
     terms = defaultdict[tuple[int, int], list[Match]](list)
-    for term in terms_in(source):
-        terms[term[:2]].append(Match((term.unit,), ()))
+    for start, end, unit in terms_in(source):
+        terms[start, end].append(Match((unit,), ()))
     lengths = range(1, len(source) + 1)
     for start, end in ((start, start + size) for size in lengths for start in range(len(source) - size + 1)):
         length, word = end - start, source[end - 1]

@@ -181,7 +181,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
     model, longest = ranked.model, max(1, min(max_span, len(words)))
     sides = len(model.source_sides)
     source_n = model.source_vocabulary.ids(words)
-    terms = [term for term in terms_in(words) if term.end - term.start <= longest]
+    terms = [(start, end, unit) for start, end, unit in terms_in(words) if end - start <= longest]
     spans_X2 = np.array([term[:2] for term in terms], dtype=np.int32).reshape(-1, 2)
     hidden_n = open_ids(words, source_n)
     matches: Matches = match_rules(model.source_finder, hidden_n, GAP, longest, sides, spans_X2)
@@ -194,7 +194,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
     if len(copied):
         # Numbers after those of all words are terms.
         unit_X, start_X = np.array(
-            [(COPIED, start) for start in range(len(words))] + [(t.unit, t.start) for t in terms]
+            [(COPIED, start) for start in range(len(words))] + [(unit, start) for start, _, unit in terms]
         ).T
         copies = ranked.own_rules(words, unit_X[copied], start_X[copied])
         of_copies = np.arange(int(size_S.sum())) >= len(found.unit_R)
