@@ -59,9 +59,7 @@ from xlate.text.factors import FactorNames
 from xlate.text.lines import write_lines
 
 MARKS = frozenset(".,!?")
-ARTICLES = frozenset({"the", "a", "an"})
-PARTICLES = frozenset({"va", "ri", "ka", "nu", "not"})
-AUXILIARIES = frozenset({"do", "does", "did", "will", "sol"})
+FUNCTION_WORDS = {"DET": "the a an".split(), "PART": "va ri ka nu not".split(), "AUX": "do does did will sol".split()}
 # By the last piece of the part, such as `0.subject.adjective`.
 BY_ROLE = {
     "verb": "VERB",
@@ -93,8 +91,7 @@ def word_class(token: Token) -> str:
     if role in BY_ROLE:
         return BY_ROLE[role]
     if not token.part or role in ("ask", "not", "will"):
-        groups = {"DET": ARTICLES, "PART": PARTICLES, "AUX": AUXILIARIES}
-        return next(name for name, words in groups.items() if token.text in words)
+        return next(name for name, words in FUNCTION_WORDS.items() if token.text in words)
     if token.text in PRONOUN_FORMS:
         return "PRON"
     return "NAME" if token.text[0].isupper() else "NOUN"
@@ -133,9 +130,10 @@ class DemoSentence:
 
         The only bars in the line are those between a word and its class.
         """
-        if reference is None:
-            return FACTORED.join(self.source, {"pos": self.classes})
-        return FACTORED.join(self.references[reference], {"pos": self.reference_classes[reference]})
+        words, classes = self.source, self.classes
+        if reference is not None:
+            words, classes = self.references[reference], self.reference_classes[reference]
+        return FACTORED.join(words, {"pos": classes})
 
 
 class DemoCorpus:
@@ -183,13 +181,17 @@ class DemoCorpus:
         counts: dict[Split, int] = {"train": train, "dev": dev, "test": test}
         drawn = {split: self.sentences(count, split) for split, count in counts.items()}
         for split, sentences in drawn.items():
-            base = Path(folder) / split
-            write_lines(f"{base}.src", [text_of(sentence.source) for sentence in sentences])
-            write_lines(f"{base}.tgt", [text_of(sentence.references[0]) for sentence in sentences])
-            for number in range(REFERENCES) if split != "train" else ():
-                write_lines(f"{base}.tgt.{number}", [text_of(sentence.references[number]) for sentence in sentences])
+            references = {} if split == "train" else {f".{number}": number for number in range(REFERENCES)}
+            files = {"src": [text_of(sentence.source) for sentence in sentences]}
+            for end, number in {"": 0, **references}.items():
+                files[f"tgt{end}"] = [text_of(sentence.references[number]) for sentence in sentences]
             if factored:
-                _write_factored(base, split, sentences)
+                files["factored.src"] = [sentence.factored() for sentence in sentences]
+                for end, number in (references or {"": 0}).items():
+                    files[f"factored.tgt{end}"] = [sentence.factored(number) for sentence in sentences]
+                files["documents"] = [f"{split}-{row // SENTENCES}" for row in range(len(sentences))]
+            for ending, lines in files.items():
+                write_lines(Path(folder) / f"{split}.{ending}", lines)
 
     def _stream(self, split: Split) -> Iterator[DemoSentence]:
         draw = Draw(f"{self._seed} {split}")
@@ -206,14 +208,6 @@ class DemoCorpus:
                 yield _sentence(source, first, second)
 
 
-def _write_factored(base: Path, split: Split, sentences: list[DemoSentence]) -> None:
-    write_lines(f"{base}.factored.src", [sentence.factored() for sentence in sentences])
-    for number in (None,) if split == "train" else range(REFERENCES):
-        end = "" if number is None else f".{number}"
-        write_lines(f"{base}.factored.tgt{end}", [sentence.factored(number or 0) for sentence in sentences])
-    write_lines(f"{base}.documents", [f"{split}-{row // SENTENCES}" for row in range(len(sentences))])
-
-
 def text_of(tokens: list[str]) -> str:
     """The tokens as a line of text: blanks between them, none before punctuation.
 
@@ -225,22 +219,17 @@ def text_of(tokens: list[str]) -> str:
 
 
 def _sentence(source: list[Token], first: list[Token], second: list[Token]) -> DemoSentence:
-    places: dict[str, list[int]] = {}
-    for place, token in enumerate(first):
-        places.setdefault(token.part, []).append(place)
-    links = [(place, other) for place, token in enumerate(source) if token.part for other in places.get(token.part, ())]
-    return DemoSentence(
-        _capitalised(source),
-        (_capitalised(first), _capitalised(second)),
-        links,
-        list(map(word_class, source)),
-        (list(map(word_class, first)), list(map(word_class, second))),
-    )
-
-
-def _capitalised(tokens: list[Token]) -> list[str]:
-    words = [token.text for token in tokens]
-    return [words[0][0].upper() + words[0][1:], *words[1:]]
+    links = [
+        (place, other)
+        for place, token in enumerate(source)
+        for other, translation in enumerate(first)
+        if token.part and token.part == translation.part
+    ]
+    texts = [[token.text for token in tokens] for tokens in (source, first, second)]
+    for words in texts:
+        words[0] = words[0][0].upper() + words[0][1:]
+    classes = [list(map(word_class, tokens)) for tokens in (source, first, second)]
+    return DemoSentence(texts[0], (texts[1], texts[2]), links, classes[0], (classes[1], classes[2]))
 
 
 OBJECT_FIRST = 0.04
@@ -272,8 +261,7 @@ class Writer(ABC):
             return [Token(self._pronoun(participant.word, subject), role)]
         if isinstance(participant, Couple):
             first = self._noun_phrase(participant.first, role + ".first")
-            joined = self._noun_phrase(participant.second, role + ".second")
-            return [*first, Token(self.AND, role + ".and"), *joined]
+            return [*first, Token(self.AND, role + ".and"), *self._noun_phrase(participant.second, role + ".second")]
         return self._noun_phrase(participant, role)
 
     @abstractmethod
@@ -358,8 +346,7 @@ class TargetWriter(Writer):
         """The tokens of a sentence, the first not yet capitalised."""
         tokens = self.clauses(sentence)
         if sentence.time is not None:
-            words = self._draw.form(sentence.time.target).split()
-            time = [Token(word, "time") for word in words]
+            time = [Token(word, "time") for word in self._draw.form(sentence.time.target).split()]
             tokens = time + tokens if self._draw.chance(TIME_FIRST) else tokens + time
         if sentence.place is not None:
             place = self._setting(sentence.place, "front")
@@ -402,11 +389,13 @@ class TargetWriter(Writer):
         return before, Token(base if before else _finite(base, tense, plural), role + "verb")
 
     def _setting(self, setting: Setting, role: str) -> list[Token]:
-        words = self._participant(setting.ground, role)
-        preposition = _preposition(setting)
-        if preposition == "by" and words[0] == Token("the"):
-            words = words[1:]
-        return [Token(preposition, role + ".relation"), *words]
+        words, kind, preposition = self._participant(setting.ground, role), "", "in"
+        if isinstance(setting.ground, NounPhrase):
+            kind, preposition = setting.ground.noun.kind, setting.ground.noun.preposition
+        # The prepositions for three postpositions depend on the noun.
+        ani, dor = "by" if kind == "vehicle" else "with", "into" if kind == "building" else "to"
+        found = {**PLAIN_POSTPOSITIONS, "em": preposition, "ani": ani, "dor": dor}[setting.relation]
+        return [Token(found, role + ".relation"), *words[found == "by" and words[0] == Token("the") :]]
 
     def _pronoun(self, word: Word, subject: bool) -> str:
         return word.target[0].split("/")[0 if subject else 1]
@@ -437,12 +426,3 @@ def _finite(verb: str, tense: str, plural: bool) -> str:
         regular = verb[:-1] + "ied" if ends_in_y(verb) else verb.removesuffix("e") + "ed"
         return IRREGULAR_PASTS.get(verb, regular)
     return verb if plural else with_s(verb)
-
-
-def _preposition(setting: Setting) -> str:
-    """The preposition for a postposition; for three of them it depends on the noun."""
-    kind, preposition = "", "in"
-    if isinstance(setting.ground, NounPhrase):
-        kind, preposition = setting.ground.noun.kind, setting.ground.noun.preposition
-    ani, dor = "by" if kind == "vehicle" else "with", "into" if kind == "building" else "to"
-    return {**PLAIN_POSTPOSITIONS, "em": preposition, "ani": ani, "dor": dor}[setting.relation]
