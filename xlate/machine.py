@@ -51,9 +51,9 @@ def check_memory(what: str, size: float, setting: str) -> None:
     if free is not None and size > free:
         raise InputError(
             f"not enough memory for {what}",
-            seen=f"{setting}, which needs {_shown(size)}",
-            expected=f"at most {_shown(free)}, the free memory",
-            remedy=f"lower {setting.partition('=')[0]}, or use a machine with more memory",
+            f"{setting}, which needs {_shown(size)}",
+            f"at most {_shown(free)}, the free memory",
+            f"lower {setting.partition('=')[0]}, or use a machine with more memory",
         )
 
 

@@ -126,7 +126,7 @@ class Settings:
         """
         for one in fields(self):  # type: ignore[arg-type]
             if getattr(self, one.name) is None and one.default is not None:
-                raise InputError("a required value is missing", seen=f"{one.name} is None", expected="a value")
+                raise InputError("a required value is missing", f"{one.name} is None", "a value")
             check_limit(one.name, getattr(self, one.name), limit_of(one))
 
 

@@ -173,7 +173,7 @@ class Translator:
             0
         """
         if n < 1:
-            raise InputError("no translation requested", seen=f"n={n}", expected="1 or more")
+            raise InputError("no translation requested", f"n={n}", "1 or more")
         if isinstance(text, str):
             return self.nbest([text], n, distinct=distinct)[0]
         return [[self._hypothesis(one) for one in found] for _, found in self._derivations(text, n, distinct)]
@@ -209,12 +209,10 @@ class Translator:
 
     def _derivations(self, lines: Sequence[str], n: int, distinct: bool) -> list[tuple[list[str], list[AnyDerivation]]]:
         if not isinstance(lines, list | tuple):
-            raise InputError(
-                "nothing to translate", seen=repr(lines), expected="a string, or a list or tuple of strings"
-            )
+            raise InputError("nothing to translate", repr(lines), "a string, or a list or tuple of strings")
         for number, line in enumerate(lines):
             if not isinstance(line, str):
-                raise InputError("not a sentence", seen=f"{type(line).__name__} at {number}", expected="a string")
+                raise InputError("not a sentence", f"{type(line).__name__} at {number}", "a string")
         tokens = [translate.line_tokens(self._opened.text, line, number) for number, line in enumerate(lines)]
         found = self._held.each([(words, n, distinct) for words in tokens])
         return list(zip(tokens, found, strict=True))

@@ -47,7 +47,7 @@ class FeatureNames:
         twice = len(set(self.dense)) < len(self.dense)
         refuse_if(twice, "a float feature appears twice", ", ".join(self.dense), "each name once")
         if both := [name for name in self.dense if self.sparse.id(name) >= 0]:
-            raise InputError("a feature that is both float and sparse", seen=both[0], expected="one of the two")
+            raise InputError("a feature that is both float and sparse", both[0], "one of the two")
 
     @classmethod
     def of(cls, features: FeatureDicts, dense: Sequence[str] | None = None) -> FeatureNames:
@@ -120,14 +120,14 @@ def _checked_gains(features: FeatureDicts, gains: Gains) -> Floats32:
             where = f"list {i}, hypothesis {x}"
             for name, value in candidate.items():
                 if not isinstance(name, str) or not name:
-                    raise InputError(f"{where}: not a name", seen=repr(name), expected="a string")
+                    raise InputError(f"{where}: not a name", repr(name), "a string")
                 if not math.isfinite(_number(value)):
-                    raise InputError(f"{where}: feature {name}", seen=repr(value), expected="a finite number")
+                    raise InputError(f"{where}: feature {name}", repr(value), "a finite number")
             row = tuple(gain) if isinstance(gain, Sequence) else (gain,)
             rows.append(row)
             if len(row) != len(rows[0]) or not all(math.isfinite(_number(value)) for value in row):
                 expected = "a finite number" if len(rows[0]) == 1 else f"{len(rows[0])} finite numbers"
-                raise InputError(f"{where}: gain", seen=repr(row), expected=expected)
+                raise InputError(f"{where}: gain", repr(row), expected)
     return np.array(rows, np.float32).reshape(len(rows), len(rows[0]) if rows else 1)
 
 

@@ -107,8 +107,8 @@ def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple
 
 
 def _unfit(path: str | Path, seen: str, expected: str) -> InputError:
-    return InputError("candidates that datapoint text cannot hold", file=path, seen=seen, expected=expected)
+    return InputError("candidates that datapoint text cannot hold", seen, expected, file=path)
 
 
 def _refuse(message: str, path: str | Path, number: int, seen: str, expected: str) -> InputError:
-    return InputError(message, file=path, line=number, seen=seen, expected=expected, remedy="write the file again")
+    return InputError(message, seen, expected, "write the file again", file=path, line=number)

@@ -147,9 +147,9 @@ class NbestArrays:
             place = first - int(self.candidate_offsets_I1[row]) + 1
             raise InputError(
                 "the total is not a finite number",
-                seen=f"{score_C[first]} of hypothesis {place} of sentence {self.sentence_I[row]}",
-                expected="weights whose products with the features have a finite sum",
-                remedy="look for weights or values that are far too large",
+                f"{score_C[first]} of hypothesis {place} of sentence {self.sentence_I[row]}",
+                "weights whose products with the features have a finite sum",
+                "look for weights or values that are far too large",
             )
         return score_C
 
@@ -183,7 +183,7 @@ def nbest_arrays(
             counts.append(len(hypothesis.values))
             totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
     if not sentences:
-        raise InputError("no hypotheses", file=file, seen="an empty list", expected="one hypothesis or more")
+        raise InputError("no hypotheses", "an empty list", "one hypothesis or more", file=file)
     return NbestArrays(
         np.array(sentences, dtype=np.int64),
         offsets_of(np.array(sizes, dtype=np.int64)),
@@ -364,9 +364,7 @@ def reference_rows(
     """
     if not lengths or len(set(lengths)) != 1:
         raise InputError(
-            "reference streams do not fit",
-            seen=list(lengths),
-            expected="one or more, all with the same number of lines",
+            "reference streams do not fit", list(lengths), "one or more, all with the same number of lines"
         )
     rows = sentence_I - (first_sentence or 0)
     if len(rows) and rows.max() >= lengths[0] and first_sentence is None and len(rows) == lengths[0]:
@@ -374,19 +372,19 @@ def reference_rows(
     if len(rows) and not 0 <= rows.min() <= rows.max() < lengths[0]:
         raise InputError(
             f"lists and {what} do not match",
+            f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
+            f"one line of the {what} per list",
+            f"first_id=N if sentence N belongs to the first line of the {what}",
             file=file,
-            seen=f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
-            expected=f"one line of the {what} per list",
-            remedy=f"first_id=N if sentence N belongs to the first line of the {what}",
         )
     if len(rows) and first_sentence is None and rows.max() + 1 < lengths[0]:
         raise InputError(
             f"more {what} than the lists have sentences",
+            f"{lengths[0]} {what}, and no list after sentence {sentence_I.max()}",
+            f"{what} of the same sentences, with a list for the last one",
+            "check that both are of the same text; first_id=0 if the lists are of its first sentences only",
             file=file,
             line=int(rows.max()) + 2,
-            seen=f"{lengths[0]} {what}, and no list after sentence {sentence_I.max()}",
-            expected=f"{what} of the same sentences, with a list for the last one",
-            remedy="check that both are of the same text; first_id=0 if the lists are of its first sentences only",
         )
     return [int(row) for row in rows]
 
@@ -414,10 +412,10 @@ def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
     if _fingerprint(names) != store.metadata.get("sparse_names_sha256"):
         raise InputError(
             "these are not the feature names of this store",
+            f"{len(names)} names",
+            f"the {store.sparse_size} names written with the store",
+            "import the n-best list again",
             file=path,
-            seen=f"{len(names)} names",
-            expected=f"the {store.sparse_size} names written with the store",
-            remedy="import the n-best list again",
         )
     return names
 

@@ -127,7 +127,7 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
     """
     if name not in arrays.names:
         expected = f"one of {', '.join(arrays.names[:10])}" if arrays.names else "a feature of the list"
-        raise InputError("the list has no such feature", seen=name, expected=expected, remedy="add_scores=[NAME=FILE]")
+        raise InputError("the list has no such feature", name, expected, "add_scores=[NAME=FILE]")
     of_V = arrays.columns_V == arrays.names.index(name)
     candidates = row_numbers(arrays.value_offsets_C1)[of_V]
     lines, lacking = len(arrays.total_C), len(candidates) != len(arrays.total_C)

@@ -108,9 +108,9 @@ def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
     words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
     if "--resolve" in words.options and not any(option.startswith("--cfg") for option in words.options):
         remedy = "add --cfg job, or leave out --resolve"
-        raise InputError("an option that needs another", seen="--resolve", expected="--cfg job", remedy=remedy)
+        raise InputError("an option that needs another", "--resolve", "--cfg job", remedy)
     if words.multirun and words.showing:
-        raise InputError("options that cannot be combined", seen="-m", expected="--cfg without -m, for one job")
+        raise InputError("options that cannot be combined", "-m", "--cfg without -m, for one job")
     return words
 
 
@@ -123,7 +123,7 @@ def _value(name: str, left: list[str]) -> str:
         return "all"
     seen = f"{name} {left[0]}" if left else name
     expected = "|".join(allowed) if allowed else "a value after it"
-    raise InputError("an option without its value", seen=seen, expected=f"{name} {expected}")
+    raise InputError("an option without its value", seen, f"{name} {expected}")
 
 
 def key_of(override: str) -> str:
@@ -143,7 +143,7 @@ def action_of(actions: Mapping[str, Action], asked: str) -> Action:
     if asked in actions:
         return actions[asked]
     remedy = nearest(asked, actions, HELP)
-    raise InputError("unknown action", seen=asked, expected=", ".join(actions), remedy=remedy)
+    raise InputError("unknown action", asked, ", ".join(actions), remedy)
 
 
 def _unknown_option(word: str) -> InputError:
@@ -151,7 +151,7 @@ def _unknown_option(word: str) -> InputError:
     known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
     remedy = nearest(word.lstrip("-").partition("=")[0], known, HELP, "--")
     expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
-    return InputError("unknown option", seen=word, expected=expected, remedy=remedy)
+    return InputError("unknown option", word, expected, remedy)
 
 
 def quoted(argument: str) -> str:
@@ -226,5 +226,5 @@ def named(arguments: Iterable[str], positional: Positional) -> list[str]:
         return [*rest, f"{positional}=[{','.join(words)}]"]
     if len(words) > len(positional):
         remedy = "see the command's --help for its keys; a file or folder must be the value of a key"
-        raise InputError("one word too many", seen=bare[len(positional)], expected="KEY=VALUE", remedy=remedy)
+        raise InputError("one word too many", bare[len(positional)], "KEY=VALUE", remedy)
     return [*rest, *(f"{key}={word}" for key, word in zip(positional, words, strict=False))]

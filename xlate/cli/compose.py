@@ -81,9 +81,9 @@ def run_with_hydra(command: str, body: Callable[[Any], None], words: Words) -> i
     if folder is not None and not os.path.isdir(folder):
         raise InputError(
             "no such configuration folder",
-            seen=f"--config-dir={folder}",
-            expected="a folder",
-            remedy="check the path: it is relative to the current folder",
+            f"--config-dir={folder}",
+            "a folder",
+            "check the path: it is relative to the current folder",
         )
     # If Hydra has more to do than compose a configuration, it composes it twice before it runs a job.
     if not words.options and not any(word.lstrip("+~").startswith("hydra") for word in words.overrides):
@@ -120,9 +120,9 @@ def _our_words(command: str, words: Words) -> Iterator[None]:
             raise
         raise InputError(
             "no Slurm on this machine",
-            seen="no command srun",
-            expected="a machine that can submit Slurm jobs",
-            remedy="log in to one, or use hydra/launcher=box to run the jobs here",
+            "no command srun",
+            "a machine that can submit Slurm jobs",
+            "log in to one, or use hydra/launcher=box to run the jobs here",
         ) from error
 
 
@@ -222,15 +222,15 @@ def check_files_apart(config: Any) -> None:
         if _same(path, there):
             seen = f"{key}={path} {other}={there}"
             remedy = f"name another file with {other}="
-            raise InputError("two outputs in one file", seen=seen, expected="one file for each", remedy=remedy)
+            raise InputError("two outputs in one file", seen, "one file for each", remedy)
     for key, path in written:
         for name, file in _read(config):
             if os.path.isfile(file) and _same(path, file):
                 raise InputError(
                     "an output would overwrite an input",
-                    seen=f"{key}={path} {name}={file}",
-                    expected="another file",
-                    remedy=f"name another file with {key}=",
+                    f"{key}={path} {name}={file}",
+                    "another file",
+                    f"name another file with {key}=",
                 )
 
 

@@ -111,7 +111,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _run(command: str, arguments: list[str]) -> int:
     if command not in COMMANDS:
         remedy = nearest(command, COMMANDS, "xlate --help lists them")
-        raise InputError("unknown subcommand", seen=command, expected=", ".join(COMMANDS), remedy=remedy)
+        raise InputError("unknown subcommand", command, ", ".join(COMMANDS), remedy)
     with termination_raised():
         return _run_known(command, arguments)
 
@@ -134,7 +134,7 @@ def _run_known(command: str, arguments: list[str]) -> int:
         action_of(actions, asked)
     elif actions and not words.showing:
         expected, remedy = f"xlate {command} {'|'.join(actions)} FILE", f"xlate {command} --help explains them"
-        raise InputError("nothing to do", seen="no action", expected=expected, remedy=remedy)
+        raise InputError("nothing to do", "no action", expected, remedy)
     from xlate.cli.compose import run_with_hydra
 
     if command == "train":

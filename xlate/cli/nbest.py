@@ -43,7 +43,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
 
     if config.merge:
         seen, remedy = f"merge={list(config.merge)}", "xlate nbest check FILE for each of them"
-        raise InputError("xlate nbest check takes one list at a time", seen=seen, expected="one list", remedy=remedy)
+        raise InputError("xlate nbest check takes one list at a time", seen, "one list", remedy)
     weights = load_feature_weights(config.weights) if config.weights else None
     references = {path: read_lines(path) for path in config.ref}
     lengths = {path: len(lines) for path, lines in references.items()}
@@ -140,10 +140,10 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     if prompts is None:
         raise InputError(
             "xlate nbest pairs needs the source of every sentence",
+            "a list without the source of some sentence",
+            "a list with it (src in JSON lines, S- of fairseq), or a file of sources",
+            "source=FILE",
             file=config.nbest,
-            seen="a list without the source of some sentence",
-            expected="a list with it (src in JSON lines, S- of fairseq), or a file of sources",
-            remedy="source=FILE",
         )
     statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
     gain_C = objective.sentences(statistics_CK)
@@ -218,7 +218,7 @@ def _references(config: NbestConfig, sentence_I: Ints, needed: bool = False) -> 
 
 def _needed(value: str | None, key: str, kind: str) -> str:
     if value is None:
-        raise InputError("a required value is missing", seen=f"{key} is not set", expected=f"{key}={kind}")
+        raise InputError("a required value is missing", f"{key} is not set", f"{key}={kind}")
     return value
 
 

@@ -171,11 +171,11 @@ def in_words(error: OSError, file: str | None = None) -> InputError:
     if error.errno is None:
         # NumPy's error for an array that could not be written completely.
         seen = " ".join(map(str, error.args))
-        return InputError("not written completely", file=where, seen=seen, remedy=f"free some disk space {AGAIN}")
+        return InputError("not written completely", seen, file=where, remedy=f"free some disk space {AGAIN}")
     known = WORDS.get(error.errno)
     if known is None:
-        return InputError("refused by the operating system", file=where, seen=error.strerror, remedy=NAME)
-    return InputError(known[0], file=where, seen=error.strerror, remedy=known[1])
+        return InputError("refused by the operating system", error.strerror, file=where, remedy=NAME)
+    return InputError(known[0], error.strerror, file=where, remedy=known[1])
 
 
 PLAIN = "%(message)s"

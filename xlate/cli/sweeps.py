@@ -112,9 +112,9 @@ def say_sweeps() -> None:
         if not sweep.begun and not sweep.elsewhere and sys.exc_info()[0] is None:
             raise InputError(
                 "a sweep without jobs",
-                seen="no value to sweep over",
-                expected="one or more",
-                remedy="list the values, a,b,c: glob(…) does not find experiments in folders",
+                "no value to sweep over",
+                "one or more",
+                "list the values, a,b,c: glob(…) does not find experiments in folders",
             )
         if sweep.begun > sweep.refused or sweep.elsewhere:
             _say_sweep(sweep.folder, sweep.jobs)

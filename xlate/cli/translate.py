@@ -29,13 +29,13 @@ def translate(config: TranslateConfig) -> None:
     from xlate.jobs.translate import Translator, with_lattices
 
     if config.nbest > 1 and config.nbest_out is None:
-        raise InputError("no file for the n-best lists", seen=f"nbest={config.nbest}", expected="nbest_out=FILE")
+        raise InputError("no file for the n-best lists", f"nbest={config.nbest}", "nbest_out=FILE")
     if config.tables is not None and config.lattice_out is not None:
         seen = f"tables={config.tables}, lattice_out={config.lattice_out}"
-        raise InputError("tables= and lattice_out= cannot be combined", seen=seen, expected="one of the two")
+        raise InputError("tables= and lattice_out= cannot be combined", seen, "one of the two")
     if config.processes > 1 and config.tables is not None:
         seen = f"processes={config.processes}"
-        raise InputError("tables= needs a single process", seen=seen, expected="processes=1")
+        raise InputError("tables= needs a single process", seen, "processes=1")
     translator = Translator.open(config)
     if is_conversation(config):
         converse(translator, config.trace)

@@ -126,15 +126,15 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
         if name in tables and not swept_over:
             raise InputError(
                 "this experiment is a table",
-                seen=f"experiment={name}",
-                expected=f"-m to train its {len(tables[name])} rows, or one row, {name}-rowN",
-                remedy=f"xlate train -m experiment={name}",
+                f"experiment={name}",
+                f"-m to train its {len(tables[name])} rows, or one row, {name}-rowN",
+                f"xlate train -m experiment={name}",
             )
         if elsewhere or name in ("", "null", *known):
             continue
         expected = f"one of {', '.join(tables)}"
         remedy = nearest(name, sorted(known), "", "experiment=", cutoff=0.0)
-        raise InputError("no such experiment", seen=f"experiment={name}", expected=expected, remedy=remedy)
+        raise InputError("no such experiment", f"experiment={name}", expected, remedy)
 
 
 def folder_name(settings: str) -> str:
@@ -381,7 +381,7 @@ def _part(held: Plain, group: str) -> Plain:
 
 def _named(choices: Mapping[str, type[Any]], name: Any, key: str) -> type[Any]:
     if name not in choices:
-        raise InputError(f"unknown value of {key}", seen=f"{key}={name}", expected=", ".join(choices))
+        raise InputError(f"unknown value of {key}", f"{key}={name}", ", ".join(choices))
     return choices[name]
 
 

@@ -138,7 +138,7 @@ def words_of_hydra(error: Exception, command: str, overrides: Sequence[str]) -> 
         remedy = f"if it is a path, check it: nothing with that name exists; {remedy}"
     seen = text.splitlines()[0] if unread is None else unread
     expected = "one value" if several else "key=value"
-    return InputError("the command line cannot be read", seen=seen, expected=expected, remedy=remedy)
+    return InputError("the command line cannot be read", seen, expected, remedy)
 
 
 def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputError | None:
@@ -149,9 +149,9 @@ def _choice_not_made(key: str, command: str, overrides: Sequence[str]) -> InputE
         return None
     return InputError(
         f"choose {choice}=…: without it the {key.partition('.')[0]} does not have this key",
-        seen=key,
-        expected=f"{' or '.join(f'{choice}={name}' for name in choices_of(choice) if name != 'none')} as well",
-        remedy=f"add one of these to the command, or leave {key} out",
+        key,
+        f"{' or '.join(f'{choice}={name}' for name in choices_of(choice) if name != 'none')} as well",
+        f"add one of these to the command, or leave {key} out",
     )
 
 
@@ -169,16 +169,16 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     group, _, wanted = asked.rpartition("/")
     if asked in PLUGINS:
         seen, expected = f"{group}={wanted}", "an installed launcher"
-        return InputError("an extra that is not installed", seen=seen, expected=expected, remedy=SWEEP)
+        return InputError("an extra that is not installed", seen, expected, SWEEP)
     if group == "hydra/sweeper":
         expected = (
             "no sweeper: write values between commas; docs/decisions/0021-no-sweepers.md explains the use of Optuna"
         )
-        return InputError("no such sweeper", seen=f"{group}={wanted}", expected=expected)
+        return InputError("no such sweeper", f"{group}={wanted}", expected)
     remedy = nearest(wanted, there, f"xlate {command} --help lists the choices", f"{group}=", cutoff=0.5)
     expected = ", ".join(there) or "a file in conf/"
     seen = f"{group}={wanted}" if group else wanted
-    return InputError("no such configuration", seen=seen, expected=expected, remedy=remedy)
+    return InputError("no such configuration", seen, expected, remedy)
 
 
 def _keys_of(command: str, overrides: Sequence[str], of_hydra: bool) -> list[str]:

@@ -50,23 +50,23 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         expected = "the config.yaml that xlate train writes"
         raise unreadable(path, error, expected, "xlate train run=… first", "not a run directory") from error
     except Exception as error:  # YAML errors come in many classes
-        raise InputError("a damaged configuration", file=path, seen=error, expected="YAML", remedy=REMEDY) from error
+        raise InputError("a damaged configuration", error, "YAML", REMEDY, file=path) from error
     if not isinstance(loaded, dict):
         expected = "keys and their values"
-        raise InputError("a damaged configuration", file=path, seen=repr(loaded), expected=expected, remedy=REMEDY)
+        raise InputError("a damaged configuration", repr(loaded), expected, REMEDY, file=path)
     _check_plain(loaded, path)
     try:
         made = typed(OmegaConf.create(loaded), schema)
     except InputError as error:
         raise InputError(
             f"a damaged configuration: {error.message}",
+            error.seen,
+            error.expected,
+            error.remedy if error.remedy and error.remedy.startswith("did you mean") else REMEDY,
             file=path,
-            seen=error.seen,
-            expected=error.expected,
-            remedy=error.remedy if error.remedy and error.remedy.startswith("did you mean") else REMEDY,
         ) from error
     except Exception as error:  # so do those of OmegaConf
-        raise InputError("a damaged configuration", file=path, seen=error, remedy=REMEDY) from error
+        raise InputError("a damaged configuration", error, file=path, remedy=REMEDY) from error
     _check_complete(flat(loaded), flat(plain(made)), Path(path))
     return made
 
@@ -95,10 +95,10 @@ def _check_complete(loaded: Mapping[str, Any], made: Mapping[str, Any], path: Pa
     if missing:
         raise InputError(
             "a configuration of an earlier version that lacks keys",
+            f"no {', '.join(missing[:5])}",
+            "every key that xlate train writes",
+            "make the run again",
             file=path,
-            seen=f"no {', '.join(missing[:5])}",
-            expected="every key that xlate train writes",
-            remedy="make the run again",
         )
 
 
@@ -114,10 +114,10 @@ def _check_plain(value: Any, path: Path, key: str = "") -> None:
     elif isinstance(value, str) and ("${" in value or value == "???"):
         raise InputError(
             "an interpolation in a stored configuration",
+            f"{key.rstrip('.')}: {value}",
+            "the value itself",
+            REMEDY,
             file=path,
-            seen=f"{key.rstrip('.')}: {value}",
-            expected="the value itself",
-            remedy=REMEDY,
         )
 
 

@@ -190,9 +190,9 @@ def _check_decoder(given: Mapping[str, Any], kind: type[Any]) -> None:
     own = sorted(keys_by_kind[kind])
     raise InputError(
         "the decoder belongs to another model",
-        seen=", ".join(f"decoder.{name}" for name in sorted(given.keys() - keys_by_kind[kind])) or "no decoder",
-        expected=", ".join(own) if own else "no decoder: the lists exist already",
-        remedy="leave out decoder=…: every model has its own",
+        ", ".join(f"decoder.{name}" for name in sorted(given.keys() - keys_by_kind[kind])) or "no decoder",
+        ", ".join(own) if own else "no decoder: the lists exist already",
+        "leave out decoder=…: every model has its own",
     )
 
 
@@ -202,8 +202,8 @@ def unknown_key(key: str, known: list[str]) -> InputError:
     remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for its keys"
     if group in ("model", "decoder", "loss", "source") and settings_at(key):
         expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
-        return InputError(f"the chosen {group} does not use this key", seen=key, expected=expected, remedy=remedy)
-    return InputError("unknown configuration key", seen=key, expected="a key of this command", remedy=remedy)
+        return InputError(f"the chosen {group} does not use this key", key, expected, remedy)
+    return InputError("unknown configuration key", key, "a key of this command", remedy)
 
 
 def _nearest(key: str, known: list[str]) -> list[str]:
@@ -245,4 +245,4 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
 
 def _not_given(key: str) -> InputError:
     remedy = f"add {key}=VALUE to the command"
-    return InputError("a required value is missing", seen=f"{key} is not set", expected=f"{key}=…", remedy=remedy)
+    return InputError("a required value is missing", f"{key} is not set", f"{key}=…", remedy)

@@ -59,7 +59,11 @@ from xlate.text.factors import FactorNames
 from xlate.text.lines import write_lines
 
 MARKS = frozenset(".,!?")
-FUNCTION_WORDS = {"DET": "the a an".split(), "PART": "va ri ka nu not".split(), "AUX": "do does did will sol".split()}
+FUNCTION_WORDS = {
+    "DET": {"the", "a", "an"},
+    "PART": {"va", "ri", "ka", "nu", "not"},
+    "AUX": {"do", "does", "did", "will", "sol"},
+}
 # By the last piece of the part, such as `0.subject.adjective`.
 BY_ROLE = {
     "verb": "VERB",

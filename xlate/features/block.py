@@ -115,7 +115,7 @@ def sides(blocks: BlockSet, family: str) -> tuple[Ints32, Ints32]:
     known = FAMILIES.get(family)
     if known is not None:
         return known.predecessor(blocks), known.block(blocks)
-    raise InputError("no such family of binary features", seen=family, expected=", ".join(FAMILIES))
+    raise InputError("no such family of binary features", family, ", ".join(FAMILIES))
 
 
 def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> Uints:
@@ -144,7 +144,7 @@ def _tag(family: str) -> int:
     """The number of a family in keys."""
     tag = list(FAMILIES).index(family)
     if tag >= MOST_FAMILIES:
-        raise InputError("too many families of sparse features", seen=family, expected=f"at most {MOST_FAMILIES}")
+        raise InputError("too many families of sparse features", family, f"at most {MOST_FAMILIES}")
     return tag
 
 
@@ -152,7 +152,7 @@ def _family(tag: int) -> str:
     """The name of the family with this number in keys."""
     if tag >= len(FAMILIES):
         remedy = "import the module that adds the family before you open the run"
-        raise InputError("features of an unknown family", seen=f"family {tag}", remedy=remedy)
+        raise InputError("features of an unknown family", f"family {tag}", remedy=remedy)
     return list(FAMILIES)[tag]
 
 
@@ -364,7 +364,7 @@ class MoreFloats:
         """
         strange = [name for name in names if name not in MORE_FLOATS]
         if strange:
-            raise InputError("no such optional float", seen=strange[0], expected=", ".join(MORE_FLOATS))
+            raise InputError("no such optional float", strange[0], ", ".join(MORE_FLOATS))
         ordered = more_floats(names)
         cost_BX = np.empty((len(blocks), len(ordered)), dtype=np.float32)
         for x, name in enumerate(ordered):

@@ -100,7 +100,7 @@ def make_families(
                 first = families[-1].end if families else 0
                 families.append(Family(position, crossed, first, size, left, right))
     if families and families[-1].end > np.iinfo(np.int32).max:
-        raise InputError("too many sparse features", seen=families[-1].end, expected="fewer word values or templates")
+        raise InputError("too many sparse features", families[-1].end, "fewer word values or templates")
     return tuple(families)
 
 
@@ -113,7 +113,7 @@ def check_templates(reordering: Sequence[str], plain: Sequence[str]) -> None:
     for given, known in ((reordering, REORDERING), (plain, PLAIN)):
         for position in given:
             if position not in known or list(given).count(position) > 1:
-                raise InputError("an unknown or repeated template", seen=position, expected=", ".join(known))
+                raise InputError("an unknown or repeated template", position, ", ".join(known))
 
 
 def _sizes(

@@ -57,10 +57,10 @@ class StructureTemplates:
         """Checks the families."""
         for family in self.families:
             if family not in FAMILIES or self.families.count(family) > 1:
-                raise InputError("an unknown or repeated family", seen=family, expected=", ".join(FAMILIES))
+                raise InputError("an unknown or repeated family", family, ", ".join(FAMILIES))
         if not self.source or not self.target:
             seen = f"{len(self.source)} of the source and {len(self.target)} of the target"
-            raise InputError("structure features need kinds of words", seen=seen, expected="one or more for each side")
+            raise InputError("structure features need kinds of words", seen, "one or more for each side")
 
     def kinds(self) -> Kinds:
         """The kinds in the form that compiled loops take."""
@@ -100,8 +100,8 @@ class StructureFeatures:
         if (keys_F == EMPTY).any() or len(np.unique(keys_F)) != len(keys_F):
             raise InputError(
                 "features that do not come from the templates",
-                seen=f"{len(keys_F)} features, {len(np.unique(keys_F[keys_F != EMPTY]))} of them distinct",
-                expected="those of the model's families and kinds of words, each once",
+                f"{len(keys_F)} features, {len(np.unique(keys_F[keys_F != EMPTY]))} of them distinct",
+                "those of the model's families and kinds of words, each once",
             )
         table = build_table(keys_F)
         # One extra row, so that the array is never empty.

@@ -157,9 +157,5 @@ def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
         return None
     files = kind.split(",")
     if len(files) != 2:
-        raise InputError(
-            "an unknown kind of words",
-            seen=kind,
-            expected=", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"]),
-        )
+        raise InputError("an unknown kind of words", kind, ", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"]))
     return files

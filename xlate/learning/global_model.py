@@ -116,9 +116,9 @@ class GlobalTraining:
         if not (weights.finite and np.isfinite(entry["loss"])):
             raise InputError(
                 "weights of the global model are no longer finite",
-                seen=f"loss {entry['loss']} with eta {self.settings.eta:g} and {self.settings.binary.eta:g}",
-                expected="finite weights",
-                remedy="lower eta and eta_sparse, or raise pull",
+                f"loss {entry['loss']} with eta {self.settings.eta:g} and {self.settings.binary.eta:g}",
+                "finite weights",
+                "lower eta and eta_sparse, or raise pull",
             )
         figures = {
             "train/loss": entry["loss"],

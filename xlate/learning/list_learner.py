@@ -52,7 +52,7 @@ def loss_of_lists(settings: ListsConfig) -> Loss:
     loss = loss_of(settings.objective, **{name: getattr(settings, name) for name in names})
     if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.judges_each:
         seen, expected = settings.objective, "expected_bleu, cll, hinge …"
-        raise InputError("not a loss over lists with gains", seen=seen, expected=expected)
+        raise InputError("not a loss over lists with gains", seen, expected)
     return loss
 
 
@@ -116,7 +116,7 @@ class ListLearner:
         self.lists = lists
         self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
         if not len(self.train) or not len(self.heldout):
-            raise InputError("too few lists", seen=len(heldout_I), expected="some to learn from and some to hold out")
+            raise InputError("too few lists", len(heldout_I), "some to learn from and some to hold out")
         start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
         self.rule = rule_of_lists(settings)
         self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))

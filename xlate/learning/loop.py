@@ -279,8 +279,8 @@ class Training:
         if not (np.isfinite(loss) and weights.finite):
             raise InputError(
                 "weights are no longer finite",
+                f"loss {loss} in phase {settings.name} with eta {settings.eta:g} and {settings.eta_sparse:g}",
+                "finite weights",
+                "lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
                 file=self.checkpoint.path,
-                seen=f"loss {loss} in phase {settings.name} with eta {settings.eta:g} and {settings.eta_sparse:g}",
-                expected="finite weights",
-                remedy="lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
             )

@@ -110,7 +110,7 @@ class Online:
             return rows, rows if self.learner.settings.select == "best" else rows[:0]
         held_I = rows % every == every - 1
         if held_I.all() or not held_I.any():
-            raise InputError("too few sentences", seen=len(rows), expected="some to learn from and some to hold out")
+            raise InputError("too few sentences", len(rows), "some to learn from and some to hold out")
         return rows[~held_I], rows[held_I]
 
     def _iteration(self, stop: Callable[[], bool]) -> bool:

@@ -60,10 +60,10 @@ class Checkpoint:
             return None
         raise InputError(
             "a checkpoint of another training",
+            seen,
+            self.identity,
+            "name another run directory, or remove the checkpoint",
             file=self.path,
-            seen=seen,
-            expected=self.identity,
-            remedy="name another run directory, or remove the checkpoint",
         )
 
     @property

@@ -121,7 +121,7 @@ class ExpectedCorpusBleu(Loss):
             InputError: always, because the value belongs to all lists together.
         """
         seen, expected = "the loss of every list", "the loss of all lists: sum or mean"
-        raise InputError("BLEU of a whole text is not a sum over its sentences", seen=seen, expected=expected)
+        raise InputError("BLEU of a whole text is not a sum over its sentences", seen, expected)
 
 
 class _ClosedForm(torch.autograd.Function):

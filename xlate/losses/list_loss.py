@@ -45,9 +45,9 @@ class ListLoss(nn.Module):
     def __init__(self, loss: Loss, reduction: Reduction = "mean") -> None:
         super().__init__()
         if reduction not in get_args(Reduction):
-            raise InputError("unknown reduction", seen=repr(reduction), expected="mean, sum or none")
+            raise InputError("unknown reduction", repr(reduction), "mean, sum or none")
         if loss.needs is Needs.LATTICE:
-            raise InputError("a loss over lattices", seen=loss.name, expected="one over lists")
+            raise InputError("a loss over lattices", loss.name, "one over lists")
         self.loss = loss
         self.reduction = reduction
 
@@ -103,54 +103,54 @@ class ListLoss(nn.Module):
 
 def _check_tensors(scores: Tensor, gains: Tensor, needs: Needs) -> None:
     if not scores.is_floating_point():
-        raise InputError("scores of the wrong type", seen=str(scores.dtype), expected="floating point")
+        raise InputError("scores of the wrong type", str(scores.dtype), "floating point")
     if scores.ndim not in (1, 2):
         expected = "(B, N) padded, (C,) with offsets, or (N,) of one list"
-        raise InputError("scores of the wrong shape", seen=_shape(scores), expected=expected)
+        raise InputError("scores of the wrong shape", _shape(scores), expected)
     wanted = gains.shape[:-1] if needs is Needs.STATISTICS else gains.shape
     if wanted != scores.shape:
         shape = ", ".join(map(str, scores.shape))
         expected = f"({shape}, K) statistics" if needs is Needs.STATISTICS else f"({shape}), as the scores"
-        raise InputError("gains and scores differ in shape", seen=_shape(gains), expected=expected)
+        raise InputError("gains and scores differ in shape", _shape(gains), expected)
     if gains.device != scores.device:
-        raise InputError("gains on a different device", seen=str(gains.device), expected=str(scores.device))
+        raise InputError("gains on a different device", str(gains.device), str(scores.device))
 
 
 def _check_flat(scores: Tensor, gains: Tensor, mask: Tensor | None, offsets: Tensor) -> None:
     if mask is not None:
         raise InputError("both mask and offsets", expected="a mask for padded lists, or offsets for flat ones")
     if scores.ndim != 1:
-        raise InputError("offsets need flat lists", seen=f"scores {_shape(scores)}", expected="scores (C,)")
+        raise InputError("offsets need flat lists", f"scores {_shape(scores)}", "scores (C,)")
     if offsets.ndim != 1 or len(offsets) < 2 or offsets.is_floating_point() or offsets.dtype == torch.bool:
         seen = f"{offsets.dtype} {_shape(offsets)}"
-        raise InputError("unusable offsets", seen=seen, expected="integers (I + 1,) for one list or more")
+        raise InputError("unusable offsets", seen, "integers (I + 1,) for one list or more")
     if offsets.device != scores.device:
-        raise InputError("offsets on a different device", seen=str(offsets.device), expected=str(scores.device))
+        raise InputError("offsets on a different device", str(offsets.device), str(scores.device))
     if _any((offsets[:1] != 0) | (offsets[-1:] != len(scores))):
         seen = f"from {int(offsets[0])} to {int(offsets[-1])}"
-        raise InputError("offsets do not span the candidates", seen=seen, expected=f"from 0 to {len(scores)}")
+        raise InputError("offsets do not span the candidates", seen, f"from 0 to {len(scores)}")
     sizes = offsets[1:] - offsets[:-1]
     if _any(sizes < 0):
-        raise InputError("offsets decrease", seen=f"list {_first(sizes < 0)}", expected="each at least the one before")
+        raise InputError("offsets decrease", f"list {_first(sizes < 0)}", "each at least the one before")
     _check_filled(sizes > 0)
     _check_finite(scores, gains)
 
 
 def _check_mask(scores: Tensor, mask: Tensor) -> None:
     if mask.dtype != torch.bool:
-        raise InputError("a mask of the wrong type", seen=str(mask.dtype), expected="torch.bool: mask != 0")
+        raise InputError("a mask of the wrong type", str(mask.dtype), "torch.bool: mask != 0")
     if mask.shape != scores.shape:
         seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
-        raise InputError("mask and scores differ in shape", seen=seen, expected=expected)
+        raise InputError("mask and scores differ in shape", seen, expected)
     if not len(mask):
-        raise InputError("no list", seen=f"scores {_shape(scores)}", expected="one list or more")
+        raise InputError("no list", f"scores {_shape(scores)}", "one list or more")
     _check_filled(mask.any(-1))
 
 
 def _check_filled(filled_I: Tensor) -> None:
     if _any(~filled_I):
         seen, remedy = f"list {_first(~filled_I)} has no candidate", "leave out lists without candidates"
-        raise InputError("an empty list", seen=seen, expected="one candidate or more", remedy=remedy)
+        raise InputError("an empty list", seen, "one candidate or more", remedy)
 
 
 def _check_finite(scores: Tensor, gains: Tensor) -> None:
@@ -159,7 +159,7 @@ def _check_finite(scores: Tensor, gains: Tensor) -> None:
         if _any(odd):
             place = tuple(odd.nonzero()[0].tolist())
             seen = f"{float(values.detach()[place])} at {', '.join(map(str, place))}"
-            raise InputError(f"a {name} that is not finite", seen=seen, expected="finite numbers")
+            raise InputError(f"a {name} that is not finite", seen, "finite numbers")
 
 
 def _any(flags: Tensor) -> bool:

@@ -43,7 +43,7 @@ def scale(value: float) -> float:
         InputError: it is not above 0, or not finite.
     """
     if not 0.0 < value < math.inf:
-        raise InputError("scale of scores out of range", seen=f"gamma={value}", expected="a finite number above 0")
+        raise InputError("scale of scores out of range", f"gamma={value}", "a finite number above 0")
     return value
 
 
@@ -54,7 +54,7 @@ def margin_of(value: float) -> float:
         InputError: it is below 0, or not finite.
     """
     if not 0.0 <= value < math.inf:
-        raise InputError("margin out of range", seen=f"margin={value}", expected="a finite number, 0 or more")
+        raise InputError("margin out of range", f"margin={value}", "a finite number, 0 or more")
     return value
 
 
@@ -150,11 +150,11 @@ def gains_for(
     if loss.judges_each:
         raise InputError(
             "a loss that judges each candidate on its own needs a 0, which scores of whole derivations lack",
-            seen=loss.name,
-            expected="one that compares them: expected_bleu, cll, hinge …",
+            loss.name,
+            "one that compares them: expected_bleu, cll, hinge …",
         )
     if loss.needs is Needs.LATTICE:
-        raise InputError("a loss over lattices", seen=loss.name, expected="one over lists: expected_bleu, cll, hinge …")
+        raise InputError("a loss over lattices", loss.name, "one over lists: expected_bleu, cll, hinge …")
     if loss.needs is Needs.STATISTICS:
         return statistics_CK
     gain_C = gains(statistics_CK)
@@ -195,7 +195,7 @@ def loss_of(name: str, **settings: Any) -> Loss:
     """
     known = losses()
     if name not in known:
-        raise InputError("no such loss", seen=name, expected=", ".join(known))
+        raise InputError("no such loss", name, ", ".join(known))
     has = inspect.signature(known[name].__init__).parameters
     return known[name](**{key: value for key, value in settings.items() if key in has})
 

@@ -89,7 +89,7 @@ class Pro(Loss):
     def __init__(self, gamma: float = 1.0, pairs: int = 20, least_difference: float = 0.05, seed: int = 1) -> None:
         super().__init__()
         if pairs < 1 or least_difference <= 0:
-            raise InputError("settings of PRO", seen=f"{pairs} pairs, {least_difference}", expected="both above 0")
+            raise InputError("settings of PRO", f"{pairs} pairs, {least_difference}", "both above 0")
         self.gamma, self.pairs, self.least_difference, self.seed = scale(gamma), pairs, least_difference, seed
 
     def numbers(self) -> tuple[float, ...]:

@@ -48,7 +48,7 @@ class Ramp(Loss):
     def __init__(self, margin: float = 1.0, kind: int = 3) -> None:
         super().__init__()
         if kind not in KINDS:
-            raise InputError("unknown kind of ramp loss", seen=kind, expected="1, 2 or 3")
+            raise InputError("unknown kind of ramp loss", kind, "1, 2 or 3")
         self.margin = margin_of(margin)
         self.kind = kind
 

@@ -123,9 +123,9 @@ class Kind:
         """
         raise InputError(
             "this kind of model cannot be trained online on folds of the training text",
-            seen=f"model={config.model.name} source.folds={config.source.folds}",
-            expected="model=hierarchical, block or distortion",
-            remedy="source.folds=0, or lists of the training text: loss=xbleu",
+            f"model={config.model.name} source.folds={config.source.folds}",
+            "model=hierarchical, block or distortion",
+            "source.folds=0, or lists of the training text: loss=xbleu",
         )
 
     def check_lists(self, config: TrainConfig) -> None:
@@ -137,7 +137,7 @@ class Kind:
         if self.without_lists is None:
             self._refuse(None)
         what, expected = self.without_lists
-        raise InputError(what, seen=f"loss={config.loss.name}", expected=expected)
+        raise InputError(what, f"loss={config.loss.name}", expected)
 
     def listed(self, config: TrainConfig, work: WorkDirectory, base: Path) -> ListedModel:  # noqa: ARG002
         """What is learned from lists of the training text, with the float weights of a run.
@@ -162,7 +162,7 @@ class Kind:
         assert self.impossible is not None
         what, remedy = self.impossible
         seen, expected = f"model.kind={self.name}", "a run of a different model"
-        raise InputError(what, file=run, seen=seen, expected=expected, remedy=remedy)
+        raise InputError(what, seen, expected, remedy, file=run)
 
 
 class Rerank(Kind):
@@ -251,7 +251,7 @@ def needed(work: WorkDirectory | None, model: ModelConfig) -> WorkDirectory:
         InputError: the run has none.
     """
     if work is None:
-        raise InputError("a run without a work directory", seen="work=''", expected=f"that of model={model.name}")
+        raise InputError("a run without a work directory", "work=''", f"that of model={model.name}")
     return work
 
 
@@ -276,7 +276,7 @@ def check_model_of_base(
     differing = [key for key in keys if key not in theirs or ours[key] != theirs[key]]
     if differing:
         seen, expected = (", ".join(f"model.{key}={of.get(key)}" for key in differing) for of in (theirs, ours))
-        raise InputError("the base run has a different model", file=base, seen=seen, expected=expected, remedy=remedy)
+        raise InputError("the base run has a different model", seen, expected, remedy, file=base)
 
 
 # The kinds by name: module and class. Each is imported on demand, because the systems of the others are many.
@@ -323,7 +323,7 @@ def event_kind(name: str) -> EventKind:
 
 def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
     if name not in kinds:
-        raise InputError("unknown value of model.kind", seen=name, expected=", ".join(kinds))
+        raise InputError("unknown value of model.kind", name, ", ".join(kinds))
     module, kind = kinds[name]
     return getattr(import_module(f"{__package__}.{module}"), kind)()
 
@@ -348,9 +348,9 @@ def open_system(
         if work is not None and expected != work.identity:
             raise InputError(
                 "the work directory is not the one this run was trained on",
+                f"other data or settings, identity {work.identity[:12]}",
+                f"the one that {run} was trained on, identity {str(expected)[:12]}",
+                f"set work=FOLDER to the right one, prepare it as before, or train {run} under another name",
                 file=work.path,
-                seen=f"other data or settings, identity {work.identity[:12]}",
-                expected=f"the one that {run} was trained on, identity {str(expected)[:12]}",
-                remedy=f"set work=FOLDER to the right one, prepare it as before, or train {run} under another name",
             )
     return kind.open(run, config, weights, work), work

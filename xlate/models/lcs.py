@@ -344,7 +344,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         self.fast = fast
         size = len(model.names)
         if self._weights_D.shape != (size,) or not np.isfinite(self._weights_D).all():
-            raise InputError("the weights cannot be used", seen=weights_D, expected=f"{size} finite numbers")
+            raise InputError("the weights cannot be used", weights_D, f"{size} finite numbers")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -459,7 +459,7 @@ class Lcs(Kind):
         )
         if held is None or held.dense_names != names:
             seen = None if held is None else " ".join(held.dense_names)
-            raise InputError("not the weights of a lattice decoder", file=run, seen=seen, expected=" ".join(names))
+            raise InputError("not the weights of a lattice decoder", seen, " ".join(names), file=run)
         check_predicted_by(config.model.context, weights)
         return LcsDecoder(lcs_model(config.model, work), held.dense_D, config.decoder)
 

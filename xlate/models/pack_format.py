@@ -160,10 +160,10 @@ def check_sentences(folder: Path, pack: Pack, translate: Callable[[str], tuple[s
         raise InputError(
             f"sentence {number} of {len(pack.sentences)} was translated differently when the run was packed: "
             f"{sentence.source}",
+            f"{output} (score {score:.6f})",
+            f"{sentence.output} (score {sentence.score:.6f})",
+            f"use the version of xlate that packed it, {pack.xlate}; otherwise {REMEDY}",
             file=folder,
-            seen=f"{output} (score {score:.6f})",
-            expected=f"{sentence.output} (score {sentence.score:.6f})",
-            remedy=f"use the version of xlate that packed it, {pack.xlate}; otherwise {REMEDY}",
         )
 
 
@@ -185,7 +185,7 @@ def _checked(name: str) -> str:
 
 
 def _refused(message: str, file: Path, seen: object, expected: str = EXPECTED) -> InputError:
-    return InputError(message, file=file, seen=seen, expected=expected, remedy=REMEDY)
+    return InputError(message, seen, expected, REMEDY, file=file)
 
 
 ENDING = ".tar"

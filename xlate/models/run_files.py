@@ -57,19 +57,19 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
     if not isinstance(held, Mapping):
         raise InputError(
             "weights of an earlier version, which do not record how they were made",
+            f"no {MADE_WITH}",
+            "the settings of their model",
+            "train or import the run again",
             file=run / WEIGHTS_FILE,
-            seen=f"no {MADE_WITH}",
-            expected="the settings of their model",
-            remedy="train or import the run again",
         )
     differences = differing_keys(held, asdict(config.model))
     if differences:
         raise InputError(
             "the configuration and the weights belong to different models",
+            "; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
+            "; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
+            "restore the configuration, or train a run with these settings under another name",
             file=run / CONFIG_FILE,
-            seen="; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
-            expected="; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
-            remedy="restore the configuration, or train a run with these settings under another name",
         )
     return weights
 
@@ -84,10 +84,10 @@ def weights_path(run: Path) -> Path:
     if not path.exists():
         raise InputError(
             "the run has no weights yet",
+            "no such file",
+            "the weights of a finished run",
+            f"let xlate train … run={run} finish",
             file=path,
-            seen="no such file",
-            expected="the weights of a finished run",
-            remedy=f"let xlate train … run={run} finish",
         )
     return path
 
@@ -171,7 +171,7 @@ def places_of(run: Path) -> dict[str, Any]:
     for name, place in [*held.items(), *held[WORDS].items()]:
         if name != WORDS and not (isinstance(place, str) and leads_within(run / place, top)):
             expected = f"the path of something in {top}"
-            raise InputError(OUTSIDE, file=path, seen=f"{name}: {place}", expected=expected, remedy=REMEDY)
+            raise InputError(OUTSIDE, f"{name}: {place}", expected, REMEDY, file=path)
     return held
 
 
@@ -197,14 +197,14 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
     placed, packed = _placed(run, places_of(run), WORK), _pack_of(run) is not None
     if given is not None and (packed or not stored):
         seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
-        raise InputError("this run does not use a work directory elsewhere", file=run, seen=seen, expected=expected)
+        raise InputError("this run does not use a work directory elsewhere", seen, expected, file=run)
     if given is not None:
         return given
     if placed is not None or not stored:
         return placed or stored
     if packed:
         message, expected = "the work directory of the run is not packed", f"{WORK}: its path"
-        raise InputError(message, file=run / PLACES, seen=f"no {WORK}", expected=expected, remedy=REMEDY)
+        raise InputError(message, f"no {WORK}", expected, REMEDY, file=run / PLACES)
     tried = [*([near] if near else []), *_candidates(run, stored)]
     for folder in tried:
         if (held := _identity_at(folder)) is not None and identity in (None, held):
@@ -214,10 +214,10 @@ def _work(run: Path, stored: str, identity: str | None, near: str | None, given:
             return folder
     raise InputError(
         "the work directory of the run was not found",
+        f"no prepared work directory {stored}, neither from {os.getcwd()} nor from {os.path.abspath(run)} upwards",
+        "the one that the run was trained on" + (f", of identity {identity[:12]}" if identity else ""),
+        f"set work=FOLDER, or pack the run where that folder is: xlate pack run={run} out=FILE.tar",
         file=run,
-        seen=f"no prepared work directory {stored}, neither from {os.getcwd()} nor from {os.path.abspath(run)} upwards",
-        expected="the one that the run was trained on" + (f", of identity {identity[:12]}" if identity else ""),
-        remedy=f"set work=FOLDER, or pack the run where that folder is: xlate pack run={run} out=FILE.tar",
     )
 
 

@@ -112,8 +112,8 @@ def check_orientations(model: PhraseModelConfig) -> None:
     if beyond or (model.sparse.reordering and kind == "none"):
         raise InputError(
             "sparse reordering features need the hierarchical model",
-            seen=f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
-            expected="model.reordering=hier or hier5, or templates of the phrase itself and a model other than none",
+            f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
+            "model.reordering=hier or hier5, or templates of the phrase itself and a model other than none",
         )
 
 
@@ -140,9 +140,9 @@ def no_text_for(words: str) -> NoReturn:
     """Raises InputError: an imported system has no text to compute these classes from."""
     raise InputError(
         "an imported system has no text to compute word classes from",
-        seen=words,
-        expected="model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
-        remedy="model.sparse.words=[top80], or classes that a work directory has computed, given as files",
+        words,
+        "model.sparse.words of all, topN, or files of classes SOURCE,TARGET",
+        "model.sparse.words=[top80], or classes that a work directory has computed, given as files",
     )
 
 
@@ -170,9 +170,9 @@ def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
     if beyond:
         raise InputError(
             "Moses's tables cannot express sparse features that look beyond the phrase",
-            seen=", ".join(beyond),
-            expected="local templates only",
-            remedy="train with sparse=local",
+            ", ".join(beyond),
+            "local templates only",
+            "train with sparse=local",
         )
     weights_D = np.array(weights.dense_D[:SIZE])
     every = model.sparse.of_pairs(np.arange(len(model.table)))

@@ -193,7 +193,7 @@ class System(ABC, Generic[Space, Settings]):
             InputError: a model without phrase tables, or a table that is missing.
         """
         seen = type(self).__name__
-        raise InputError("only the phrase model can use tables of sentences", seen=seen, expected="model=phrase")
+        raise InputError("only the phrase model can use tables of sentences", seen, "model=phrase")
 
     def graph(self, words: Sequence[str]) -> SearchGraph:
         """The translation graph of a sentence: every step the beam took, with the labels of its space."""
@@ -249,7 +249,7 @@ class System(ABC, Generic[Space, Settings]):
             InputError: it cannot.
         """
         if len(words) > self.LONGEST:
-            raise InputError("the sentence is too long", seen=f"{len(words)} words", expected=f"≤ {self.LONGEST}")
+            raise InputError("the sentence is too long", f"{len(words)} words", f"≤ {self.LONGEST}")
 
     def nbest_line(self, number: int, derivation: Derivation[Any]) -> str:
         """A line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`, and any word links.

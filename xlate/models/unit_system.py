@@ -105,10 +105,10 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         known = 0 if self.features is None else len(self.features)
         if self._weights_D.shape != (self.model.size,) or not np.isfinite(self._weights_D).all():
             expected = f"{self.model.size} finite numbers"
-            raise InputError("the weights cannot be used", seen=self._weights_D, expected=expected)
+            raise InputError("the weights cannot be used", self._weights_D, expected)
         if len(self._sparse_F) > known or not np.isfinite(self._sparse_F).all():
             seen, expected = f"{len(self._sparse_F)} sparse weights", f"at most {known}, all of them finite"
-            raise InputError("the weights cannot be used", seen=seen, expected=expected)
+            raise InputError("the weights cannot be used", seen, expected)
         if self.search.algorithm == "cube" and not self.fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
@@ -123,7 +123,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         if weights.dense_names != model.columns or len(weights.sparse_F) not in (0, known):
             names, sizes = (weights.dense_names, model.columns), (len(weights.sparse_F), known)
             seen, expected = (f"{' '.join(n)} and {size} sparse weights" for n, size in zip(names, sizes, strict=True))
-            raise InputError(f"not the weights of a {cls.NAME} model", seen=seen, expected=expected)
+            raise InputError(f"not the weights of a {cls.NAME} model", seen, expected)
         return cls(model, weights.dense_D, settings, sparse_F=weights.sparse_F)
 
     @property

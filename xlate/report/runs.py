@@ -67,11 +67,7 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
     for path in map(Path, paths):
         if not path.is_dir():
             raise InputError(
-                "no such folder",
-                file=path,
-                seen="nothing with this name",
-                expected="a folder of runs",
-                remedy="check the name",
+                "no such folder", "nothing with this name", "a folder of runs", "check the name", file=path
             )
         folders = []
         for folder, below, files in os.walk(path):
@@ -81,10 +77,10 @@ def collect_runs(paths: Sequence[str | Path]) -> list[Run]:
         if not folders:
             raise InputError(
                 "no runs here",
+                "no run.json in this folder or below it",
+                "a run of xlate train, or a folder of runs",
+                "xlate train run=… creates one",
                 file=path,
-                seen="no run.json in this folder or below it",
-                expected="a run of xlate train, or a folder of runs",
-                remedy="xlate train run=… creates one",
             )
         for place in folders:
             run = RunDirectory.open(place)

@@ -222,7 +222,7 @@ class Lattice:
         if self.arcs.base_A.any():
             raise InputError(
                 "the global model needs scores that are linear in the weights",
-                seen="a lattice decoded with partition=local",
+                "a lattice decoded with partition=local",
                 remedy="decode with partition=off",
             )
         arcs = CandidateBatch(

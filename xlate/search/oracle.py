@@ -109,7 +109,7 @@ class OracleSearch:
             InputError: no reference.
         """
         if not references:
-            raise InputError("an oracle needs a reference", seen="none", expected="one or more")
+            raise InputError("an oracle needs a reference", "none", "one or more")
         self.lattice = lattice
         self.automaton = ReferenceAutomaton(references)
         self.references = self._encoded(references)

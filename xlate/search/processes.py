@@ -74,7 +74,7 @@ class HeldProcesses(Generic[Decoder, Result]):
 
     def __init__(self, decoder: Decoder, translate: Translate[Decoder, Result], processes: int) -> None:
         if processes < 1:
-            raise InputError("too few processes", seen=processes, expected="1 or more")
+            raise InputError("too few processes", processes, "1 or more")
         self.decoder = decoder
         self.translate = translate
         self.processes = processes
@@ -240,7 +240,7 @@ class Workers(Generic[Result]):
         except BrokenProcessPool as error:
             raise InputError(
                 f"a process that {self._doing} died",
-                seen=f"one of {self._processes}",
+                f"one of {self._processes}",
                 remedy="free some memory, or use a single process",
             ) from error
 

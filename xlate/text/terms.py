@@ -118,9 +118,9 @@ class Glossary:
         found, matches = [*words], []
         for start, first in enumerate(words):
             for term in self._by_first.get(first, []) + self._by_first.get(None, []):
-                here = words[start : start + len(term)]
-                if len(here) == len(term) and all(
-                    word.startswith(own) if prefix else word == own for word, (own, prefix) in zip(here, term, strict=True)
+                pairs = [*zip(words[start:], term, strict=False)]
+                if len(pairs) == len(term) and all(
+                    word.startswith(own) if prefix else word == own for word, (own, prefix) in pairs
                 ):
                     order = -len(term), sum(prefix for _, prefix in term), -sum(len(own) for own, _ in term)
                     matches.append((order, start, term))

@@ -34,13 +34,13 @@ def checked_lists(lists: CandidateBatch, start: Weights) -> CandidateArrays:
         InputError: no hypothesis, features that are not finite, weights that do not fit.
     """
     if not lists.candidates:
-        raise InputError("nothing to tune on", seen="no hypothesis")
+        raise InputError("nothing to tune on", "no hypothesis")
     most = int(lists.part_ids_N.max(initial=-1))
     if lists.dense_CD.shape[1] != len(start.dense_D) or most >= len(start.sparse_F):
         raise InputError(
             "weights do not fit the lists",
-            seen=f"{len(start.dense_D)} float and {len(start.sparse_F)} sparse weights",
-            expected=f"{lists.dense_CD.shape[1]} and more than {most}",
+            f"{len(start.dense_D)} float and {len(start.sparse_F)} sparse weights",
+            f"{lists.dense_CD.shape[1]} and more than {most}",
         )
     values_N = np.zeros(0) if lists.part_values_N is None else lists.part_values_N
     if not (np.isfinite(lists.dense_CD).all() and np.isfinite(values_N).all() and start.finite):

@@ -187,7 +187,7 @@ class LossSteps(OnlineUpdate):
     def __init__(self, loss: Loss, eta: float, seed: int = 0) -> None:
         if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.slope is None or loss.judges_each:
             seen, expected = loss.name, "one over lists: expected_bleu, softmax_margin, ramp …"
-            raise InputError("not a loss of one list", seen=seen, expected=expected)
+            raise InputError("not a loss of one list", seen, expected)
         self.loss, self.eta = loss, eta
         self._pointer = loss.slope.pointer
         # The random state of losses that sample candidates.

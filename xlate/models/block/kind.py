@@ -145,14 +145,14 @@ class EventKind(Kind):
         """There must be binary features, no partition, and a base run with the floats."""
         if not config.model.binary:
             expected = "model.binary=[BB] or another"
-            raise InputError("no binary features to train", seen="model.binary=[]", expected=expected)
+            raise InputError("no binary features to train", "model.binary=[]", expected)
         check_sums(config)
         if config.base is None:
             raise InputError(
                 "no run to take float weights from",
-                seen="base is not set",
-                expected="base=RUN of the same model",
-                remedy=f"train one first: xlate train model={config.model.name} model.binary=[] run=RUN",
+                "base is not set",
+                "base=RUN of the same model",
+                f"train one first: xlate train model={config.model.name} model.binary=[] run=RUN",
             )
         check_floats_of_base(config, Path(config.base))
 
@@ -179,7 +179,7 @@ class EventKind(Kind):
         held, names = weights.sets.get(name), self.names(model)
         if held is None or held.dense_names != names:
             seen = f"{name}: {None if held is None else ' '.join(held.dense_names)}"
-            raise InputError(f"not the weights of the {self.name} model", seen=seen, expected=" ".join(names))
+            raise InputError(f"not the weights of the {self.name} model", seen, " ".join(names))
         return held
 
 
@@ -232,7 +232,7 @@ def check_sums(config: TrainConfig) -> None:
     """
     if getattr(config.decoder, "partition", "off") != "off":
         seen, expected = f"decoder.partition={config.decoder.partition}", "decoder.partition=off"
-        raise InputError("scores with a partition are not sums over features", seen=seen, expected=expected)
+        raise InputError("scores with a partition are not sums over features", seen, expected)
 
 
 def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramIndex:

@@ -302,10 +302,10 @@ class BlockLists(ListedModel):
         if self.file.metadata.get("work_identity") != work.identity:
             raise InputError(
                 "the base run was trained on a different work directory",
+                self.file.metadata.get("work"),
+                str(work.path),
+                "train the float weights on this work directory",
                 file=base,
-                seen=self.file.metadata.get("work"),
-                expected=str(work.path),
-                remedy="train the float weights on this work directory",
             )
         self.theta = self._whole(NO_KEYS).weights
 

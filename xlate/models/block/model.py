@@ -68,13 +68,13 @@ class BlockLexicon:
         for name, float_weights in weights.items():
             if np.shape(float_weights) != (size,) or not np.isfinite(float_weights).all():
                 what = name if name == "weights" else f"{name} weights"
-                raise InputError(f"the {what} cannot be used", seen=float_weights, expected=f"{size} finite numbers")
+                raise InputError(f"the {what} cannot be used", float_weights, f"{size} finite numbers")
         keys = np.asarray(self.feature_keys)
         if keys.shape != given.shape or not np.isfinite(given).all():
             raise InputError(
                 "the weights of binary features cannot be used",
-                seen=f"{len(keys)} keys, {len(given)} weights, {int((~np.isfinite(given)).sum())} not finite",
-                expected="one finite weight per key",
+                f"{len(keys)} keys, {len(given)} weights, {int((~np.isfinite(given)).sum())} not finite",
+                "one finite weight per key",
             )
         if (keys[1:] <= keys[:-1]).any():
             raise InputError("feature keys are not sorted", expected="ascending keys, each once")

@@ -57,10 +57,10 @@ def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> No
             assert use is not None
             raise InputError(
                 "the classifier is not the one that this run was tuned with",
+                "different weights",
+                f"those of SHA-256 {weights.metadata.get(key)}",
+                "train it as before, or tune again under another name",
                 file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
-                seen="different weights",
-                expected=f"those of SHA-256 {weights.metadata.get(key)}",
-                remedy="train it as before, or tune again under another name",
             )
 
 

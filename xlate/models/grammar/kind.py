@@ -79,10 +79,10 @@ def _bottom_up(path: Path, system: GrammarSystem) -> GrammarSystem:
         shown = "".join(f"\n              {one}" for one in faults)
         raise InputError(
             "a complete grammar cannot be decoded from left to right",
+            f"decoder.algorithm={system.search.algorithm}; {share}",
+            f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
+            f"leave out decoder.algorithm, or set it to {CKY}",
             file=path,
-            seen=f"decoder.algorithm={system.search.algorithm}; {share}",
-            expected=f"decoder.algorithm={CKY}, for rules of every form; not in target normal form:{shown}",
-            remedy=f"leave out decoder.algorithm, or set it to {CKY}",
         )
     return system
 
@@ -109,7 +109,7 @@ class Grammar(Kind):
         system = _bottom_up(run, GrammarSystem(grammar, named, model, config.decoder))
         if system.feature_names != held.dense_names:
             seen, expected = (" ".join(names[:20]) for names in (held.dense_names, system.feature_names))
-            raise InputError("not the weights of this grammar", file=run, seen=seen, expected=expected)
+            raise InputError("not the weights of this grammar", seen, expected, file=run)
         return system
 
 

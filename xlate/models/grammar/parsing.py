@@ -143,7 +143,7 @@ class SynchronousGrammar:
         remedy = "give the glue grammar too, and name the goal and the label of copied words"
         if self.goal not in known:
             seen = f"{self.goal} as the goal"
-            raise InputError("an unknown label", seen=seen, expected=expected, remedy=remedy)
+            raise InputError("an unknown label", seen, expected, remedy)
         for b, rule in enumerate(self.scfg.rules):
             for gap in gaps_of(rule.source):
                 if gap.label not in known:

@@ -149,9 +149,9 @@ class GrammarSystem(System[Any, GrammarSearch]):
         if not listed:
             raise InputError(
                 "the grammar has no derivation of a sentence",
-                seen=" ".join(words),
-                expected=f"one that ends in {grammar.goal}",
-                remedy="add glue rules that concatenate any two pieces",
+                " ".join(words),
+                f"one that ends in {grammar.goal}",
+                "add glue rules that concatenate any two pieces",
             )
         return listed
 
@@ -249,8 +249,8 @@ class GrammarSystem(System[Any, GrammarSearch]):
         """Nothing: there is no left-to-right search space, nor anything that depends on one."""
         raise InputError(
             "a complete grammar is decoded bottom-up",
-            seen="a request for a lattice, forced decoding or a search graph",
-            expected="translations, n-best lists and trace=true",
+            "a request for a lattice, forced decoding or a search graph",
+            "translations, n-best lists and trace=true",
         )
 
     compiled_search = derivation = arc_features = space

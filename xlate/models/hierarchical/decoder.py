@@ -193,8 +193,8 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         if self.search.algorithm == CKY and self.model.structure is not None:
             raise InputError(
                 "bottom-up search cannot look across the borders of rules",
-                seen="structure features, decoder.algorithm=cky",
-                expected="structure=none, or decoder.algorithm=cube",
+                "structure features, decoder.algorithm=cky",
+                "structure=none, or decoder.algorithm=cube",
             )
 
     @property

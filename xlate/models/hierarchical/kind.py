@@ -78,9 +78,9 @@ class Hierarchical(Kind):
         if fixed and learned is None:
             raise InputError(
                 "only online training can number new structure features",
+                f"structure=… and loss={config.loss.name}, and no base run with the same features",
+                "source=online, structure=none, or base=RUN that has learned them",
                 file=None if config.base is None else Path(config.base),
-                seen=f"structure=… and loss={config.loss.name}, and no base run with the same features",
-                expected="source=online, structure=none, or base=RUN that has learned them",
             )
         described_F7 = learned.extra[FEATURES] if learned is not None and (fixed or from_base) else None
         model = hierarchical_model(work, config.model, described_F7)
@@ -130,7 +130,7 @@ def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
     """
     if weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F):
         seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
-        raise InputError("the base run cannot be trained further", seen=seen, expected=" ".join(COLUMNS))
+        raise InputError("the base run cannot be trained further", seen, " ".join(COLUMNS))
     dense_D = np.ones(model.size)
     dense_D[: len(COLUMNS)] = weights.dense_D[: len(COLUMNS)]
     return Weights(dense_D, np.zeros(0), model.columns)
