@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.phrases.small_corpora import table_of
 from xlate.features.block import MORE_FLOATS, MoreFloats, feature_keys, sides, split_key
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.model import NgramModel
@@ -18,9 +19,8 @@ from xlate.models.block.model import BlockModel
 from xlate.models.distortion import DistortionModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.distortion import Distortion
-from xlate.phrases.table import PhraseTable
 from xlate.search.settings import BlockSearch, DistortionSearch
-from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
 
 SOURCE = Vocabulary(["a", "b", "c", "d"])
 TARGET = Vocabulary(["u", "v", "w", "x", "y"])
@@ -30,24 +30,9 @@ LETTERS = "LRN"
 def block_set(pairs: dict[tuple[str, str], tuple[int, int, int, float]]) -> BlockSet:
     """Blocks from {(source words, target words): (N, N_L, N_R, lexical cost)}."""
     rows = sorted((tuple(SOURCE.ids(s.split())), tuple(TARGET.ids(t.split())), v) for (s, t), v in pairs.items())
-    sources, targets = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
     count = np.array([row[2][0] for row in rows], dtype=np.int32)
-    size = len(rows)
-    table = PhraseTable(
-        source_phrases=EncodedText.from_ids(np.array(s, dtype=np.int32) for s in sources),
-        target_phrases=EncodedText.from_ids(np.array(t, dtype=np.int32) for t in targets),
-        source_B=np.array([sources.index(row[0]) for row in rows], dtype=np.int32),
-        target_B=np.array([targets.index(row[1]) for row in rows], dtype=np.int32),
-        count_B=count.astype(np.float64),
-        scores_B4=np.ones((size, 4)),
-        link_offsets_B1=np.zeros(size + 1, dtype=np.int64),
-        link_source_K=np.zeros(0, dtype=np.int16),
-        link_target_K=np.zeros(0, dtype=np.int16),
-        source_count_P=np.ones(len(sources)),
-        target_count_Q=np.ones(len(targets)),
-    )
     return BlockSet(
-        table=table,
+        table=replace(table_of(row[:2] for row in rows), count_B=count.astype(np.float64)),
         count_B=count,
         left_B=np.array([row[2][1] for row in rows], dtype=np.int32),
         right_B=np.array([row[2][2] for row in rows], dtype=np.int32),

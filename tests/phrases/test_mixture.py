@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from tests.lm.oracles import VOCABULARY, BackOff
+from tests.phrases.small_corpora import table_of
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel, token_logprobs
 from xlate.phrases.mixture import em_weights, mixed_lm, mixed_table
-from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, INVERSE_PHRASE, PhraseTable
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, INVERSE_PHRASE
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 
 A, B = 3, 4
@@ -74,27 +75,21 @@ def test_weights_by_em() -> None:
     assert better[0] > 0.95
 
 
-def table() -> PhraseTable:
-    """The pairs (a, a), (a, b) and (b, a) with 3, 3 and 2 occurrences; all scores 0.5."""
-    words = EncodedText.from_ids([np.array([A]), np.array([B])])
-    links = np.zeros(3, np.int16)
-    sides = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
-    counts = np.array([3.0, 3.0, 2.0]), np.full((3, 4), 0.5)
-    return PhraseTable(words, words, *sides, *counts, np.arange(4), links, links, np.zeros(2), np.zeros(2))
+TABLE = table_of([((A,), (A,)), ((A,), (B,)), ((B,), (A,))])
 
 
 def test_two_phrase_tables_by_hand() -> None:
     """p(·|a) is 3/4, 1/4 in the first part and 0, 1 in the second; only the second has b."""
     count_IB = np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0]])
-    mixed, weights_I = mixed_table(table(), count_IB, np.zeros(3), np.array([0.4, 0.6]))
+    mixed, weights_I = mixed_table(TABLE, count_IB, np.zeros(3), np.array([0.4, 0.6]))
     assert weights_I.tolist() == [0.4, 0.6]
     np.testing.assert_allclose(mixed.scores_B4[:, DIRECT_PHRASE], [0.3, 0.1 + 0.6, 1.0])
     np.testing.assert_allclose(mixed.scores_B4[:, INVERSE_PHRASE], [0.4, 1.0, 0.6])
-    np.testing.assert_allclose(mixed.scores_B4[:, DIRECT_LEXICAL], 0.5)
+    np.testing.assert_allclose(mixed.scores_B4[:, DIRECT_LEXICAL], 1.0)
 
 
 def test_the_part_that_is_like_the_dev_set_weighs_more() -> None:
     count_IB = np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0]])
-    shares = [mixed_table(table(), count_IB, np.array(dev), None)[1][1] for dev in ([9.0, 3.0, 0.0], [0.0, 9.0, 9.0])]
+    shares = [mixed_table(TABLE, count_IB, np.array(dev), None)[1][1] for dev in ([9.0, 3.0, 0.0], [0.0, 9.0, 9.0])]
     assert shares[0] < 0.2
     assert shares[1] > 0.8

@@ -32,7 +32,6 @@ from xlate.text.vocabulary import EncodedText
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-CHUNK = 1 << 22
 STEP, LEAST = 64, 128
 # The header needs room for two dimensions of 19 digits each.
 WIDEST = (10**19 - 1, 10**19 - 1)
@@ -59,11 +58,9 @@ class ArrayStream:
         """Appends rows."""
         values = np.ascontiguousarray(rows, dtype=self._dtype)
         self.rows += len(values)
-        flat = values.reshape(-1).view(np.uint8)
-        for first in range(0, len(flat), CHUNK):
-            piece = flat[first : first + CHUNK].data
-            self._digest.update(piece)
-            self._stream.write(piece)
+        flat = values.reshape(-1).view(np.uint8).data
+        self._digest.update(flat)
+        self._stream.write(flat)
 
     def finish(self) -> dict[str, Any]:
         """Writes the header and flushes to disk; returns the array's entry for the header of its folder: dtype, shape,
@@ -86,8 +83,8 @@ class ArrayStream:
 def npy_header(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
     """The beginning of a .npy file of version 1; it has the same length for all shapes of up to two dimensions."""
     size = header_bytes(dtype)
-    text = _dictionary(dtype, shape)
-    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11) + b"\n"
+    text = _dictionary(dtype, shape).ljust(size - 11)
+    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text + b"\n"
 
 
 def header_bytes(dtype: np.dtype[Any]) -> int:
@@ -98,12 +95,9 @@ def header_bytes(dtype: np.dtype[Any]) -> int:
 
 def values_sha256(path: Path, offset: int) -> str:
     """The SHA-256 of a file's bytes from `offset` on."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
         stream.seek(offset)
-        while block := stream.read(CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _dictionary(dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
@@ -152,16 +146,10 @@ def _stamp(folder: Path, files: Sequence[str], seal: str) -> str | None:
 
 
 def _record_of(folder: Path) -> Path | None:
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    home = os.environ.get("HOME", "")
-    if os.path.isabs(given):
-        cache = Path(given)
-    elif os.path.isabs(home):
-        cache = Path(home) / ".cache"
-    else:
-        return None
+    caches = os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.environ.get("HOME", ""), ".cache")
+    cache = next(filter(os.path.isabs, caches), None)
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
-    return cache / "xlate" / "verified" / name[:2] / name
+    return None if cache is None else Path(cache, "xlate", "verified", name[:2], name)
 
 
 MAGIC = "xlate-arrays"
@@ -322,9 +310,9 @@ def open_arrays(
         if check is not None:
             check(stored)
 
-    files = [HEADER, *(f"{name}.npy" for name in header["arrays"]), *header["files"]]
     for name, entry in header["files"].items():
         _check_size(folder / name, entry["bytes"])
+    files = [HEADER, *(f"{name}.npy" for name in arrays), *header["files"]]
     check_once(folder, files, header["sha256"], SUMS if check is None else RANGES, look_through)
     return stored
 

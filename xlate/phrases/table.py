@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -24,15 +24,15 @@ from xlate.text.vocabulary import BEGIN_ID, EncodedText
 INVERSE_PHRASE, INVERSE_LEXICAL, DIRECT_PHRASE, DIRECT_LEXICAL = range(4)
 
 
+@dataclass(frozen=True, kw_only=True)
 class LinkedPairs:
-    """B pairs of a table, sorted by their source sides, with scores and the links inside them; a dataclass.
+    """B pairs of a table, sorted by their source sides, with scores and the links inside them.
 
     Attributes:
         KIND: the kind of table, as stored.
         SOURCE: the name of the source sides.
     """
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     KIND: ClassVar[str]
     SOURCE: ClassVar[str]
     target_phrases: EncodedText
@@ -79,14 +79,8 @@ class LinkedPairs:
     def _check(cls, stored: StoredArrays) -> None:
         """Checks the rows, words, counts, scores and links of a stored table."""
         pairs, links = len(stored["source_B"]), len(stored["link_source_K"])
-        check_lengths(
-            stored,
-            target_B=(pairs,),
-            count_B=(pairs,),
-            scores_B4=(pairs, 4),
-            link_offsets_B1=(pairs + 1,),
-            link_target_K=(links,),
-        )
+        rows = {"target_B": (pairs,), "count_B": (pairs,), "scores_B4": (pairs, 4), "link_offsets_B1": (pairs + 1,)}
+        check_lengths(stored, **rows, link_target_K=(links,))
         sides = (("source", cls.SOURCE), ("target", "target_phrases"))
         for side, texts in sides:
             check_offsets(stored, f"{texts}_offsets", len(stored[f"{texts}_ids"]))
@@ -98,7 +92,7 @@ class LinkedPairs:
             _check_links(stored, side, stored[f"{texts}_offsets"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PhraseTable(LinkedPairs):
     """B phrase pairs over P distinct source and Q distinct target phrases, sorted by (source_B, target_B).
 
@@ -116,24 +110,13 @@ class PhraseTable(LinkedPairs):
     KIND = "phrase table"
     SOURCE = "source_phrases"
     source_phrases: EncodedText
-    target_phrases: EncodedText
-    source_B: Ints32
-    target_B: Ints32
-    count_B: Floats
-    scores_B4: Floats
-    link_offsets_B1: Ints
-    link_source_K: Ints16
-    link_target_K: Ints16
     source_count_P: Floats
     target_count_Q: Floats
 
     @classmethod
     def _check(cls, stored: StoredArrays) -> None:
-        check_lengths(
-            stored,
-            source_count_P=(len(stored["source_phrases_offsets"]) - 1,),
-            target_count_Q=(len(stored["target_phrases_offsets"]) - 1,),
-        )
+        counts = {"source_count_P": "source_phrases_offsets", "target_count_Q": "target_phrases_offsets"}
+        check_lengths(stored, **{name: (len(stored[offsets]) - 1,) for name, offsets in counts.items()})
         super()._check(stored)
 
     def select(self, keep_B: Bools) -> PhraseTable:
@@ -236,9 +219,8 @@ def four_scores(
 
 def direct_lexical_weights(phrases: PhraseTable, lexical: LexicalTable) -> Floats:
     """lex(e|f) of a table's pairs under other word probabilities, (B,); NaN where those lack a link inside a pair."""
-    shape_B = np.arange(len(phrases), dtype=np.int32)
     columns = phrases.link_offsets_B1, phrases.link_source_K, phrases.link_target_K
-    links = InnerLinks(shape_B, *map(np.asarray, columns))
+    links = InnerLinks(np.arange(len(phrases), dtype=np.int32), *map(np.asarray, columns))
     return lexical_weights(phrase_pairs(phrases), links, *word_probabilities(lexical), NO_GAP)
 
 
@@ -278,7 +260,7 @@ GAP = BEGIN_ID
 MOST_GAPS = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RuleTable(LinkedPairs):
     """B rules X → ⟨γ, b̄ β⟩ over P source sides γ and Q target phrases b̄, sorted by (source_B, target_B, swapped_B).
 
@@ -301,15 +283,7 @@ class RuleTable(LinkedPairs):
     KIND = "rule table"
     SOURCE = "source_sides"
     source_sides: EncodedText
-    target_phrases: EncodedText
-    source_B: Ints32
-    target_B: Ints32
     swapped_B: Bools
-    count_B: Floats
-    scores_B4: Floats
-    link_offsets_B1: Ints
-    link_source_K: Ints16
-    link_target_K: Ints16
     insertion_B: Ints16
     deletion_B: Ints16
 

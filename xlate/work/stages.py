@@ -61,14 +61,11 @@ def file_hash(path: str | Path) -> str:
     Raises:
         InputError: the file cannot be read, or only once: it has to be read again later.
     """
-    digest = hashlib.sha256()
     try:
         with plain_file(path).open("rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise unreadable(path, error, "a readable file") from error
-    return digest.hexdigest()
 
 
 def finished_stage(work: Path, name: str, identity: str) -> Stage | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tests.models.phrase.definition import score_steps
 from tests.models.small_models import SOURCE, TARGET, random_arpa
+from tests.phrases.small_corpora import table_of
 from xlate.features.phrase_sparse import PLAIN, REORDERING, SparseFeatures, make_families
 from xlate.features.word_values import WordValues, every_word, word_classes
 from xlate.lm.model import NgramModel
@@ -18,7 +19,6 @@ from xlate.models.derivation import COPIED, Derivation, Step
 from xlate.models.phrase.model import REORDERINGS, SIZE, UNKNOWN, PhraseModel, Reordering, SentencePhrases
 from xlate.phrases.table import PhraseTable
 from xlate.search.settings import PhraseSearch
-from xlate.text.vocabulary import EncodedText
 
 KINDS = [None, "wbe", "hier", "hier5"]
 LOCAL_PLAIN = ("pair", "source_phrase", "target_phrase", "word_pair", "lengths", "source_first", "target_last")
@@ -33,21 +33,8 @@ SPARSE_CASES = [(k, t) for k in KINDS for t in TEMPLATES if k != "wbe" or t in (
 
 def phrase_table(rng: np.random.Generator, pairs: set[tuple[str, str]]) -> PhraseTable:
     """A table of (source words, target words) with random scores."""
-    rows = sorted((tuple(SOURCE.ids(s.split()).tolist()), tuple(TARGET.ids(t.split()).tolist())) for s, t in pairs)
-    sources, targets = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
-    return PhraseTable(
-        source_phrases=EncodedText.from_ids(np.array(s, dtype=np.int32) for s in sources),
-        target_phrases=EncodedText.from_ids(np.array(t, dtype=np.int32) for t in targets),
-        source_B=np.array([sources.index(row[0]) for row in rows], dtype=np.int32),
-        target_B=np.array([targets.index(row[1]) for row in rows], dtype=np.int32),
-        count_B=np.ones(len(rows)),
-        scores_B4=rng.random((len(rows), 4)) * (rng.random((len(rows), 4)) < 0.95),
-        link_offsets_B1=np.zeros(len(rows) + 1, dtype=np.int64),
-        link_source_K=np.zeros(0, dtype=np.int16),
-        link_target_K=np.zeros(0, dtype=np.int16),
-        source_count_P=np.ones(len(sources)),
-        target_count_Q=np.ones(len(targets)),
-    )
+    table = table_of((SOURCE.ids(s.split()).tolist(), TARGET.ids(t.split()).tolist()) for s, t in pairs)
+    return replace(table, scores_B4=rng.random((len(table), 4)) * (rng.random((len(table), 4)) < 0.95))
 
 
 def random_phrase_model(rng: np.random.Generator, kind: str | None, most: int = 3) -> PhraseModel:
