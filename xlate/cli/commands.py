@@ -249,7 +249,9 @@ def run_dictionary(config: DictionaryConfig) -> None:
     else:
         rows = ((word, *one) for word, same in found.items() for one in same)
         lines = ["\t".join(["# source", *WordTranslation._fields])]
-        lines += ["\t".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row) for row in rows]
+        lines += [
+            "\t".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row) for row in rows
+        ]
     write_lines(config.out, lines)
     print(f"{sum(map(len, found.values()))} pairs of {len(found)} source words", file=sys.stderr)
 
