@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -28,7 +27,7 @@ from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.tokens import untokenized_share
-from xlate.text.vocabulary import EncodedText
+from xlate.text.vocabulary import EncodedText, WordNumbers
 
 
 class Scored(Protocol):
@@ -46,33 +45,6 @@ class Scored(Protocol):
     def values(self) -> list[float]: ...
     @property
     def total(self) -> float | None: ...
-
-
-class WordNumbers:
-    """Numbers words from 0 in the order they come; unlike a vocabulary it never meets an unknown word."""
-
-    def __init__(self) -> None:
-        self._numbers: defaultdict[str, int] = defaultdict()
-        self._numbers.default_factory = self._numbers.__len__
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __iter__(self) -> Iterator[str]:
-        """The words in the order of their numbers."""
-        return iter(self._numbers)
-
-    def append_to(self, ids: array[int], text: str) -> int:
-        """Appends the numbers of the words, split at blanks; returns how many there are."""
-        before = len(ids)
-        ids.extend(map(self._numbers.__getitem__, filter(None, text.split(" "))))
-        return len(ids) - before
-
-    def encode(self, texts: Iterable[str]) -> EncodedText:
-        """Texts, split at blanks, as numbers."""
-        ids = array("i")
-        lengths = [self.append_to(ids, text) for text in texts]
-        return EncodedText(np.array(ids, dtype=np.int32), offsets_of(lengths))
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.lists import ngram_statistics
-from xlate.candidates.nbest import NbestArrays, WordNumbers, nbest_statistics, reference_lines
+from xlate.candidates.nbest import NbestArrays, nbest_statistics, reference_lines
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.kernels.counting.ngram_statistics import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
-from xlate.metrics.score import measure_sentences
+from xlate.metrics.score import edit_rows, measure_sentences
 from xlate.metrics.statistics import chrf_scores
-from xlate.text.vocabulary import EncodedText
+from xlate.text.vocabulary import EncodedText, WordNumbers
 
 CHARACTER_ORDER = 6
 
@@ -139,14 +139,13 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
 def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None) -> Floats:
     """Edits and reference length of every hypothesis, (C, 2); with `some`, 0 for all others.
 
-    `references` are those of each list, `some` the numbers of hypotheses.
+    `references` are those of each list, `some` the numbers of hypotheses, in order.
     """
-    row_C = row_numbers(arrays.candidate_offsets_I1)
-    chosen_C = np.arange(len(row_C)) if some is None else some
-    counted_CK = np.zeros((len(row_C), 2))
-    texts = zip(row_C[chosen_C].tolist(), arrays.texts(chosen_C), strict=True)
-    counted_CK[chosen_C] = text_statistics("ter", list(texts), references, {})
-    return counted_CK
+    counted_C2 = np.zeros((len(arrays.text), 2))
+    chosen_C = np.arange(len(counted_C2)) if some is None else some
+    offsets_I1 = np.searchsorted(chosen_C, arrays.candidate_offsets_I1)
+    counted_C2[chosen_C] = edit_rows(arrays.texts(chosen_C), offsets_I1, references)
+    return counted_C2
 
 
 def text_statistics(

@@ -154,12 +154,11 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
 
 def score(config: NbestConfig) -> dict[str, Any]:
     """Writes each hypothesis's log probability under a language model to `out`, a column for `add_scores`."""
-    from xlate.candidates.nbest import WordNumbers
     from xlate.jobs.given_lists import given_list
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
     from xlate.text.lines import write_lines
-    from xlate.text.vocabulary import EncodedText
+    from xlate.text.vocabulary import EncodedText, WordNumbers
 
     out, file = _needed(config.out, "out", "FILE"), _needed(config.lm, "lm", "MODEL.arpa")
     lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()

@@ -125,10 +125,7 @@ class TrainConfig(GivenListsConfig, Command):
     checkpoint_seconds: float = key("Seconds between checkpoints; the result does not depend on it.", 20, ENDLESS)
     base: str | None = key("A run to start from, or to decode with.", None)
     measure_test: bool = key("Also translate and score the test set.", False)
-    measures: list[str] = key(
-        "Scores of the dev and test outputs: bleu and others. TER takes minutes if outputs are far too long.",
-        MEASURES,
-    )
+    measures: list[str] = key("Scores of the dev and test outputs: bleu and others.", MEASURES)
     dev_sentences: int | None = key("Number of dev sentences to score, from the first; null: all.", None, COUNT)
     dev_every: int = key(
         "Training on events measures dev BLEU after every N-th epoch, unless that takes longer than training; 0: "

@@ -458,7 +458,7 @@ FIRST, RERANKED, ORACLE, RANDOM, AGREED = "first", "reranked", "oracle", "random
 ORDER = (FIRST, RERANKED, ORACLE, RANDOM, AGREED)
 # The measures of the table, as it names them.
 HEADS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", COLUMN: "column"}
-# The number of random choices, whose mean is reported. TER uses fewer, as it needs a search for each.
+# The number of random choices, whose mean is reported. TER uses fewer, as its edits are counted for them alone.
 DRAWS, DRAWS_OF_TER = 20, 2
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 import xlate
+from xlate.array_types import Floats, Ints
 from xlate.errors import InputError, check_choice
+from xlate.kernels.counting.edits import edit_statistics
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.statistics import (
     Interval,
@@ -28,14 +30,14 @@ from xlate.metrics.statistics import (
     nist_statistics,
     ter_scores,
 )
-from xlate.progress import track
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float
+from xlate.text.vocabulary import WordNumbers
 
 MEASURES = ("bleu", "chrf", "ter", "nist", "lexacc")
 # The measures of sacrebleu, with our functions from the same statistics to scores.
 _SACREBLEU = {"bleu": bleu_scores, "chrf": chrf_scores, "ter": ter_scores}
-# The time of TER grows with the cube of the number of words in a line, and its memory with the square.
+# The memory of TER grows with the square of the number of words in a line.
 MOST_WORDS_OF_TER = 2000
 TEXT_ENDINGS = (" .", " !", " ?")
 TOKENIZED_ENDINGS = 100
@@ -166,30 +168,38 @@ def tokenizer(tokenize: str, lowercase: bool) -> Any:
     return lambda line: metric._preprocess_segment(line).split()
 
 
-def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> list[list[float]]:
+def _edits(metric: Any, hypotheses: Sequence[str], streams: Streams) -> Floats:
     given = by_sentence(streams)
-    for number, (line, lines) in enumerate(zip(hypotheses, given, strict=True), 1):
-        words = max(len(text.split()) for text in (line, *lines))
-        if words > MOST_WORDS_OF_TER:
+    counts = {len(lines) for lines in given}
+    metric.num_refs = counts.pop() if len(counts) == 1 else -1
+    return edit_rows(hypotheses, np.arange(len(given) + 1), given)
+
+
+def edit_rows(hypotheses: Sequence[str], candidate_offsets_I1: Ints, references: Sequence[Sequence[str]]) -> Floats:
+    """The edits of C hypotheses and their mean reference lengths, (C, 2), as sacrebleu counts them; see `ter_scores`.
+
+    Args:
+        hypotheses: C lines. candidate_offsets_I1: which of them belong to each of I lists.
+        references: those of each list, one or more.
+
+    Raises:
+        InputError: a line is too long.
+    """
+    numbers, offsets_I1 = WordNumbers(), np.cumsum([0, *map(len, references)])
+    words = (" ".join(line.lower().split()) for line in chain(hypotheses, *references))
+    text, given = numbers.encode(islice(words, len(hypotheses))), numbers.encode(words)
+    for lines, rows_I1 in ((text, candidate_offsets_I1), (given, offsets_I1)):
+        length_S = np.diff(lines.offsets_S1)
+        for long in np.flatnonzero(length_S > MOST_WORDS_OF_TER).tolist():
             raise InputError(
                 "a line has too many words for TER",
-                f"{words:,} words in line {number}",
+                f"{length_S[long]:,} words in line {np.searchsorted(rows_I1, long, side='right')}",
                 f"at most {MOST_WORDS_OF_TER:,}",
                 "cut the line into sentences; xlate score measures=[bleu,chrf] leaves TER out",
             )
-    counts = {len(lines) for lines in given}
-    metric.num_refs = counts.pop() if len(counts) == 1 else -1
-    pairs = track(list(zip(hypotheses, given, strict=True)), "TER")
-    return [list(_edits_of_sentence(line, tuple(lines))) for line, lines in pairs]
-
-
-# A sentence takes about 20 ms, and compared systems are scored more than once.
-@functools.lru_cache(maxsize=1 << 15)
-def _edits_of_sentence(hypothesis: str, references: tuple[str, ...]) -> tuple[float, float]:
-    metric = TER()
-    known = metric._extract_reference_info([metric._preprocess_segment(line) for line in references])
-    edits, length = metric._compute_segment_statistics(metric._preprocess_segment(hypothesis), known)
-    return float(edits), float(length)
+    sides = text.ids_T, text.offsets_S1, candidate_offsets_I1, given.ids_T, given.offsets_S1
+    edits_C2: Floats = edit_statistics(*sides, offsets_I1)
+    return edits_C2
 
 
 def _bleu(tokenize: str, lowercase: bool) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,6 +158,33 @@ class EncodedText:
 
     def __getitem__(self, sentence: int) -> Ints32:
         return self.ids_T[self.offsets_S1[sentence] : self.offsets_S1[sentence + 1]]
+
+
+class WordNumbers:
+    """Numbers words from 0 in the order they come; unlike a vocabulary it never meets an unknown word."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers.default_factory = self._numbers.__len__
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        """The words in the order of their numbers."""
+        return iter(self._numbers)
+
+    def append_to(self, ids: array[int], text: str) -> int:
+        """Appends the numbers of the words, split at blanks; returns how many there are."""
+        before = len(ids)
+        ids.extend(map(self._numbers.__getitem__, filter(None, text.split(" "))))
+        return len(ids) - before
+
+    def encode(self, texts: Iterable[str]) -> EncodedText:
+        """Texts, split at blanks, as numbers."""
+        ids = array("i")
+        offsets_S1 = np.cumsum([0, *(self.append_to(ids, text) for text in texts)])
+        return EncodedText(np.array(ids, dtype=np.int32), offsets_S1)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ import numpy as np
 
 from xlate.candidates.block_instances import OracleStep, write_events
 from xlate.candidates.lists import ngram_statistics
-from xlate.candidates.nbest import WordNumbers
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
@@ -52,6 +51,7 @@ from xlate.models.system import AnySystem
 from xlate.progress import track
 from xlate.scoring.weights import Weights, centred, load_weights, save_weights, true_occurrences
 from xlate.search.beam import END_LABEL
+from xlate.text.vocabulary import WordNumbers
 from xlate.tuners.settings import TuneConfig
 from xlate.updates.rule import UpdateRule
 from xlate.work.directory import WorkDirectory
