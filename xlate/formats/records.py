@@ -41,8 +41,10 @@ KEYS = {
 TEXT = ("text", "message", "content", "hyp", "mt", "translation_text", "generated_text")
 TOKENS = ("logprobs", "token_logprobs")
 # Fields whose numbers are no scores.
-COUNTED = re.compile(r"index|rank|created|.*_ids?")
+COUNTED = re.compile(r"index|rank|created|num_cached_tokens|.*_ids?")
 BETTER, WORSE = "chosen", "rejected"
+# What pieces of SentencePiece begin with where a word begins.
+WORD_BEGIN = "▁"
 # The number of tokens whose mean log probability is a feature of its own.
 FIRST = 3
 _NAME = re.compile(r"[^\s=:|]+")
@@ -166,8 +168,10 @@ def _rows(left: dict[str, Any], key: str, inside: str) -> list[tuple[str, dict[s
     """The text of each hypothesis, and the fields that are its own or those of the record."""
     held = left.pop(key)
     if key == BETTER and WORSE in left:
-        worse = left.pop(WORSE)
-        return [(_text(held), {**left, BETTER: 1.0}), (_text(worse), {**left, BETTER: 0.0})]
+        return [
+            (_text(one), {name: _part(value, place, 2) for name, value in left.items()} | {BETTER: 1.0 - place})
+            for place, one in enumerate((held, left.pop(WORSE)))
+        ]
     if isinstance(held, str):
         return [(held, left)]
     several = held if isinstance(held, list) else [held]
@@ -196,12 +200,15 @@ def _part(value: Any, place: int, count: int) -> Any:
 
 
 def _text(value: Any, name: str = "hyp") -> str:
-    """A text that is given as it is, as tokens, as a message, or as the last one of a conversation."""
+    """A text that is given as it is, as words or pieces, as a message, or as the last one of a conversation."""
     if isinstance(value, dict):
         value = next((value[key] for key in TEXT if value.get(key) is not None), None)
         return _text(value, name)
-    if isinstance(value, list) and value:
-        return " ".join(value) if all(isinstance(one, str) for one in value) else _text(value[-1], name)
+    if isinstance(value, list):
+        if not all(isinstance(one, str) for one in value):
+            return _text(value[-1], name)
+        pieces = any(one.startswith(WORD_BEGIN) for one in value)
+        return "".join(value).replace(WORD_BEGIN, " ") if pieces else " ".join(value)
     if not isinstance(value, str):
         raise ValueError(f"{name} is not text")
     return value
