@@ -135,7 +135,7 @@ class Pipeline:
         events = collect_events(matches)
         collected = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
-            nothing_S = np.zeros(len(source), dtype=bool)
+            nothing_S = np.zeros(len(source), bool)
             instances = BlockInstances(
                 self.arrays, len(self.index), self.lm, matches, events, target, nothing_S, alternatives=TOP
             )

@@ -91,7 +91,7 @@ def batch_run(model: NgramModel, sentences: list[list[str]], asked: list[Query])
         states.append([model.begin_state])
         for word in model.vocabulary.ids(sentence).tolist():
             states[-1].append(model.score(states[-1][-1], word)[1])
-    states_Q = np.array([states[s][t] for s, t, _ in asked], dtype=np.int32)
+    states_Q = np.array([states[s][t] for s, t, _ in asked], np.int32)
     words_Q = model.vocabulary.ids([word for _, _, word in asked])
     return lambda: model.score_batch(states_Q, words_Q)[0] / LN10
 

@@ -59,7 +59,7 @@ def kernel_run(batch: CandidateBatch, order: np.ndarray, dense_D: np.ndarray, sp
     """One pass of the kernel over the instances in `order`."""
     loss, rule = LocalSoftmax(SINK), UpdateRule()
     steps = Steps(loss.numbers_array, rule.compiled(np.full(FLOATS, ETA), ETA))
-    state = np.ones(1, dtype=np.uint64)
+    state = np.ones(1, np.uint64)
     assert loss.slope is not None
     instance_pass(order, batch.arrays(), rule.learned(dense_D, sparse_F), steps, loss.slope.pointer, state)
 

@@ -34,7 +34,7 @@ BEAMS = (10, 100, 1000)
 
 def rows_within(rows: EncodedText, words: NDArray[np.int32]) -> NDArray[np.bool_]:
     """The rows whose words are all among some words."""
-    known = np.zeros(int(rows.ids_T.max(initial=0)) + 1, dtype=np.bool_)
+    known = np.zeros(int(rows.ids_T.max(initial=0)) + 1, np.bool_)
     known[words[words < len(known)]] = True
     return np.bincount(row_numbers(rows.offsets_S1), ~known[rows.ids_T], minlength=len(rows)) == 0
 

@@ -31,7 +31,7 @@ LENGTH, WORDS, TRAINED = 20, 5_000, 60
 def records(lists: int, seed: int) -> Iterator[dict[str, Any]]:
     """Lists whose hypotheses differ from the first one in some words."""
     random = np.random.default_rng(seed)
-    words = np.array([f"word{number}" for number in range(WORDS)], dtype=object)
+    words = np.array([f"word{number}" for number in range(WORDS)], object)
     for number in range(lists):
         first = (random.pareto(1.0, LENGTH) * 20).astype(np.int64) % WORDS
         other = (random.pareto(1.0, (SIZE, LENGTH)) * 20).astype(np.int64) % WORDS

@@ -82,8 +82,8 @@ def generated(sentences: int = 200, size: int = 75, floats: int = 14) -> tuple[C
         np.arange(sentences + 1) * size,
         dense.astype(np.float32),
         gain.astype(np.float32),
-        np.zeros(count + 1, dtype=np.int64),
-        np.zeros(0, dtype=np.int32),
+        np.zeros(count + 1, np.int64),
+        np.zeros(0, np.int32),
     )
     return batch, Weights(np.full(floats, 1 / floats), np.zeros(0), names)
 

@@ -102,7 +102,7 @@ def kernel_rate(instances: CandidateBatch, features: int, epoch: int) -> float:
     learned = rule.learned(np.zeros(floats_of(instances)), np.full(features, 0.0))
     eta_D = np.full(floats_of(instances), ETA)
     steps = Steps(loss.numbers_array, rule.compiled(eta_D, ETA))
-    arrays, state = instances.arrays(), np.ones(1, dtype=np.uint64)
+    arrays, state = instances.arrays(), np.ones(1, np.uint64)
     assert loss.slope is not None
     order = epoch_order(count, 1, epoch)
     start = time.process_time()

@@ -170,7 +170,7 @@ def first_source(blocks: BlockSet) -> np.ndarray:
 
 def nothing(blocks: BlockSet) -> np.ndarray:
     """The same of every block, (B,)."""
-    return np.zeros(len(blocks), dtype=np.int32)
+    return np.zeros(len(blocks), np.int32)
 
 
 def local_name(words: BlockNames, _: int, word: int) -> str:

@@ -301,7 +301,7 @@ def test_a_fold_is_decoded_by_a_model_that_has_not_seen_it(own_work: Path, spars
         counts = score_phrases(extract_phrases(source, target, inside, 7), lexical_table(source, target, inside))
         # Counts add up: what the whole text has is what the fold's model has and what stands in the fold itself.
         whole = PhraseTable.load(own_work / "phrases" / "table")
-        left_B = np.array(whole.count_B, dtype=np.float64)
+        left_B = np.array(whole.count_B, np.float64)
         for part in (unseen.table, counts):
             left_B[TableRows(whole).of(part).pair_B] -= np.asarray(part.count_B)
         assert np.count_nonzero(left_B) == 0

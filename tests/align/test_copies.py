@@ -32,7 +32,7 @@ def test_groups_are_the_connected_components(rows: list[tuple[list[str], list[st
 
 @given(st.lists(st.integers(0, 8), max_size=60), st.integers(1, 5))
 def test_folds_hold_whole_groups_and_are_balanced(groups: list[int], folds: int) -> None:
-    group_S = np.array(groups, dtype=np.int64)
+    group_S = np.array(groups, np.int64)
     fold_S = balanced_folds(group_S, folds)
     assert parted_copies(group_S, fold_S) == 0
     sizes = np.bincount(fold_S, minlength=folds)

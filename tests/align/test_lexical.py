@@ -21,7 +21,7 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
 def text(*sentences):
-    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
+    return EncodedText.from_ids(np.array(sentence, np.int32) for sentence in sentences)
 
 
 def test_by_hand():

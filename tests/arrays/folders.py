@@ -51,7 +51,7 @@ def write_folders(root: Path) -> None:
     rng = np.random.default_rng(3)
     model = random_phrase_model(rng, "hier")
     table = model.table
-    links = np.zeros(len(table), dtype=np.int16)
+    links = np.zeros(len(table), np.int16)
     linked = {"link_offsets_B1": np.arange(len(table) + 1), "link_source_K": links, "link_target_K": links}
     table = PhraseTable(**{**vars(table), **linked})
     table.save(root / "table")

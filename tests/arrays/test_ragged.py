@@ -23,7 +23,7 @@ ROWS = st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=6)
 
 @given(ROWS, st.data())
 def test_rows_are_gathered_as_from_lists(rows: list[list[int]], data: st.DataObject) -> None:
-    flat = np.array([value for row in rows for value in row], dtype=np.int64)
+    flat = np.array([value for row in rows for value in row], np.int64)
     offsets = offsets_of([len(row) for row in rows])
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=5)) if rows else []
     places, new = gathered(offsets, chosen)

@@ -65,7 +65,7 @@ def test_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.nd
 
 
 def test_structured_and_transposed_arrays_come_back(tmp_path: Path) -> None:
-    pairs = np.zeros(3, dtype=PAIR)
+    pairs = np.zeros(3, PAIR)
     pairs["next"] = [4, 5, 6]
     save_arrays(tmp_path, "k", {"pairs": pairs, "turned": np.arange(6.0).reshape(2, 3).T})
     held = open_arrays(tmp_path, "k", {"pairs": (PAIR, 1), "turned": ("<f8", 2)})
@@ -145,7 +145,7 @@ def test_a_damaged_record_means_to_look_again(tmp_path: Path, cache: Path, sums:
 
 
 def test_ranges_are_checked_once_and_refused_each_time(tmp_path: Path) -> None:
-    save_arrays(tmp_path, "list of rows", {"rows_N": np.array([0, 5], dtype=np.int32)})
+    save_arrays(tmp_path, "list of rows", {"rows_N": np.array([0, 5], np.int32)})
     for _ in range(2):
         with pytest.raises(InputError, match=r"(?s)rows_N\.npy.*5 at 1.*below 5"):
             opened(tmp_path)
@@ -171,7 +171,7 @@ def test_a_folder_found_whole_has_its_ranges_checked_still(tmp_path: Path, sums:
     assert is_whole(folder)
     opened(folder)
     assert len(sums) == 2
-    save_arrays(folder, "list of rows", {"rows_N": np.array([0, 5], dtype=np.int32)})
+    save_arrays(folder, "list of rows", {"rows_N": np.array([0, 5], np.int32)})
     for path in folder.iterdir():
         os.utime(path, (1, 1))
     assert is_whole(folder)

@@ -41,7 +41,7 @@ def test_text_becomes_a_store_and_the_same_text_again(
 
 
 def test_what_cannot_be_done_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    graded = replace(example(), part_values_N=None, base_C=None, gain_CG=np.full((3, 1), 0.5, dtype=np.float32))
+    graded = replace(example(), part_values_N=None, base_C=None, gain_CG=np.full((3, 1), 0.5, np.float32))
     with StoreWriter(tmp_path / "store", ["a", "b"][: graded.dense_CD.shape[1]], 100) as writer:
         writer.append(graded)
     assert main(["events", "export", str(tmp_path / "store"), f"out={tmp_path / 'text'}"]) == 2

@@ -91,7 +91,7 @@ def costs(blocks, lm, block, orientation, state):
     """The five costs by name, and the state behind the block."""
     numbers = {phrase_of(blocks.table, b): b for b in range(len(blocks))}
     keys_F = frequent_keys(blocks, "BB", 0)
-    out_5 = np.full(5, np.nan, dtype=np.float32)
+    out_5 = np.full(5, np.nan, np.float32)
     arrays = block_arrays(blocks, lm, TARGET, keys_F, smoothing=0.5)
     after = block_costs(arrays, lm.arrays, Before(-1, 0, state), Placed(numbers[block], 0, orientation), out_5)
     return dict(zip(FLOATS, out_5.tolist(), strict=True)), after
@@ -161,14 +161,14 @@ def test_costs_are_of_the_forward_scores_with_a_highest_one(scored: BlockSet) ->
 
 
 def test_a_copied_word_is_one_block_and_costs_nothing_else(scored: BlockSet) -> None:
-    found = MoreFloats.of(scored, ["forward", "block_count"]).of_units(np.array([-2, 1, 0], dtype=np.int32))
+    found = MoreFloats.of(scored, ["forward", "block_count"]).of_units(np.array([-2, 1, 0], np.int32))
     np.testing.assert_allclose(found, [[0.0, 1.0], [100.0, 1.0], [math.log(2), 1.0]], rtol=1e-6)
 
 
 def test_no_floats_have_no_columns() -> None:
-    assert MoreFloats.none().of_units(np.array([3, -1], dtype=np.int32)).shape == (2, 0)
+    assert MoreFloats.none().of_units(np.array([3, -1], np.int32)).shape == (2, 0)
     nothing = block_set({})
-    assert MoreFloats.of(nothing, list(MORE_FLOATS)).of_units(np.array([-1], dtype=np.int32)).tolist() == [[0, 0, 1]]
+    assert MoreFloats.of(nothing, list(MORE_FLOATS)).of_units(np.array([-1], np.int32)).tolist() == [[0, 0, 1]]
 
 
 def test_names_are_told_from_a_models_own(scored: BlockSet) -> None:
@@ -227,7 +227,7 @@ def test_the_context_of_a_block_scores_as_the_block_itself(seed):
     families, weights = model.families, model.arrays.feature_weights_F
     size = len(model.blocks)
     # A search asks for the blocks of a sentence only, among them words that are copied.
-    blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], dtype=np.int32)
+    blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], np.int32)
     context_O = model.contexts.standing(blocks)
     assert set(context_O.tolist()) <= set(blocks.tolist())
     assert context_O[-1] == -1

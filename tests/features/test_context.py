@@ -80,7 +80,7 @@ def test_words_around_a_phrase_as_a_bag() -> None:
 def test_factors_are_values_of_tokens() -> None:
     spans = Spans(np.array([0, 1]), np.array([1, 0]), np.array([2, 1]), np.array([1, 3]))
     features = ContextFeatures((POS,), 1, "distance", 4)
-    found = names(features, spans, [np.array([0, 1, -1, 1], dtype=np.int32)])
+    found = names(features, spans, [np.array([0, 1, -1, 1], np.int32)])
     assert found[0] == ["always", "phrase=b", "pos[-1]=N", "pos[first]=V", "pos[last]=V"]
     assert found[1] == ["always", "phrase=d", "pos[-1]=<begin>", "pos[first]=V", "pos[last]=V", "pos[+1]=<end>"]
 

@@ -47,7 +47,7 @@ def expanded(given: StructureTemplates, fact: tuple[int, ...]) -> list[str]:
 
 
 def random_facts(rng: np.random.Generator, size: int) -> np.ndarray:
-    facts = np.zeros((size, 5), dtype=np.int32)
+    facts = np.zeros((size, 5), np.int32)
     facts[:, 0] = rng.integers(0, len(FAMILIES), size)
     facts[:, 1:] = rng.integers(0, len(SOURCE), (size, 4))
     facts[facts[:, 0] != FAMILIES.index("pair_bigram"), 3:] = 0
@@ -120,7 +120,7 @@ def test_bad_templates_are_refused():
     for source, target in (((), ()), (given.source, ()), ((), given.target)):
         with pytest.raises(InputError):
             StructureTemplates(FAMILIES, source, target)
-    described = np.array([[0, 0, 0, 3, 3, 0, 0]] * 2, dtype=np.int32)
+    described = np.array([[0, 0, 0, 3, 3, 0, 0]] * 2, np.int32)
     with pytest.raises(InputError):
         StructureFeatures(given, described)
     with pytest.raises(InputError):

@@ -77,7 +77,7 @@ def test_paths_of_phrases_are_paths_of_words(graph: ArcGraph, data: st.DataObjec
     score_A = np.arange(1.0, len(arcs) + 1)
     made = spelled_out(graph, score_A, phrases)
     sources, targets, words, scores = zip(*made, strict=True)
-    spelled = ArcGraph(np.array(sources, dtype=np.int32), np.array(targets, dtype=np.int32), max(targets) + 1)
+    spelled = ArcGraph(np.array(sources, np.int32), np.array(targets, np.int32), max(targets) + 1)
     assert (spelled.source_A < spelled.target_A).all()
     assert (np.diff(spelled.source_A) >= 0).all()
     found, expected = (

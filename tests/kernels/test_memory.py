@@ -35,11 +35,11 @@ KEYS = st.lists(st.integers(0, 2**64 - 2), unique=True, max_size=40)
 @settings(deadline=None)
 @given(KEYS, KEYS)
 def test_equal_to_a_dictionary(keys: list[int], others: list[int]) -> None:
-    table = build_table(np.array(keys, dtype=np.uint64))
+    table = build_table(np.array(keys, np.uint64))
     rows = {key: row for row, key in enumerate(keys)}
     asked = [*keys, *others, 2**64 - 1]
     expected = [rows.get(key, -1) for key in asked]
-    assert find_all(table, np.array(asked, dtype=np.uint64)).tolist() == expected
+    assert find_all(table, np.array(asked, np.uint64)).tolist() == expected
     assert [find(table, np.uint64(key)) for key in asked[:3]] == expected[:3]
     assert len(keys) * 3 <= len(table.keys_H) * 2
 
@@ -53,13 +53,13 @@ def test_pack(high: int, low: int) -> None:
 @pytest.mark.parametrize("keys", [[5, 9, 5], [1, int(EMPTY)]])
 def test_keys_that_do_not_fit(keys: list[int]) -> None:
     with pytest.raises(ValueError, match="appears twice or is the empty mark"):
-        build_table(np.array(keys, dtype=np.uint64))
+        build_table(np.array(keys, np.uint64))
 
 
 @njit(cache=True)
 def tally_all(keys_Q, capacity):
     tally = new_tally(capacity)
-    rows_Q = np.empty(len(keys_Q), dtype=np.int64)
+    rows_Q = np.empty(len(keys_Q), np.int64)
     for q in range(len(keys_Q)):
         tally = room_for(tally, 1)
         rows_Q[q] = count(tally, keys_Q[q])
@@ -95,7 +95,7 @@ def in_many_ways(given_N: np.ndarray) -> int:  # type: ignore[type-arg]
 
 def test_a_function_is_compiled_once_whatever_it_is_called_with() -> None:
     assert whole(-3) == -3
-    assert in_many_ways(np.array([4], dtype=np.int32)) == 10 + 15 + 8
+    assert in_many_ways(np.array([4], np.int32)) == 10 + 15 + 8
     assert doubled.signatures == [(int64,)]
 
 
@@ -143,7 +143,7 @@ SCORES = st.lists(st.lists(st.sampled_from([0.0, -1.5, 2.0, 2.5, -np.inf]), max_
 @given(SCORES, st.integers(0, 5))
 def test_the_best_come_first_and_of_equals_the_first(rows: list[list[float]], most: int) -> None:
     offsets = offsets_of([len(row) for row in rows])
-    scores = np.array([score for row in rows for score in row], dtype=np.float64)
+    scores = np.array([score for row in rows for score in row], np.float64)
     expected = [
         int(offsets[r]) + at
         for r, row in enumerate(rows)
@@ -157,7 +157,7 @@ def test_the_best_come_first_and_of_equals_the_first(rows: list[list[float]], mo
 def test_numbers_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
     seen: dict[tuple[int, int], int] = {(0, 0): 0}
     expected = [seen.setdefault(row, len(seen)) for row in rows]
-    floats_OK = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    floats_OK = np.array(rows, np.float64).reshape(-1, 2)
     number_O, first_F = distinct_rows(floats_OK.view(np.uint64))
     assert number_O.tolist() == expected
     assert [rows[first] for first in first_F.tolist()] == list(seen)[1:]

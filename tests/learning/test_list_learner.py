@@ -60,7 +60,7 @@ LOSSES = sorted(name for name, loss in losses().items() if loss.needs is Needs.G
 
 def learned(settings, weights, dense=()):
     """Weights with what the rule of some settings remembers."""
-    return rule_of_lists(settings).learned(np.array(dense, dtype=np.float64), weights.astype(np.float32))
+    return rule_of_lists(settings).learned(np.array(dense, np.float64), weights.astype(np.float32))
 
 
 def steps_of(settings, dense=0):

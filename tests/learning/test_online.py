@@ -79,7 +79,7 @@ class ToyIndex:
 
     @property
     def described(self) -> Matrix:
-        return np.array([[value, value] for value in self.met], dtype=np.int32).reshape(-1, 2)
+        return np.array([[value, value] for value in self.met], np.int32).reshape(-1, 2)
 
     def extended(self, described: Matrix) -> None:
         for value, _ in described.tolist():
@@ -87,7 +87,7 @@ class ToyIndex:
 
     def of_units(self, units: Matrix) -> tuple[Matrix, Matrix]:
         ids = [self.met.setdefault(value, len(self.met)) for row in units.tolist() for value in row]
-        return np.arange(len(units) + 1) * 3, np.array(ids, dtype=np.int32)
+        return np.arange(len(units) + 1) * 3, np.array(ids, np.int32)
 
 
 class GrowingToy(Toy):

@@ -39,8 +39,8 @@ class Toy:
             np.arange(SENTENCES + 1) * SIZE,
             self.dense[rows, order].reshape(-1, FLOATS),
             self.gain[rows, order].reshape(SENTENCES * SIZE, -1),
-            np.zeros(SENTENCES * SIZE + 1, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
+            np.zeros(SENTENCES * SIZE + 1, np.int64),
+            np.zeros(0, np.int32),
         )
 
 

@@ -105,7 +105,7 @@ def back_off_models(draw: st.DrawFn) -> ArpaModel:
     for n in range(1, order + 1):
         backoff_K = rng.choice([0.0, -0.5, 0.25], size=len(grams)) * rng.random(len(grams))
         backoff_K = backoff_K if n < order else np.zeros(len(grams))
-        words_Kn = np.array(grams, dtype=np.int32).reshape(-1, n)
+        words_Kn = np.array(grams, np.int32).reshape(-1, n)
         tables.append(NgramTable(words_Kn, -3 * rng.random(len(grams)), backoff_K))
         longer = [(*gram, w) for gram in grams if gram[-1] != END_ID for w in range(size) if w != BEGIN_ID]
         grams = [gram for gram in longer if rng.random() < share][:60]

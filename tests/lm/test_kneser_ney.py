@@ -23,7 +23,7 @@ MANY = Vocabulary(f"w{number}" for number in range(60))
 
 
 def encoded(sentences: list[list[int]]) -> EncodedText:
-    return EncodedText.from_ids([np.array(sentence, dtype=np.int32) for sentence in sentences])
+    return EncodedText.from_ids([np.array(sentence, np.int32) for sentence in sentences])
 
 
 def skewed_corpus(rng: np.random.Generator) -> list[list[int]]:

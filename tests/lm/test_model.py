@@ -38,7 +38,7 @@ def test_equal_to_the_dictionary_model(arpa: ArpaModel, sentence: list[int], beg
         assert logprob == pytest.approx(expected[-1], **CLOSE)
         context = (*context, word)
         assert state == model.state_of(context)
-    ids_T = np.array(words, dtype=np.int32)
+    ids_T = np.array(words, np.int32)
     first = model.begin_state if begins else model.empty_state
     assert model.score_words(first, ids_T) == (pytest.approx(sum(expected), **CLOSE), state)
     if begins:
@@ -63,7 +63,7 @@ def test_states_are_few() -> None:
     unigrams = NgramTable(
         np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.array([0, -0.1, 0, 0, -0.2, 0, 0, 0])
     )
-    bigrams = NgramTable(np.array([[3, 4], [4, 5]], dtype=np.int32), np.full(2, -0.5), np.zeros(2))
+    bigrams = NgramTable(np.array([[3, 4], [4, 5]], np.int32), np.full(2, -0.5), np.zeros(2))
     model = NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
     assert model.state_of([5]) == model.state_of([0]) == model.state_of([6, 7]) == model.empty_state
     assert model.state_of([3, 4]) == model.state_of([4]) != model.empty_state
@@ -79,7 +79,7 @@ def test_batches_equal_single_queries(arpa: ArpaModel, sentences: list[list[int]
     logprob_Q, after_Q = model.score_batch(states_Q, words_Q)
     single = [model.score(int(state), int(word)) for state, word in zip(states_Q, words_Q, strict=True)]
     assert list(zip(logprob_Q.tolist(), after_Q.tolist(), strict=True)) == single
-    text = EncodedText.from_ids([np.array(s, dtype=np.int32) for s in sentences])
+    text = EncodedText.from_ids([np.array(s, np.int32) for s in sentences])
     expected = [model.sentence_logprob(text[s]) for s in range(len(text))]
     assert model.sentence_logprobs(text).tolist() == expected
 
@@ -92,8 +92,8 @@ def test_words_the_model_does_not_list(model: NgramModel) -> None:
 
 def test_an_ngram_without_its_beginning_is_refused() -> None:
     unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
-    bigrams = NgramTable(np.array([[3, 4]], dtype=np.int32), np.full(1, -0.5), np.zeros(1))
-    trigrams = NgramTable(np.array([[3, 4, 5], [4, 4, 5]], dtype=np.int32), np.full(2, -0.5), np.zeros(2))
+    bigrams = NgramTable(np.array([[3, 4]], np.int32), np.full(1, -0.5), np.zeros(1))
+    trigrams = NgramTable(np.array([[3, 4, 5], [4, 4, 5]], np.int32), np.full(2, -0.5), np.zeros(2))
     with pytest.raises(InputError, match="beginning is missing") as caught:
         NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams, trigrams]))
     assert caught.value.seen == "b b c"
@@ -101,7 +101,7 @@ def test_an_ngram_without_its_beginning_is_refused() -> None:
 
 def test_an_ngram_given_twice_is_refused() -> None:
     unigrams = NgramTable(np.arange(8, dtype=np.int32)[:, None], np.full(8, -1.0), np.zeros(8))
-    bigrams = NgramTable(np.array([[3, 4], [5, 4], [3, 4]], dtype=np.int32), np.full(3, -0.5), np.zeros(3))
+    bigrams = NgramTable(np.array([[3, 4], [5, 4], [3, 4]], np.int32), np.full(3, -0.5), np.zeros(3))
     with pytest.raises(InputError, match="an n-gram appears twice") as caught:
         NgramModel.from_arpa(ArpaModel(VOCABULARY, [unigrams, bigrams]))
     assert caught.value.seen == "a b"

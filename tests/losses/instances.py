@@ -21,7 +21,7 @@ def instances(limit: float = 6.0, max_instances: int = 4) -> st.SearchStrategy[l
 
 def flat(given: Sequence[Instance]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scores, gains of 1 and -1, and offsets."""
-    scores = np.array([score for instance in given for score, _ in instance], dtype=np.float64)
+    scores = np.array([score for instance in given for score, _ in instance], np.float64)
     gains = np.array([1.0 if true else -1.0 for instance in given for _, true in instance])
     return scores, gains, offsets_of([len(instance) for instance in given])
 

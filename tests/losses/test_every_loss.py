@@ -27,7 +27,7 @@ def example(name: str, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     random = np.random.default_rng(seed)
     scores = torch.tensor(random.normal(size=9), dtype=torch.float64, requires_grad=True)
     if KINDS[name].needs is Needs.TRUTH:
-        gains = np.array([1, -1, -1, -1, 1, -1, -1, 1, -1], dtype=np.float64)
+        gains = np.array([1, -1, -1, -1, 1, -1, -1, 1, -1], np.float64)
     elif KINDS[name].needs is Needs.STATISTICS:
         gains = random.integers(1, 9, size=(9, 10)).astype(np.float64)
     else:
@@ -58,7 +58,7 @@ def test_the_compiled_slope_is_the_gradient(name: str, seed: int) -> None:
     scores, gains = example(name, seed)
     loss = loss_of(name, **SETTINGS[seed])
     total, slopes = 0.0, np.zeros(9)
-    state = np.array([1], dtype=np.uint64)
+    state = np.array([1], np.uint64)
     for first, last in zip(OFFSETS[:-1].tolist(), OFFSETS[1:].tolist(), strict=True):
         if first == last:
             continue

@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def chain(path: list[int]) -> SubLattice:
     steps = np.arange(len(path) + 1, dtype=np.int32)
-    return SubLattice(ArcGraph(steps[:-1], steps[1:], len(steps)), np.array(path, dtype=np.int32))
+    return SubLattice(ArcGraph(steps[:-1], steps[1:], len(steps)), np.array(path, np.int32))
 
 
 @settings(deadline=None, max_examples=40)
@@ -65,7 +65,7 @@ def test_second_derivatives(graph, seed):
 
 def test_by_hand():
     """Two arcs of scores 0 and ln 3, the second wanted: p = 3/4."""
-    graph = ArcGraph(np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.int32), 2)
+    graph = ArcGraph(np.zeros(2, np.int32), np.ones(2, np.int32), 2)
     scores_A = torch.tensor([0.0, math.log(3)], dtype=torch.float64, requires_grad=True)
     loss = LatticeSoftmax()(scores_A, graph, chain([1]))
     loss.backward()
@@ -74,6 +74,6 @@ def test_by_hand():
 
 
 def test_without_a_wanted_path_the_loss_is_infinite():
-    graph = ArcGraph(np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32), 2)
-    none = marked_paths(graph, np.zeros(1, dtype=bool))
+    graph = ArcGraph(np.zeros(1, np.int32), np.ones(1, np.int32), 2)
+    none = marked_paths(graph, np.zeros(1, bool))
     assert float(LatticeSoftmax()(torch.zeros(1), graph, none)) == math.inf

@@ -30,15 +30,15 @@ LETTERS = "LRN"
 def block_set(pairs: dict[tuple[str, str], tuple[int, int, int, float]]) -> BlockSet:
     """Blocks from {(source words, target words): (N, N_L, N_R, lexical cost)}."""
     rows = sorted((tuple(SOURCE.ids(s.split())), tuple(TARGET.ids(t.split())), v) for (s, t), v in pairs.items())
-    count = np.array([row[2][0] for row in rows], dtype=np.int32)
+    count = np.array([row[2][0] for row in rows], np.int32)
     return BlockSet(
         table=replace(table_of(row[:2] for row in rows), count_B=count.astype(np.float64)),
         count_B=count,
-        left_B=np.array([row[2][1] for row in rows], dtype=np.int32),
-        right_B=np.array([row[2][2] for row in rows], dtype=np.int32),
-        bigram_keys_U=np.zeros(0, dtype=np.uint64),
-        bigram_count_U=np.zeros(0, dtype=np.int32),
-        lexical_B=np.array([row[2][3] for row in rows], dtype=np.float32),
+        left_B=np.array([row[2][1] for row in rows], np.int32),
+        right_B=np.array([row[2][2] for row in rows], np.int32),
+        bigram_keys_U=np.zeros(0, np.uint64),
+        bigram_count_U=np.zeros(0, np.int32),
+        lexical_B=np.array([row[2][3] for row in rows], np.float32),
     )
 
 
@@ -50,7 +50,7 @@ def random_arpa(rng: np.random.Generator, order: int = 3) -> ArpaModel:
         grams.append([g for g in longer if rng.random() < 0.5])
     tables = [
         NgramTable(
-            np.array(level, dtype=np.int32).reshape(-1, n + 1),
+            np.array(level, np.int32).reshape(-1, n + 1),
             -3 * rng.random(len(level)),
             -rng.random(len(level)) * (n + 1 < order),
         )

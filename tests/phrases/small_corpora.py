@@ -16,7 +16,7 @@ from xlate.text.vocabulary import EncodedText
 
 def encoded(sentences) -> EncodedText:
     """Sentences of word numbers as one text."""
-    return EncodedText.from_ids(np.array(sentence, dtype=np.int32) for sentence in sentences)
+    return EncodedText.from_ids(np.array(sentence, np.int32) for sentence in sentences)
 
 
 def table_of(pairs) -> PhraseTable:
@@ -27,13 +27,13 @@ def table_of(pairs) -> PhraseTable:
     return PhraseTable(
         source_phrases=encoded(sources),
         target_phrases=encoded(targets),
-        source_B=np.array([sources.index(s) for s, _ in pairs], dtype=np.int32),
-        target_B=np.array([targets.index(t) for _, t in pairs], dtype=np.int32),
+        source_B=np.array([sources.index(s) for s, _ in pairs], np.int32),
+        target_B=np.array([targets.index(t) for _, t in pairs], np.int32),
         count_B=np.ones(size),
         scores_B4=np.ones((size, 4)),
-        link_offsets_B1=np.zeros(size + 1, dtype=np.int64),
-        link_source_K=np.zeros(0, dtype=np.int16),
-        link_target_K=np.zeros(0, dtype=np.int16),
+        link_offsets_B1=np.zeros(size + 1, np.int64),
+        link_source_K=np.zeros(0, np.int16),
+        link_target_K=np.zeros(0, np.int16),
         source_count_P=np.ones(len(sources)),
         target_count_Q=np.ones(len(targets)),
     )

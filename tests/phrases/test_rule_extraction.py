@@ -185,7 +185,7 @@ def test_forms_equal_the_definition(corpus, asked):
         (False, forms.types_G, forms.tokens_G),
         (True, forms.normal_types_G, forms.normal_tokens_G),
     ):
-        expected = np.zeros((2, 3), dtype=int)
+        expected = np.zeros((2, 3), int)
         for (source_side, target_side), count in tokens.items():
             if is_normal(target_side) or not normal:
                 expected[:, sum(isinstance(x, str) for x in source_side)] += (1, count)

@@ -92,7 +92,7 @@ def test_save_and_load(tmp_path, rng):
     table.save(tmp_path / "table")
     table.save(tmp_path / "table")
     assert_same(table, PhraseTable.load(tmp_path / "table"))
-    empty = table.select(np.zeros(len(table), dtype=bool))
+    empty = table.select(np.zeros(len(table), bool))
     empty.save(tmp_path / "empty")
     assert_same(empty, PhraseTable.load(tmp_path / "empty"))
 
@@ -125,7 +125,7 @@ def test_select_keeps_pairs_and_drops_unused_phrases(rng):
 
 def test_phrases_of_rows_that_are_not_there_are_refused(rng):
     phrases = random_table(rng)[0].source_phrases
-    assert len(select_phrases(phrases, np.zeros(0, dtype=int))) == 0
+    assert len(select_phrases(phrases, np.zeros(0, int))) == 0
     for row in (-1, len(phrases)):
         with pytest.raises(IndexError, match="rows from"):
             select_phrases(phrases, np.array([0, row]))

@@ -115,8 +115,8 @@ def test_curves_and_points_as_png_and_svg(tmp_path: Path) -> None:
     assert dict(matplotlib.rcParams) == before
     # The same runs give the same bytes.
     with quiet_style():
-        plot = next(drawn(runs))
-        assert [encoded(plot.figure, ending) for ending in ("png", "svg")] == [p.read_bytes() for p in written[:2]]
+        figure = next(drawn(runs))[2]
+        assert [encoded(figure, ending) for ending in ("png", "svg")] == [p.read_bytes() for p in written[:2]]
 
 
 def test_names_in_any_script_and_gaps_in_curves(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_names_in_any_script_and_gaps_in_curves(tmp_path: Path) -> None:
         assert list(drawn(by_setting(collect_runs([tmp_path])))) == []
         for name in ("عربي", "漢字 $x$", "हिन्दी"):
             make_run(tmp_path / name, {"name": name}, {"dev_bleu": 0.0}, [0.5, math.nan])
-        stems = [plot.stem for plot in drawn(by_setting(collect_runs([tmp_path]))) if pixels(plot.figure).std() > 1]
+        stems = [stem for stem, _, figure in drawn(by_setting(collect_runs([tmp_path]))) if pixels(figure).std() > 1]
     assert stems == ["curve-P", "curve-train-loss", "dev-bleu"]
 
 
@@ -150,7 +150,7 @@ def test_a_curve_of_seeds_is_their_mean_with_a_band(tmp_path: Path) -> None:
     for seed in (1, 2):
         make_run(tmp_path / f"r{seed}", {"seed": seed}, curve=[0.5, 0.4 + seed / 10])
     with quiet_style():
-        plot = next(drawn(by_setting(collect_runs([tmp_path]))))
-    axes = plot.figure.axes[0]
-    assert (plot.stem, len(axes.lines), len(axes.collections)) == ("curve-P", 1, 1)
+        stem, _, figure = next(drawn(by_setting(collect_runs([tmp_path]))))
+    axes = figure.axes[0]
+    assert (stem, len(axes.lines), len(axes.collections)) == ("curve-P", 1, 1)
     assert axes.lines[0].get_color() == CYCLE[0]

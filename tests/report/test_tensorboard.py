@@ -37,7 +37,7 @@ def test_everything_reported_is_there(tmp_path: Path) -> None:
     reporter.histogram("weights", np.array([1.0, 2.0, math.nan]), 10)
     reporter.histogram("nothing", np.zeros(0), 10)
     reporter.text("samples", "| a | b |", 10)
-    reporter.image("picture", np.zeros((4, 6, 3), dtype=np.uint8), 10)
+    reporter.image("picture", np.zeros((4, 6, 3), np.uint8), 10)
     reporter.event({"message": "stopped"})
     with pytest.raises(ValueError, match="a tag is a scalar"):
         reporter.event({"tag": "x"})

@@ -45,7 +45,7 @@ def test_scores_equal_a_loop(batch: CandidateBatch, seed: int) -> None:
     ]
     scores_C = scorer_of(dense_D, sparse_F)(batch)
     assert scores_C.dtype == torch.float64
-    np.testing.assert_allclose(scores_C.detach().numpy(), np.array(expected, dtype=np.float64), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores_C.detach().numpy(), np.array(expected, np.float64), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("two_level", [False, True])

@@ -26,7 +26,7 @@ def write(path: Path) -> Path:
         "linked": Weights(np.array([0.1, -1 / 3]), np.array(EXTREME), ("unigram", "größe")),
         "neutral": Weights(np.array([7.0]), np.zeros(0), ("unigram",)),
     }
-    extra = {"linked.keys": np.array([1, 2**63, 3], dtype=np.uint64)}
+    extra = {"linked.keys": np.array([1, 2**63, 3], np.uint64)}
     save_weights(
         path, sets, features={"linked": NamedFeatures(NAMES)}, extra=extra, metadata={"work": "ünï", "n": [1, 2.5]}
     )

@@ -120,14 +120,14 @@ def test_the_future_decides_what_survives(use_future):
 
 def test_arcs_go_to_kernels_without_gaps() -> None:
     """With gaps there would be a second version of each compiled loop."""
-    graph = SearchGraph.of_hypotheses(np.zeros(3, dtype=NODE), np.zeros(2, dtype=ARC), 2)
+    graph = SearchGraph.of_hypotheses(np.zeros(3, NODE), np.zeros(2, ARC), 2)
     assert all(held.flags.c_contiguous for held in graph.arcs[:4])
 
 
 def random_graph(rng: np.random.Generator, nodes: int = 8, arcs: int = 24) -> SearchGraph:
     """Arcs between random nodes, forwards, sorted by where they start; the last node is the goal."""
     source = np.sort(rng.integers(0, nodes - 1, size=arcs)).astype(np.int32)
-    target = np.array([rng.integers(s + 1, nodes) for s in source], dtype=np.int32)
+    target = np.array([rng.integers(s + 1, nodes) for s in source], np.int32)
     labels = np.where(target == nodes - 1, END_LABEL, rng.integers(0, 4, size=arcs)).astype(np.int32)
     nothing = np.zeros(nodes)
     return SearchGraph(source, target, labels, rng.normal(size=arcs), nothing, nothing.astype(np.int32), nodes - 1)

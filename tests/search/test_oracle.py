@@ -131,7 +131,7 @@ def statistics(rows: list[tuple[int, int, list[float]]]) -> NDArray[np.float64]:
         total = [max(0, length - n) for n in range(4)]
         correct = [int(np.prod(shares[: n + 1]) * total[n]) for n in range(4)]
         table.append([length, reference, *correct, *total])
-    return np.array(table, dtype=np.float64)
+    return np.array(table, np.float64)
 
 
 @given(LISTS)

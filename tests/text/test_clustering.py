@@ -13,7 +13,7 @@ from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 
 def encoded(sentences):
-    return EncodedText.from_ids(np.array(s, dtype=np.int32) for s in sentences)
+    return EncodedText.from_ids(np.array(s, np.int32) for s in sentences)
 
 
 def likelihood(sentences, class_of):

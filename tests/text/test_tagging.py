@@ -70,7 +70,7 @@ NAMES = ["<unk>", "NOUN", "VERB"]
 
 @given(st.lists(st.tuples(st.sampled_from([0, 3, 4, 5]), st.integers(0, 2)), max_size=30))
 def test_the_value_that_a_word_has_most_often(tokens: list[tuple[int, int]]) -> None:
-    word_T, value_T = np.array(tokens, dtype=np.int32).reshape(-1, 2).T
+    word_T, value_T = np.array(tokens, np.int32).reshape(-1, 2).T
     found = commonest_classes(WORDS, word_T, value_T, NAMES)
     assert set(found) == {WORDS[word] for word, _ in tokens if word}
     for word, name in found.items():

@@ -127,7 +127,7 @@ def test_matches_of_a_fold_are_of_blocks_that_stand_elsewhere(without: WithoutFo
 
 
 def test_a_text_of_copies_cannot_be_cut_into_folds(prepared: WorkDirectory) -> None:
-    copies = with_copies(prepared, np.zeros(len(prepared.copies), dtype=np.int64))
+    copies = with_copies(prepared, np.zeros(len(prepared.copies), np.int64))
     with pytest.raises(InputError, match="cannot be divided into folds") as error:
         Folds.of_events(copies, FOLDS)
     assert error.value.remedy is not None

@@ -56,7 +56,7 @@ class ArrayStream:
 
     def append(self, rows: AnyArray) -> None:
         """Appends rows."""
-        values = np.ascontiguousarray(rows, dtype=self._dtype)
+        values = np.ascontiguousarray(rows, self._dtype)
         self.rows += len(values)
         flat = values.reshape(-1).view(np.uint8).data
         self._digest.update(flat)

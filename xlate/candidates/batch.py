@@ -333,7 +333,7 @@ class CandidateBatch:
 
     def select(self, instances: Sequence[int] | AnyInts) -> CandidateBatch:
         """The batch of the given instances, in that order."""
-        rows = np.asarray(instances, dtype=np.int64)
+        rows = np.asarray(instances, np.int64)
         candidates, offsets_I1 = gathered(self.candidate_offsets_I1, rows)
         parts, part_offsets_I1 = candidates, None
         if self.part_offsets_I1 is not None:
@@ -418,8 +418,8 @@ class CandidateBatch:
         dense_CD = self.dense_CD if dense else self.dense_CD[:, :0]
         arrays = CandidateArrays(
             self.candidate_offsets_I1,
-            np.ascontiguousarray(dense_CD, dtype=np.float32),
-            np.ascontiguousarray(gain_C, dtype=np.float32),
+            np.ascontiguousarray(dense_CD, np.float32),
+            np.ascontiguousarray(gain_C, np.float32),
             _single(self.base_C),
             *self._between(parts),
             self.part_id_offsets_P1,
@@ -441,7 +441,7 @@ class CandidateBatch:
 
 
 def _single(array: AnyFloats | None) -> Floats32:
-    return np.zeros(0, np.float32) if array is None else np.ascontiguousarray(array, dtype=np.float32)
+    return np.zeros(0, np.float32) if array is None else np.ascontiguousarray(array, np.float32)
 
 
 def check_arrays(stored: StoredArrays) -> None:

@@ -129,10 +129,10 @@ class BlockInstances:
     def _shown_M(self) -> Bools:
         """Which matches may count as true."""
         if not self.listed_only:
-            return np.ones(len(self.matches), dtype=bool)
+            return np.ones(len(self.matches), bool)
         options_P1, option_O = self.blocks.options_P1, self.blocks.option_O
         # The rank of each block among the options of its source phrase; a block that is no option ranks last.
-        rank_B = np.full(len(self.blocks.source_B), len(option_O), dtype=np.int64)
+        rank_B = np.full(len(self.blocks.source_B), len(option_O), np.int64)
         rank_B[option_O] = places_in_rows(options_P1)
         return np.asarray(rank_B[self.matches.block_M] < self.alternatives)
 
@@ -211,11 +211,11 @@ def write_events(
 def _oracle_batch(steps: Sequence[OracleStep], blocks: BlockArrays, lm: NgramModel, neutral: bool) -> CandidateBatch:
     offsets_I1 = offsets_of([1 + len(step.others) for step in steps])
     total = int(offsets_I1[-1])
-    dense_CD = np.zeros((total, blocks.dense), dtype=np.float32)
-    gain_C = np.full(total, -1, dtype=np.float32)
+    dense_CD = np.zeros((total, blocks.dense), np.float32)
+    gain_C = np.full(total, -1, np.float32)
     gain_C[offsets_I1[:-1]] = 1
-    ids_N = np.zeros(total * max(1, len(blocks.bigrams.tag_A)), dtype=np.int32)
-    id_offsets_C1 = np.zeros(total + 1, dtype=np.int64)
+    ids_N = np.zeros(total * max(1, len(blocks.bigrams.tag_A)), np.int32)
+    id_offsets_C1 = np.zeros(total + 1, np.int64)
     c = 0
     for step in steps:
         before = step.before._replace(block=NOBODY) if neutral else step.before

@@ -102,7 +102,7 @@ class Examples:
     def instances(self) -> tuple[Spans, Ints, Ints]:
         """The I different spans with their pairs, (I,), and the instance of each fact, (X,)."""
         keys_4X = np.stack([self.spans.sentence_I, self.spans.start_I, self.spans.end_I, self.pair_X])
-        new_X = np.ones(len(self), dtype=np.bool_)
+        new_X = np.ones(len(self), np.bool_)
         new_X[1:] = (keys_4X[:, 1:] != keys_4X[:, :-1]).any(axis=0)
         return self.spans.select(new_X), self.pair_X[new_X], np.cumsum(new_X) - 1
 

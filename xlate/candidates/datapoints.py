@@ -56,10 +56,10 @@ def read_datapoints(path: str | Path) -> CandidateBatch:
         raise _refuse("the file ends within a datapoint", path, number, "end of file", "a line 0")
     return CandidateBatch(
         candidate_offsets_I1=offsets_of(sizes),
-        dense_CD=np.array(floats, dtype=np.float32).reshape(len(floats), len(floats[0]) if floats else 0),
-        gain_CG=np.array(labels, dtype=np.float32)[:, None],
+        dense_CD=np.array(floats, np.float32).reshape(len(floats), len(floats[0]) if floats else 0),
+        gain_CG=np.array(labels, np.float32)[:, None],
         part_id_offsets_P1=offsets_of([len(keys) for keys in ids]),
-        part_ids_N=np.array([k for keys in ids for k in keys], dtype=np.int32),
+        part_ids_N=np.array([k for keys in ids for k in keys], np.int32),
     ).validate()
 
 

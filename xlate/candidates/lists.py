@@ -52,7 +52,7 @@ def decoded(features_CD: AnyFloats, words: EncodedText) -> CandidateBatch:
     none_C1 = np.zeros(len(words) + 1, np.int64)
     return CandidateBatch(
         np.array([0, len(words)]),
-        np.asarray(features_CD, dtype=np.float32),
+        np.asarray(features_CD, np.float32),
         np.zeros((len(words), 0), np.float32),
         none_C1,
         np.zeros(0, np.int32),
@@ -188,14 +188,14 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     _, number_C = np.unique((_word_hashes(whole) if by_words else _keys(whole))[order_C], return_inverse=True)
     pairs_C = instance_C[order_C] * (int(number_C.max(initial=0)) + 1) + number_C.reshape(-1)
     # The first of equals, ordered by instance, and within each in the given order.
-    first_C = np.zeros(len(pairs_C), dtype=np.bool_)
+    first_C = np.zeros(len(pairs_C), np.bool_)
     first_C[np.unique(pairs_C, return_index=True)[1]] = True
     return _of_candidates(whole, instances, order_C[first_C])
 
 
 def chosen(batch: CandidateBatch, rows_C: AnyInts) -> CandidateBatch:
     """Some candidates of a batch, given in the order of their instances; only their own parts stay."""
-    return _of_candidates(batch, len(batch), np.asarray(rows_C, dtype=np.int64))
+    return _of_candidates(batch, len(batch), np.asarray(rows_C, np.int64))
 
 
 def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> CandidateBatch:
@@ -232,7 +232,7 @@ def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     # Adding 0 turns -0 into 0, which is equal but has different bytes.
     columns = (batch.dense_CD + 0.0, batch.gain_CG + 0.0, hash_C[:, None])
     fields = [(f"f{k}", column.dtype, column.shape[1:]) for k, column in enumerate(columns)]
-    rows_C = np.empty(batch.candidates, dtype=fields)
+    rows_C = np.empty(batch.candidates, fields)
     for k, column in enumerate(columns):
         rows_C[f"f{k}"] = column
     return rows_C.view(np.dtype((np.void, rows_C.dtype.itemsize)))
@@ -288,7 +288,7 @@ def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
     """Floats minus their mean in the list, (C, D): the part that ranks hypotheses, with all its digits."""
     sizes_I = np.diff(candidate_offsets_I1)
     rows_I = np.flatnonzero(sizes_I)
-    values_CD = np.asarray(dense_CD, dtype=np.float64)
+    values_CD = np.asarray(dense_CD, np.float64)
     sums_ID = np.add.reduceat(values_CD, candidate_offsets_I1[:-1][rows_I], axis=0)
     return np.asarray(values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0))
 

@@ -77,7 +77,7 @@ class NbestArrays:
         Raises:
             InputError: a sum is not finite.
         """
-        weight_M = np.array([weights.get(name, 0.0) for name in self.names], dtype=np.float64)
+        weight_M = np.array([weights.get(name, 0.0) for name in self.names], np.float64)
         nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
         none_C = np.zeros(0, np.float32)
         dense_CD = np.zeros((len(self.total_C), 0), np.float32)
@@ -157,16 +157,16 @@ def nbest_arrays(
     if not sentences:
         raise InputError("no hypotheses", "an empty list", "one hypothesis or more", file=file)
     return NbestArrays(
-        np.array(sentences, dtype=np.int64),
-        offsets_of(np.array(sizes, dtype=np.int64)),
-        EncodedText(np.array(words, dtype=np.int32), offsets_of(np.array(lengths, dtype=np.int64))),
+        np.array(sentences, np.int64),
+        offsets_of(np.array(sizes, np.int64)),
+        EncodedText(np.array(words, np.int32), offsets_of(np.array(lengths, np.int64))),
         numbers,
         tuple(columns.numbers),
         frozenset(columns.several),
-        np.array(used, dtype=np.int32),
-        np.array(values, dtype=np.float64),
-        offsets_of(np.array(counts, dtype=np.int64)),
-        np.array(totals, dtype=np.float64),
+        np.array(used, np.int32),
+        np.array(values, np.float64),
+        offsets_of(np.array(counts, np.int64)),
+        np.array(totals, np.float64),
     )
 
 
@@ -249,7 +249,7 @@ def nbest_candidates(
     # The place of each column among the dense or the sparse ones.
     dense_M, sparse_M = (np.cumsum(kind_M) - 1 for kind_M in (is_dense_M, ~is_dense_M))
     dense_V, candidate_V = is_dense_M[arrays.columns_V], row_numbers(arrays.value_offsets_C1)
-    dense_CD = np.zeros((len(arrays.total_C), int(is_dense_M.sum())), dtype=np.float32)
+    dense_CD = np.zeros((len(arrays.total_C), int(is_dense_M.sum())), np.float32)
     dense_CD[candidate_V[dense_V], dense_M[arrays.columns_V[dense_V]]] = arrays.values_V[dense_V]
     kept_V = ~dense_V & (arrays.values_V != 0)
     batch = CandidateBatch(
@@ -261,7 +261,7 @@ def nbest_candidates(
         part_values_N=arrays.values_V[kept_V].astype(np.float32),
         sentence_I=arrays.sentence_I,
     )
-    names = np.array(arrays.names, dtype=object)
+    names = np.array(arrays.names, object)
     return NbestCandidates(batch, tuple(names[is_dense_M]), tuple(names[~is_dense_M]))
 
 
@@ -277,7 +277,7 @@ def nbest_statistics(
         InputError: lists and references do not fit.
     """
     if not references:
-        statistics_CK = np.zeros((len(arrays.total_C), 2 + 2 * ORDER), dtype=np.int64)
+        statistics_CK = np.zeros((len(arrays.total_C), 2 + 2 * ORDER), np.int64)
         size_I, length_C = np.diff(arrays.candidate_offsets_I1), np.diff(arrays.text.offsets_S1)
         words_I = np.add.reduceat(length_C, arrays.candidate_offsets_I1[:-1])
         statistics_CK[:, :2] = np.repeat(np.maximum(1, words_I // size_I), size_I)[:, None]

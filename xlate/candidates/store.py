@@ -103,10 +103,10 @@ class StoreWriter:
     def close(self) -> None:
         """Completes the files and gives the folder its final name, replacing an older store of that name."""
         if not self._files:
-            start = np.zeros(1, dtype=np.int64)
+            start = np.zeros(1, np.int64)
             dense, gains = (len(self._described[kind]) for kind in ("dense_names", "gain_names"))
             rows = np.zeros((0, dense), np.float32), np.zeros((0, gains), np.float32)
-            self.append(CandidateBatch(start, *rows, start, np.zeros(0, dtype=np.int32)))
+            self.append(CandidateBatch(start, *rows, start, np.zeros(0, np.int32)))
         entries = {}
         for name, array in self._arrays.items():
             with naming_file(self.directory / f"{name}.npy"):
@@ -142,7 +142,7 @@ class StoreWriter:
             self._arrays[name] = ArrayStream(stream, np.dtype(LAYOUT[name][0]), array.shape[1:])
             self._ends[name] = 0
             if "offsets" in name:
-                self._arrays[name].append(np.zeros(1, dtype=np.int64))
+                self._arrays[name].append(np.zeros(1, np.int64))
         if "offsets" in name:
             moved = array[1:] + self._ends[name]
             self._ends[name] += int(array[-1])
@@ -280,7 +280,7 @@ def will_need(array: AnyArray, first: int, last: int) -> None:
     file = getattr(mapped, "_mmap", None)
     if file is None or last <= first or not hasattr(mmap, "MADV_WILLNEED"):
         return
-    begin = array[first:last].ctypes.data - np.frombuffer(file, dtype=np.uint8).ctypes.data
+    begin = array[first:last].ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
     start = begin - begin % mmap.PAGESIZE
     length = min(begin + array[first:last].nbytes, len(file)) - start
     file.madvise(mmap.MADV_WILLNEED, start, length)

@@ -84,7 +84,7 @@ def _block_numbers(blocks: BlockSet) -> Ints32:
 
 
 def _target_phrases(blocks: BlockSet) -> Ints32:
-    return np.ascontiguousarray(blocks.table.target_B, dtype=np.int32)
+    return np.ascontiguousarray(blocks.table.target_B, np.int32)
 
 
 def _target_words(blocks: BlockSet, *, last: bool) -> Ints32:
@@ -174,9 +174,9 @@ def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
     names = families_of(keys_F)
     pairs = [sides(blocks, name) for name in names]
     shape = (len(names), len(blocks))
-    left_AB, right_AB = (np.array([pair[side] for pair in pairs], dtype=np.int32).reshape(shape) for side in (0, 1))
+    left_AB, right_AB = (np.array([pair[side] for pair in pairs], np.int32).reshape(shape) for side in (0, 1))
     return BigramFamilies(
-        tag_A=np.array([_tag(name) for name in names], dtype=np.int64),
+        tag_A=np.array([_tag(name) for name in names], np.int64),
         left_AB=left_AB,
         right_AB=right_AB,
         bigrams=build_table(np.ascontiguousarray(keys_F)),
@@ -209,8 +209,8 @@ class Contexts:
 
         A negative number is no block.
         """
-        context_O = np.full(len(block_O), -1, dtype=np.int32)
-        seen_AO = np.full((len(self.begun), len(block_O)), -1, dtype=np.int64)
+        context_O = np.full(len(block_O), -1, np.int32)
+        seen_AO = np.full((len(self.begun), len(block_O)), -1, np.int64)
         for family, begun in enumerate(self.begun):
             if len(begun):
                 left_O = self.families.left_AB[family, np.maximum(block_O, 0)]
@@ -272,7 +272,7 @@ class BigramIndex:
             InputError: no such family.
         """
         keys = [frequent_keys(words.blocks, family, threshold) for family in families]
-        return cls(np.sort(np.concatenate([np.zeros(0, dtype=np.uint64), *keys])), words)
+        return cls(np.sort(np.concatenate([np.zeros(0, np.uint64), *keys])), words)
 
     def __len__(self) -> int:
         """The number of features F."""
@@ -289,7 +289,7 @@ class BigramIndex:
 
     def of_units(self, pairs_P2: Ints32) -> tuple[Ints, Ints32]:
         """The ids of all features of pairs (b', b), none where either is negative: offsets (P+1) and ids."""
-        before_P, block_P = np.ascontiguousarray(pairs_P2.T, dtype=np.int32)
+        before_P, block_P = np.ascontiguousarray(pairs_P2.T, np.int32)
         return arc_bigrams(self.families, before_P, block_P)
 
     @cached_property
@@ -332,7 +332,7 @@ MORE_FLOATS = {
     "forward": BlockFloat(lambda blocks: _score_costs(blocks, DIRECT_PHRASE)),
     "forward_lexical": BlockFloat(lambda blocks: _score_costs(blocks, DIRECT_LEXICAL)),
     # Every candidate of an event is one block: only the sink of the local softmax, unknown to decoders, would pull it.
-    "block_count": BlockFloat(lambda blocks: np.ones(len(blocks), dtype=np.float32), copied=1.0, local=False),
+    "block_count": BlockFloat(lambda blocks: np.ones(len(blocks), np.float32), copied=1.0, local=False),
 }
 
 
@@ -366,15 +366,15 @@ class MoreFloats:
         if strange:
             raise InputError("no such optional float", strange[0], ", ".join(MORE_FLOATS))
         ordered = more_floats(names)
-        cost_BX = np.empty((len(blocks), len(ordered)), dtype=np.float32)
+        cost_BX = np.empty((len(blocks), len(ordered)), np.float32)
         for x, name in enumerate(ordered):
             cost_BX[:, x] = MORE_FLOATS[name].costs(blocks)
-        return cls(ordered, cost_BX, np.array([MORE_FLOATS[name].copied for name in ordered], dtype=np.float64))
+        return cls(ordered, cost_BX, np.array([MORE_FLOATS[name].copied for name in ordered], np.float64))
 
     @classmethod
     def none(cls) -> MoreFloats:
         """No floats, for any blocks."""
-        return cls((), np.zeros((0, 0), dtype=np.float32), np.zeros(0))
+        return cls((), np.zeros((0, 0), np.float32), np.zeros(0))
 
     def of_units(self, block_O: Ints32) -> Floats:
         """The values for O blocks, or copied words where the number is negative; 0 for terms; shape (O, X)."""
@@ -414,11 +414,11 @@ def block_arrays(
     optional = MoreFloats.of(blocks, more)
     words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
     options_P1, option_O = blocks.options
-    none_B, none_V = np.zeros(0, dtype=np.float32), np.zeros((0, 1), dtype=np.float32)
-    nobody_B, oriented = np.zeros(0, dtype=np.int32), distortion is None
+    none_B, none_V = np.zeros(0, np.float32), np.zeros((0, 1), np.float32)
+    nobody_B, oriented = np.zeros(0, np.int32), distortion is None
     return BlockArrays(
         unigram_B=blocks.unigram_cost_per_word_B if unigram_per_word else blocks.unigram_cost_B,
-        orientation_B2=blocks.orientation_cost_B2(smoothing) if oriented else np.zeros((0, 2), dtype=np.float32),
+        orientation_B2=blocks.orientation_cost_B2(smoothing) if oriented else np.zeros((0, 2), np.float32),
         lexical_B=np.ascontiguousarray(blocks.lexical_B),
         source_B=np.ascontiguousarray(blocks.table.source_B),
         options_P1=options_P1,

@@ -172,7 +172,7 @@ class ContextFeatures:
     @staticmethod
     def phrases_of(offsets_I1: Ints, ids: AnyInts) -> Ints:
         """The source phrase of each of I instances, by its features as `of` returns them: the second is the phrase."""
-        return np.asarray(ids[offsets_I1[:-1] + 1], dtype=np.int64) - 1
+        return np.asarray(ids[offsets_I1[:-1] + 1], np.int64) - 1
 
     def names(self, ids: Numbers, phrases: EncodedText, words: Vocabulary, members: int = 0) -> Iterator[str]:
         """The names of some features: `always`, `phrase=a house`, `all[-1]=the`, `class50[-1]=7{the this …}`.

@@ -124,4 +124,4 @@ class GrowingFeatures:
         """A frozen index of some of the features, and the new id of each old one, -1 where it was left out, (F,)."""
         known = tuple(self._id_of)
         index = NamedFeatures.of(known[feature] for feature in used)
-        return index, np.array([index.id(name) for name in known], dtype=np.int64)
+        return index, np.array([index.id(name) for name in known], np.int64)

@@ -192,7 +192,7 @@ class SparseFeatures:
             for words in ((family.left, family.right) if family.position == BIGRAM else (family.left,))
         ]
         if not columns:
-            return np.ones(len(self.target.words), dtype=np.int32)
+            return np.ones(len(self.target.words), np.int32)
         return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32) + 1
 
     def of_pairs(self, pair_N: Numbers) -> Steps:
@@ -217,7 +217,7 @@ class SparseFeatures:
         width = self.orientations + 1
         cells = row * width + column
         sums = np.bincount(cells, sparse_F[found], minlength=len(steps["pair"]) * width)
-        return np.asarray(sums, dtype=np.float64).reshape(-1, width)
+        return np.asarray(sums, np.float64).reshape(-1, width)
 
     def _rows_and_ids(self, steps: Steps) -> tuple[Ints, Ints, Ints]:
         """The step, the id, and the orientation or K, of every feature, family by family."""
@@ -311,7 +311,7 @@ class SparseFeatures:
             row = np.flatnonzero(steps["pair"] >= 0)
             pairs = steps["pair"][row]
             side = {"source_phrase": table.source_B, "target_phrase": table.target_B}.get(position)
-            return row, np.asarray(pairs if side is None else side[pairs], dtype=np.int64)
+            return row, np.asarray(pairs if side is None else side[pairs], np.int64)
         if position == LENGTHS:
             lengths = [np.minimum(steps[name], LONGEST) - 1 for name in ("source_length", "target_length")]
             return every, lengths[0].astype(np.int64) * LONGEST + lengths[1]
@@ -375,10 +375,10 @@ def features_of_subset(
     """
     rows = {"source_phrase": source_P, "target_phrase": target_Q, "pair": pair_B}
     families: list[Family] = []
-    whole_ids: list[Ints] = [np.zeros(0, dtype=np.int64)]
+    whole_ids: list[Ints] = [np.zeros(0, np.int64)]
     for family in sparse.families:
         rows_W = rows.get(family.position)
-        values_W = np.arange(family.size) if rows_W is None else np.asarray(rows_W, dtype=np.int64)
+        values_W = np.arange(family.size) if rows_W is None else np.asarray(rows_W, np.int64)
         families.append(replace(family, first=families[-1].end if families else 0, size=len(values_W)))
         ids_WK = family.first + values_W[:, None] * family.crossed + np.arange(family.crossed)
         whole_ids.append(ids_WK.reshape(-1))

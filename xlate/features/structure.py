@@ -70,7 +70,7 @@ class StructureTemplates:
         return Kinds(
             np.stack([values.value_V for values in self.source]),
             np.stack([values.value_V for values in self.target]),
-            np.array([pair for of_family in pairs for pair in of_family], dtype=np.int32).reshape(-1, 2),
+            np.array([pair for of_family in pairs for pair in of_family], np.int32).reshape(-1, 2),
             offsets_of([len(of_family) for of_family in pairs]),
         )
 
@@ -95,8 +95,8 @@ class StructureFeatures:
     def __init__(self, templates: StructureTemplates, described_F7: Ints32 | None = None) -> None:
         self.templates = templates
         self.kinds = templates.kinds()
-        given_F7 = np.zeros((0, DESCRIBED), dtype=np.int32) if described_F7 is None else described_F7
-        keys_F = description_keys(self.kinds, np.ascontiguousarray(given_F7, dtype=np.int32))
+        given_F7 = np.zeros((0, DESCRIBED), np.int32) if described_F7 is None else described_F7
+        keys_F = description_keys(self.kinds, np.ascontiguousarray(given_F7, np.int32))
         if (keys_F == EMPTY).any() or len(np.unique(keys_F)) != len(keys_F):
             raise InputError(
                 "features that do not come from the templates",
@@ -105,7 +105,7 @@ class StructureFeatures:
             )
         table = build_table(keys_F)
         # One extra row, so that the array is never empty.
-        room_F7 = np.zeros((len(given_F7) + 1, DESCRIBED), dtype=np.int32)
+        room_F7 = np.zeros((len(given_F7) + 1, DESCRIBED), np.int32)
         room_F7[: len(given_F7)] = given_F7
         self._growing = Growing(table.keys_H, table.rows_H, room_F7, np.array([len(given_F7)]))
 
@@ -128,7 +128,7 @@ class StructureFeatures:
 
     def of_units(self, units: Ints32) -> tuple[Ints, Ints32]:
         """The ids of the features of facts, (A, 5), new ones among them: offsets (A + 1) and ids."""
-        return self.of_facts(np.ascontiguousarray(units, dtype=np.int32), add=True)
+        return self.of_facts(np.ascontiguousarray(units, np.int32), add=True)
 
     def of_facts(self, facts_A5: Ints32, *, add: bool = False) -> tuple[Ints, Ints32]:
         """The ids of the features of A facts: offsets (A + 1) and ids; with `add` new features get ids, else none."""
@@ -143,14 +143,14 @@ class StructureFeatures:
 
     def weighted(self, sparse_F: Floats) -> StructureWeights:
         """The features under weights; those newer than the weights weigh 0."""
-        weights_F = np.ascontiguousarray(sparse_F, dtype=np.float64)
+        weights_F = np.ascontiguousarray(sparse_F, np.float64)
         table = HashTable(self._growing.keys_H, self._growing.rows_H)
-        keys_C = np.empty(len(self.kinds.pairs_C2), dtype=np.uint64)
+        keys_C = np.empty(len(self.kinds.pairs_C2), np.uint64)
         return StructureWeights(self.kinds, table, weights_F, new_memory(), keys_C)
 
     def extended(self, described: Ints32) -> None:
         """Takes over the newer features of another index that began as this one."""
-        newer_N7 = np.ascontiguousarray(described[len(self) :], dtype=np.int32)
+        newer_N7 = np.ascontiguousarray(described[len(self) :], np.int32)
         if len(newer_N7):
             self._growing = appended(self._growing, newer_N7, description_keys(self.kinds, newer_N7))
 

@@ -67,7 +67,7 @@ def frequent_words(words: Sequence[str], count_V: Ints, most: int) -> WordValues
     count_V[: BEGIN_ID + 2] = 0
     best = np.argsort(-count_V, kind="stable")[:most]
     best = best[count_V[best] > 0]
-    value_V = np.full(len(words), -1, dtype=np.int32)
+    value_V = np.full(len(words), -1, np.int32)
     value_V[best] = np.arange(len(best))
     value_V[BEGIN_ID] = len(best)
     return WordValues(f"top{most}", value_V, (*(words[v] for v in best.tolist()), BEGIN))
@@ -98,7 +98,7 @@ def _numbered(name: str, values: Sequence[str | None]) -> WordValues:
     given = [None if word_number <= BEGIN_ID + 1 else value for word_number, value in enumerate(values)]
     labels = tuple(dict.fromkeys(value for value in given if value is not None))
     number = {label: n for n, label in enumerate(labels)}
-    value_V = np.array([-1 if value is None else number[value] for value in given], dtype=np.int32)
+    value_V = np.array([-1 if value is None else number[value] for value in given], np.int32)
     return WordValues(name, value_V, labels)
 
 

@@ -151,14 +151,12 @@ class Configuration:
             InputError: there is no name, or no such file.
         """
         folder = self.path.parent
-        # `isfile` is also false for a name that no file can have.
-        path = next(
-            (path for path in (folder / named, folder / Path(named).name) if named and os.path.isfile(path)), None
-        )
-        if path is None:
-            expected = "the name of a file, here or in the folder of the configuration"
-            raise self.error("a missing file", line, named or "no name", expected)
-        return path
+        for path in (folder / named, folder / Path(named).name):
+            # This is also false for a name that no file can have.
+            if named and os.path.isfile(path):
+                return path
+        expected = "the name of a file, here or in the folder of the configuration"
+        raise self.error("a missing file", line, named or "no name", expected)
 
     def error(self, message: str, line: int | None, seen: object, expected: str) -> InputError:
         """The error for a line."""
@@ -171,10 +169,10 @@ def parse_weight(line: str) -> tuple[str, float]:
     Raises:
         ValueError: the line is something else.
     """
-    words = line.split()
-    if len(words) != 2:
-        raise ValueError(f"words in the line: {len(words)}")
-    return words[0], parse_float(words[1], LARGEST_FLOAT32)
+    name, *numbers = line.split()
+    if len(numbers) != 1:
+        raise ValueError(f"words in the line: {1 + len(numbers)}")
+    return name, parse_float(numbers[0], LARGEST_FLOAT32)
 
 
 def read_cdec_weights(path: str | Path) -> dict[str, float]:
@@ -188,11 +186,9 @@ def read_cdec_weights(path: str | Path) -> dict[str, float]:
         try:
             name, weight = parse_weight(line)
         except ValueError as error:
-            seen = f"{line} ({error})"
-            raise InputError("not a weight", seen, WEIGHT, file=path, line=number) from None
+            raise InputError("not a weight", f"{line} ({error})", WEIGHT, file=path, line=number) from None
         if name in weights:
-            expected = "each name once"
-            raise InputError("a weight appears twice", name, expected, file=path, line=number)
+            raise InputError("a weight appears twice", name, "each name once", file=path, line=number)
         weights[name] = weight
     return weights
 
@@ -235,8 +231,7 @@ def read_cdec_system(path: str | Path) -> ForeignSystem:
     for number, named in grammars:
         scfg = read_cdec_grammar(config.file(number, named))
         if counted:
-            values = [WORD_VALUE * len(words_of(rule.source)) for rule in scfg.rules]
-            scfg = scfg.with_column(SOURCE_PENALTY, values)
+            scfg = scfg.with_column(SOURCE_PENALTY, [WORD_VALUE * len(words_of(rule.source)) for rule in scfg.rules])
         parts.append((scfg, limit))
     goal, label = config.value("goal", "") or GOAL, config.value("scfg_default_nt", "") or COPIED_LABEL
     parts.append((glue_grammar(label, goal), NO_LIMIT))

@@ -41,7 +41,7 @@ def spelled_out(graph: ArcGraph, score_A: Floats, arc_words: Sequence[Sequence[s
     An arc without words, the end of the sentence, stays without. Nodes inside phrases follow the node where the phrase
     begins, so the order stays topological.
     """
-    length_A = np.array([len(words) for words in arc_words], dtype=np.int64)
+    length_A = np.array([len(words) for words in arc_words], np.int64)
     inner_A = np.maximum(length_A - 1, 0)
     # A node follows the nodes before it and the inner nodes of all phrases from those.
     inner_N = np.bincount(graph.source_A, inner_A, minlength=graph.nodes).astype(np.int64)

@@ -87,14 +87,13 @@ class Phrases:
         Raises:
             InputError: a word is reserved.
         """
-        row = self.rows.get(phrase)
-        if row is not None:
-            return row
+        if phrase in self.rows:
+            return self.rows[phrase]
         words = phrase.split(" ")
         if "" in words or "|||" in phrase:
             return -1
-        if not RESERVED.keys().isdisjoint(words):
-            raise reserved(next(word for word in words if word in RESERVED), self.path, line)
+        if own := [word for word in words if word in RESERVED]:
+            raise reserved(own[0], self.path, line)
         self.rows[phrase] = row = len(self.rows)
         self.ids.extend([self.words.setdefault(word, len(self.words)) for word in words])
         self.lengths.append(len(words))
@@ -134,7 +133,7 @@ class Columns:
     def __init__(self, path: Path, more: tuple[int, ...] = (0,)) -> None:
         self.path, self.more, self.number = path, more, 0
         self.sources, self.targets = Phrases(path), Phrases(path)
-        self.lines, self.source, self.target, self.shape = array("q"), array("q"), array("q"), array("q")
+        self.lines, self.source, self.target, self.shape = (array("q") for _ in range(4))
         self.scores, self.counts = array("d"), array("d")
         # For some link fields, the number of links and the last places that they reach.
         self.shapes: dict[str, tuple[int, int, int]] = {}
@@ -201,8 +200,8 @@ class Columns:
             links = [(min(source, LAST), min(target, LAST)) for source, target in parse_links(text)]
         except ValueError:
             raise self.error("malformed link", text, LINKS) from None
-        last = [max((link[side] for link in links), default=-1) for side in (0, 1)]
-        self.shapes[text] = shape = len(self.links), last[0], last[1]
+        first, second = (max((link[side] for link in links), default=-1) for side in (0, 1))
+        self.shapes[text] = shape = len(self.links), first, second
         self.links.append(links)
         return shape
 
@@ -255,7 +254,7 @@ def _filled(counts_B3: Floats, scores_B4: Floats, source_B: Ints32, target_B: In
     """Fills in missing counts: N(f,e) = N(f) p(e|f); the pair of a line without any counts gets 1."""
     none_B = np.isnan(counts_B3[:, 0]).astype(np.float64)
     alone_B3 = np.stack([np.bincount(target_B, none_B)[target_B], np.bincount(source_B, none_B)[source_B], none_B], 1)
-    filled_B3 = np.where(np.isnan(counts_B3[:, :1]), alone_B3, counts_B3)
+    filled_B3 = np.where(none_B[:, None] > 0, alone_B3, counts_B3)
     joint_B = filled_B3[:, 1] * scores_B4[:, 2]
     filled_B3[:, 2] = np.where(np.isnan(filled_B3[:, 2]), joint_B, filled_B3[:, 2])
     return filled_B3
@@ -293,7 +292,7 @@ def write_phrase_table(
         for line in pair_lines(
             table,
             rows,
-            [(sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)],
+            ((sources[p], targets[q]) for p, q in zip(table.source_B[rows], table.target_B[rows], strict=True)),
             table.scores_B4[rows],
             exact,
         )
@@ -351,8 +350,7 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
     Raises:
         InputError: a Moses table cannot hold a word.
     """
-    used = np.unique(phrases.ids_T)
-    words = {number: vocabulary.word(number) for number in used.tolist()}
+    words = {number: vocabulary.word(number) for number in np.unique(phrases.ids_T).tolist()}
     for word in words.values():
         if not word or " " in word or "\n" in word or (escape is False and "|||" in word):
             raise InputError(
@@ -365,8 +363,7 @@ def spell_phrases(path: str | Path, phrases: EncodedText, vocabulary: Vocabulary
     if escape or (escape is None and needs_escape(words.values())):
         words = {number: escape_bars(word) for number, word in words.items()}
     flat = [words[number] for number in phrases.ids_T.tolist()]
-    offsets = phrases.offsets_S1.tolist()
-    return [" ".join(flat[start:end]) for start, end in pairwise(offsets)]
+    return [" ".join(flat[start:end]) for start, end in pairwise(phrases.offsets_S1.tolist())]
 
 
 def _byte_ranks(phrases: list[str]) -> Ints:
@@ -389,13 +386,11 @@ def pair_lines(
         exact: as in `write_phrase_table`.
     """
     source, target = table.source_B[rows_R], table.target_B[rows_R]
-    counts = (table.target_count_Q[target], table.source_count_P[source], table.count_B[rows_R])
-    columns = (scores_RS, *counts, table.link_offsets_B1[rows_R], table.link_offsets_B1[rows_R + 1])
-    listed = zip(spelled, *(c.tolist() for c in columns), strict=True)
-    for (f, e), scores, n_e, n_f, n_fe, start, end in listed:
-        links = zip(table.link_source_K[start:end].tolist(), table.link_target_K[start:end].tolist(), strict=True)
-        counted = " ".join(_count(n, exact) for n in (n_e, n_f, n_fe))
-        linked = " ".join(map(_LINK, links))
+    counts_R3 = np.stack([table.target_count_Q[target], table.source_count_P[source], table.count_B[rows_R]], 1)
+    columns = rows_R.tolist(), scores_RS.tolist(), counts_R3.tolist()
+    for (f, e), row, scores, counts in zip(spelled, *columns, strict=True):
+        linked = " ".join(map(_LINK, table.links(row)))
+        counted = " ".join(str(int(n)) if n.is_integer() else numbers_text([n], exact) for n in counts)
         yield f"{f} ||| {e} ||| {numbers_text(scores, exact)} ||| {linked} ||| {counted} ||| |||"
 
 
@@ -407,7 +402,3 @@ def numbers_text(numbers: Iterable[float], exact: bool) -> str:
         ('1 0.333333', '1 0.3333333333333333')
     """
     return " ".join(repr(number).removesuffix(".0") if exact else f"{number:.6g}" for number in numbers)
-
-
-def _count(number: float, exact: bool) -> str:
-    return str(int(number)) if number.is_integer() else numbers_text([number], exact)

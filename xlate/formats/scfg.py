@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -65,11 +65,10 @@ class ScfgRule(NamedTuple):
 
     def sides(self) -> str:
         """Both sides for reading: `ne [X,1] pas | not [X,1]`."""
-        source, target = (
-            " ".join(symbol if isinstance(symbol, str) else f"[{symbol.label},{symbol.number}]" for symbol in side)
-            for side in (self.source, self.target)
+        symbols = (*self.source, "|", *self.target)
+        return " ".join(
+            symbol if isinstance(symbol, str) else f"[{symbol.label},{symbol.number}]" for symbol in symbols
         )
-        return f"{source} | {target}"
 
 
 def words_of(side: Sequence[Symbol]) -> list[str]:
@@ -128,12 +127,12 @@ class Scfg:
 
     def error(self, b: int, message: str, seen: object, expected: str, remedy: str | None = None) -> InputError:
         """The error for a rule, with the file and line it was read from."""
+        file, line = None, None
         for path, rules in self.files:
-            if b < rules:
-                line = None if path is None else b + 1
-                return InputError(message, seen, expected, remedy, file=path, line=line)
+            if 0 <= b < rules and path is not None:
+                file, line = path, b + 1
             b -= rules
-        return InputError(message, seen, expected, remedy)
+        return InputError(message, seen, expected, remedy, file=file, line=line)
 
 
 def joined(parts: Sequence[tuple[Scfg, int]]) -> Scfg:
@@ -267,10 +266,9 @@ class RuleLines:
         """The gaps of a source side, renumbered from 1, by their old numbers; empty if both sides are numbered so
         already.
         """
-        if any(not gap.label for gap in gaps):
-            seen = next(f"[{gap.number}]" for gap in gaps if not gap.label)
+        if bare := [f"[{gap.number}]" for gap in gaps if not gap.label]:
             expected = "a label in each non-terminal of the source side, such as [X,1]"
-            raise self.error("neither a word nor a non-terminal", seen, expected)
+            raise self.error("neither a word nor a non-terminal", bare[0], expected)
         order = {gap.number: Gap(gap.label, place) for place, gap in enumerate(gaps, 1)}
         same = {gap.number for gap in others} == order.keys() and len(gaps) == len(others) == len(order)
         if not same or any(gap.label not in ("", order[gap.number].label) for gap in others):
@@ -340,10 +338,10 @@ def normal_form(grammar: Scfg, label: str = "X") -> tuple[str, list[str]]:
 
     Example: `23 rules: a target word after a non-terminal, such as X → ne [X,1] pas | do [X,1] not`
     """
-    found: dict[str, list[ScfgRule]] = {"": []}
+    found = defaultdict[str, list[ScfgRule]](list)
     for rule in grammar.rules:
-        found.setdefault(_fault(rule, label), []).append(rule)
-    normal = found.pop("")
+        found[_fault(rule, label)].append(rule)
+    normal = found.pop("", [])
     hierarchical, both = (sum(bool(gaps_of(rule.source)) for rule in each) for each in (grammar.rules, normal))
     share, of_them = 100 * len(normal) / max(len(grammar), 1), 100 * both / max(hierarchical, 1)
     sentence = (

@@ -70,7 +70,7 @@ class ListText:
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
         lines = source_lines(lists, file, sources)
         tokens = None if lines is None else [split_tokens(line) for line in lines]
-        line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], dtype=np.int64)
+        line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], np.int64)
         return cls(words, tokens, lines, line_C, document_names(lists, documents))
 
     def features(self, templates: TextTemplates, of: Callable[[str], T]) -> Iterator[list[list[T]]]:
@@ -213,7 +213,7 @@ class Lacking:
         columns = {name: column for column, name in enumerate(arrays.names)}
         candidate_V = row_numbers(arrays.value_offsets_C1)
         for name in names:
-            lacks_C = np.ones(len(line_C), dtype=np.bool_)
+            lacks_C = np.ones(len(line_C), np.bool_)
             lacks_C[candidate_V[arrays.columns_V == columns.get(name, -1)]] = False
             if lacks_C.any():
                 self._first.setdefault(name, line_C[np.argmax(lacks_C)])

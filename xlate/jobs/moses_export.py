@@ -182,7 +182,7 @@ class ExportedTables:
 
     def _write_table(self, folder: Path, number: int, scores: Scores) -> None:
         path, table = folder / f"{number}.gz", self.model.table
-        rows = np.array([pair for _, pair in scores], dtype=np.int64)
+        rows = np.array([pair for _, pair in scores], np.int64)
         targets = spell_phrases(path, self.model.target_phrases(rows), self.model.target_vocabulary, self.escape)
         spelled = [(source, target) for (source, _), target in zip(scores, targets, strict=True)]
         order = sorted(range(len(rows)), key=lambda r: [(text + BAR).encode() for text in spelled[r]])

@@ -146,12 +146,12 @@ def sparse_features(
     list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
     hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
     # The features of the list itself, N nonzero values.
-    own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], dtype=np.int64)
+    own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], np.int64)
     own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
     value_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N.astype(np.float64)
     own_N, hypothesis_N, value_N = own_N[own_N >= 0], hypothesis_N[own_N >= 0], value_N[own_N >= 0]
     many = max(1, len(met))
-    lists_F = np.zeros(len(met), dtype=np.int64)
+    lists_F = np.zeros(len(met), np.int64)
     word_U = np.unique(hypothesis_T * many + id_T)
     words = word_U // many, word_U % many, np.ones(len(word_U))
     for hypothesis_P, id_P, value_P in (words, (hypothesis_N, own_N, value_N)):
@@ -176,7 +176,7 @@ def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, feat
     `pair_N` numbers list and feature for each hypothesis that has the feature.
     """
     if not len(pair_N):
-        return np.zeros(features, dtype=np.int64)
+        return np.zeros(features, np.int64)
     order_N = np.argsort(pair_N, kind="stable")
     pair_P, start_P, held_by_P = np.unique(pair_N[order_N], return_index=True, return_counts=True)
     spread_P = np.maximum.reduceat(value_N[order_N], start_P) - np.minimum.reduceat(value_N[order_N], start_P)
@@ -233,7 +233,7 @@ class RankedLists:
         settings = config.loss.lists or config.loss.tune
         every, lists = settings.heldout_every, len(arrays.sentence_I)
         # Every N-th list, from the N-th on.
-        heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, dtype=np.bool_)
+        heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, np.bool_)
         lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float features that some lines lack; both are logged.
@@ -427,7 +427,7 @@ def scored_lists(config: NbestConfig, nbest: NbestFile, figures: dict[str, Any])
     After the last ones, `figures` has those to report.
     """
     placed = config.source is not None or config.documents is not None
-    sentence_I = np.array([group[0].sentence for group in (nbest.lists() if placed else ())], dtype=np.int64)
+    sentence_I = np.array([group[0].sentence for group in (nbest.lists() if placed else ())], np.int64)
     sources, documents = beside(config, config.source, sentence_I)
     if config.run is not None:
         yield from Ranker.open(Path(config.run)).scored(nbest.lists(), nbest.path, sources, documents)

@@ -126,7 +126,7 @@ def _page(found: SweepTable, config: ReportConfig, warning: str) -> str:
     if found.around:
         legend += f" A figure of several seeds is their mean. {found.around}."
     with quiet_style():
-        plots = [blocks.picture(encoded(plot.figure, "svg"), plot.words, "svg") for plot in drawn(found.settings)]
+        plots = [blocks.picture(encoded(figure, "svg"), words, "svg") for _, words, figure in drawn(found.settings)]
     words = "\n".join(part for part in (f"Warning: {warning}." if warning else "", legend) if part)
     sections = [
         ("Runs", blocks.table(figures) + blocks.said(words)),

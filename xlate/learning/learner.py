@@ -144,7 +144,7 @@ class InstanceLearner(Learner):
         s, negatives = self.settings, self.loss.negatives
         # Each part of an epoch draws different negatives.
         first = int(part[0]) if len(part) and negatives else 0
-        state = np.array([s.seed + (first << 20)], dtype=np.uint64)
+        state = np.array([s.seed + (first << 20)], np.uint64)
         rule = s.rule.compiled(*self.etas(scale))
         steps = Steps(self.loss.numbers_array, rule, s.use_sparse, s.check_bound, negatives)
         loss, curvature = 0.0, 0.0

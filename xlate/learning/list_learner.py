@@ -117,7 +117,7 @@ class ListLearner:
         self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
         if not len(self.train) or not len(self.heldout):
             raise InputError("too few lists", len(heldout_I), "some to learn from and some to hold out")
-        start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, dtype=np.float64)
+        start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, np.float64)
         self.rule = rule_of_lists(settings)
         self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))
         compiled = self.rule.compiled(np.full(len(start_D), settings.dense_rate), settings.rate)
@@ -194,7 +194,7 @@ class ListLearner:
 
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
         """The summed loss of some lists, and the highest-scoring candidate of each, -1 for an empty list."""
-        best_I = np.empty(len(rows_I), dtype=np.int64)
+        best_I = np.empty(len(rows_I), np.int64)
         self._room.state[0] = self.settings.seed
         return self._losses(rows_I, best_I), best_I
 

@@ -59,7 +59,7 @@ class OnlineLearner:
         self.names, self.update, self.settings, self.document = start.dense_names, update, settings, document
         self.rule = UpdateRule(adaptive=settings.adagrad, every=False, average=True)
         self.compiled = self.rule.compiled(np.where(trained_D, settings.dense_rate, 0.0), settings.rate)
-        dense_D, sparse_F = (np.array(array, dtype=np.float64) for array in (start.dense_D, start.sparse_F))
+        dense_D, sparse_F = (np.array(array, np.float64) for array in (start.dense_D, start.sparse_F))
         self.learned = self.rule.learned(dense_D, sparse_F)
         self.oracles: list[CandidateBatch | None] = [None] * len(document.statistics_IK)
         self._room_F = np.zeros(len(sparse_F))
@@ -222,11 +222,11 @@ class OnlineLearner:
         size = known + len(here)
         here |= {row.tobytes(): size + n for n, row in enumerate(fresh)}
         self.growing.extended(np.concatenate([self.growing.described, *(row[None] for row in fresh)]))
-        id_F = np.array([*range(known), *(here[row.tobytes()] for row in met[known:])], dtype=np.int64)
+        id_F = np.array([*range(known), *(here[row.tobytes()] for row in met[known:])], np.int64)
         made = dict(arrays)
         for name, array in arrays.items():
             if name.endswith("_F") and len(array):
-                made[name] = np.zeros(size + len(fresh), dtype=array.dtype)
+                made[name] = np.zeros(size + len(fresh), array.dtype)
                 made[name][id_F[: len(array)]] = array
         return made
 
@@ -238,4 +238,4 @@ class OnlineLearner:
 
 
 def _padded(array: AnyArray, size: int) -> AnyArray:
-    return np.concatenate([array, np.zeros(size - len(array), dtype=array.dtype)])
+    return np.concatenate([array, np.zeros(size - len(array), array.dtype)])

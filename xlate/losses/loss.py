@@ -112,7 +112,7 @@ class Loss(nn.Module):
     @property
     def numbers_array(self) -> Floats:
         """`numbers` as an array with one extra number, because compiled code does not accept empty arrays."""
-        return np.array([*self.numbers(), 0.0], dtype=np.float64)
+        return np.array([*self.numbers(), 0.0], np.float64)
 
     @property
     def pointer(self) -> Any:

@@ -28,7 +28,7 @@ DRAWN_FOR_ONE = 20
 def drawn_pairs(gain_X: Floats32, size: int, pairs: int, least_difference: float, state: Uints) -> Ints:
     """The better and the worse of each of P pairs of a list, drawn with `state`, (P, 2)."""
     tries = DRAWN_FOR_ONE * pairs
-    drawn = np.empty((tries, 2), dtype=np.int64)
+    drawn = np.empty((tries, 2), np.int64)
     difference = np.empty(tries)
     kept = 0
     for _ in range(tries):
@@ -108,9 +108,9 @@ class Pro(Loss):
 
     def pairs_of(self, gain_C: AnyFloats, offsets_I1: AnyInts) -> tuple[Ints, Ints]:
         """The better and the worse hypothesis of each pair, list by list; the slope draws the same pairs."""
-        gains = np.asarray(gain_C, dtype=np.float32)
-        found = [np.zeros((0, 2), dtype=np.int64)]
-        state = np.array([self.seed & (1 << 64) - 1], dtype=np.uint64)
+        gains = np.asarray(gain_C, np.float32)
+        found = [np.zeros((0, 2), np.int64)]
+        state = np.array([self.seed & (1 << 64) - 1], np.uint64)
         for first, last in pairwise(offsets_I1.tolist()):
             if last > first:
                 settings = last - first, self.pairs, self.least_difference

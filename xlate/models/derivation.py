@@ -161,9 +161,9 @@ def best_sums(lists: Sequence[Sequence[float]], most: int) -> list[tuple[int, ..
     """The choices of one place per list (all descending) with the highest sums; at most `most`, best first."""
     source_A = np.repeat(np.arange(len(lists), dtype=np.int32), [len(scores) for scores in lists])
     places = [place for scores in lists for place in range(len(scores))]
-    scores_A = np.array([score for scores in lists for score in scores], dtype=np.float64)
-    unknown_N = np.zeros(len(lists) + 1), np.full(len(lists) + 1, -1, dtype=np.int32)
-    columns = source_A, source_A + np.int32(1), np.array(places, dtype=np.int32), scores_A
+    scores_A = np.array([score for scores in lists for score in scores], np.float64)
+    unknown_N = np.zeros(len(lists) + 1), np.full(len(lists) + 1, -1, np.int32)
+    columns = source_A, source_A + np.int32(1), np.array(places, np.int32), scores_A
     return [tuple(path) for _, path in SearchGraph(*columns, *unknown_N, len(lists)).best_paths(most)]
 
 

@@ -149,7 +149,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
         """
         model, search = self.model, self.search
         common, first_O, rest_O = options_of_cells(model, words, longest, cells, block_O)
-        copied_O, weights = block_O == COPIED, np.asarray(model.weights, dtype=np.float64)
+        copied_O, weights = block_O == COPIED, np.asarray(model.weights, np.float64)
         known_O = np.maximum(block_O, 0)
         floats_O3 = np.zeros((len(block_O), 3))
         if len(model.blocks.table):
@@ -189,7 +189,7 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     def own_floats(self, space: JumpMoves, graph: ArcGraph, label_A: Ints32) -> Floats:
         options = space.options
         # All ways to a node end at the same source word.
-        last_N = np.zeros(graph.nodes, dtype=np.int64)
+        last_N = np.zeros(graph.nodes, np.int64)
         last_N[graph.target_A] = np.where(label_A < 0, 0, options.end_O[label_A])
         place = last_N[graph.source_A], options.start_O[label_A]
         dense_AD = np.zeros((len(label_A), len(self.model.float_names)))

@@ -339,7 +339,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
     def __init__(self, model: LcsModel, weights_D: Floats, search: LcsSearch | None = None, fast: bool = True) -> None:
         self.model = model
-        self._weights_D = np.asarray(weights_D, dtype=np.float64)
+        self._weights_D = np.asarray(weights_D, np.float64)
         self.search = search or LcsSearch()
         self.fast = fast
         size = len(model.names)
@@ -388,7 +388,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
                 said = int(options.unit_O[label]), ((at, at + 1),), options.target_O[label], side
                 steps.append(LcsStep(*said, float(options.log_O[label])))
         graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
-        sums_D = space.features(graph, np.array(labels, dtype=np.int32)).sum(axis=0)
+        sums_D = space.features(graph, np.array(labels, np.int32)).sum(axis=0)
         return Derivation(options.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
@@ -418,7 +418,7 @@ class TunedLcs(TunedCosts):
     @property
     def trained_D(self) -> Bools:
         """All, except that of deletions if the search has none."""
-        trained_D = np.ones(len(self.system.feature_names), dtype=np.bool_)
+        trained_D = np.ones(len(self.system.feature_names), np.bool_)
         trained_D[DELETION] = self.system.search.deletions
         return trained_D
 

@@ -123,7 +123,7 @@ class System(ABC, Generic[Space, Settings]):
 
         A derivation joined from pieces is treated as one. Without sparse features there are none.
         """
-        return np.zeros(len(derivation.steps) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        return np.zeros(len(derivation.steps) + 1, np.int64), np.zeros(0, np.int32)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Space:  # noqa: ARG002
         """The moves that forced decoding to a translation considers: those of the free search, or more."""

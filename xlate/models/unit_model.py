@@ -181,7 +181,7 @@ def own_cells(words: Sequence[str], longest: int, cell_O: Ints) -> tuple[Ints, I
     empty_C[cell_O] = empty_C[[cell for cell, _ in found]] = False
     copied = (start for start in np.flatnonzero(empty_C[::longest]).tolist() if not is_hard(words[start]))
     found += [(start * longest, COPIED) for start in copied]
-    cell_N, unit_N = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
+    cell_N, unit_N = np.array(sorted(found), np.int64).reshape(-1, 2).T
     return cell_N, unit_N
 
 
@@ -202,7 +202,7 @@ def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts
         offsets_O1: where the words of each option go.
     """
     known = np.flatnonzero(unit_O >= 0)
-    ids_W = np.empty(int(offsets_O1[-1]), dtype=np.int32)
+    ids_W = np.empty(int(offsets_O1[-1]), np.int32)
     rows = table.target_B[unit_O[known]]
     ids_W[places_of(offsets_O1, known)] = ids_T[places_of(table.target_phrases.offsets_S1, rows)]
     ids_W[places_of(offsets_O1, np.flatnonzero(unit_O < 0))] = own
@@ -284,9 +284,9 @@ class Ranking(ABC, Generic[Rows]):
         return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
 
     def _forget(self) -> None:
-        self._place_P = np.full(len(self.model.source_sides), UNRANKED, dtype=np.int32)
-        self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
-        self._word_offsets_R1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._place_P = np.full(len(self.model.source_sides), UNRANKED, np.int32)
+        self._offsets_S1 = GrowingArray(np.zeros(1, np.int64))
+        self._word_offsets_R1 = GrowingArray(np.zeros(1, np.int64))
         # Its names are known once something is ranked.
         self._columns: dict[str, GrowingArray] = {}
         self._words: list[GrowingArray] = []
@@ -361,7 +361,7 @@ class GrowingArray:
         """Adds rows at the end."""
         size = self._size + len(more)
         if size > len(self._array):
-            grown = np.empty((max(size, 2 * len(self._array)), *self._array.shape[1:]), dtype=self._array.dtype)
+            grown = np.empty((max(size, 2 * len(self._array)), *self._array.shape[1:]), self._array.dtype)
             grown[: self._size] = self.array
             self._array = grown
         self._array[self._size : size] = more

@@ -95,10 +95,10 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         sparse_F: Floats | None = None,
     ) -> None:
         self.model = model
-        self._weights_D = np.asarray(weights_D, dtype=np.float64)
+        self._weights_D = np.asarray(weights_D, np.float64)
         self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
         self.fast = fast
-        self._sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
+        self._sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, np.float64)
         self._check()
 
     def _check(self) -> None:
@@ -203,7 +203,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         listed = self.list_of(space, Paths(*arc_prefixes(found.graph, found.score_A, found.label_A)))
         arcs, lm = np.flatnonzero(found.label_A >= 0), self.model.lm
         last_K = listed.paths.offsets_N1[arcs + 1] - 1
-        phrase_A = np.full(len(found.label_A), -1, dtype=np.int32)
+        phrase_A = np.full(len(found.label_A), -1, np.int32)
         phrase_A[arcs] = listed.phrase_L[last_K]
         words = listed.phrases.words_W, listed.phrases.offsets_O1
         costs_A2 = arc_language_costs(lm.arrays, int(lm.begin_state), END_ID, found.graph, phrase_A, *words)
@@ -212,7 +212,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         if self.features is None:
             return found._replace(dense_AD=dense_AD)
         offsets_K1, ids_M = listed.sparse_ids(last_K)
-        lengths_A = np.zeros(len(phrase_A), dtype=np.int64)
+        lengths_A = np.zeros(len(phrase_A), np.int64)
         lengths_A[arcs] = np.diff(offsets_K1)
         return found._replace(dense_AD=dense_AD, sparse_offsets_A1=offsets_of(lengths_A), sparse_ids_M=ids_M)
 

@@ -90,11 +90,11 @@ def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
     """The distinct sequences of some nodes in the order of their word numbers, and the row of each given node."""
     size = int(trie.size_1[0])
     rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
-    used_N = np.zeros(size, dtype=np.bool_)
+    used_N = np.zeros(size, np.bool_)
     used_N[node_B] = True
     node_P = np.flatnonzero(used_N)
     node_P = node_P[np.argsort(rank_N[node_P])]
-    row_N = np.full(size, -1, dtype=np.int32)
+    row_N = np.full(size, -1, np.int32)
     row_N[node_P] = np.arange(len(node_P), dtype=np.int32)
     return EncodedText(*spell(trie.parent_N, trie.word_N, node_P.astype(np.int32))), row_N[node_B]
 

@@ -112,7 +112,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
             place = int(np.diff(text.offsets_S1).argmax())
             raise InputError("a sentence is too long", line=place + 1, expected=f"at most {LONGEST_SENTENCE} words")
     if not len(table):
-        return Matches(np.zeros((0, 5), dtype=np.int32), np.zeros(len(source) + 1, dtype=np.int64))
+        return Matches(np.zeros((0, 5), np.int32), np.zeros(len(source) + 1, np.int64))
     lengths = [np.diff(phrases.offsets_S1).max() for phrases in (table.source_phrases, table.target_phrases)]
     source_finder, target_finder, pair_table = finders_of(table)
     rows_M5, offsets_S1 = match_sentences(
@@ -132,7 +132,7 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
 def phrase_finder(phrases: EncodedText) -> PhraseFinder:
     """A finder of phrases by their words; an unknown word (number 0) is in no phrase."""
     trie, node_S = intern_rows(np.array(phrases.ids_T), np.array(phrases.offsets_S1))
-    row_N = np.full(int(trie.size_1[0]), -1, dtype=np.int32)
+    row_N = np.full(int(trie.size_1[0]), -1, np.int32)
     row_N[node_S] = np.arange(len(node_S), dtype=np.int32)
     return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)
 
@@ -189,7 +189,7 @@ def collect_events(matches: Matches) -> Events:
     directly to the left (o = L) of b' on the source side.
     """
     columns = orientation_bigrams(np.ascontiguousarray(matches.rows_M5), np.ascontiguousarray(matches.offsets_S1))
-    has_predecessor = np.zeros(len(matches), dtype=bool)
+    has_predecessor = np.zeros(len(matches), bool)
     has_predecessor[columns[1]] = True
     new_E = np.diff(columns[0], prepend=-1)
     return Events.grouped(*columns, new_E, np.flatnonzero(~has_predecessor).astype(np.int32))
@@ -224,7 +224,7 @@ def shared_substrings_filter(
         windows_Wn = sliding_window_view(words_T, min_words)
         windows += list(windows_Wn[(windows_Wn != UNKNOWN_ID).all(axis=1)])
     if not windows:
-        return np.zeros(len(source), dtype=np.bool_)
+        return np.zeros(len(source), np.bool_)
     distinct, _ = number_phrases(EncodedText.from_ids(windows))
     _, sharing_S = occurrences(phrase_finder(distinct), len(distinct), source.ids_T, source.offsets_S1)
     return np.asarray(sharing_S)
@@ -233,7 +233,7 @@ def shared_substrings_filter(
 def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
     """Which of B blocks have a source phrase that occurs in a test text; shape (B,), for `PhraseTable.select`."""
     if not len(table):
-        return np.zeros(0, dtype=np.bool_)
+        return np.zeros(0, np.bool_)
     phrases = table.source_phrases
     occurring_P, _ = occurrences(phrase_finder(phrases), len(phrases), test.ids_T, test.offsets_S1)
     return np.asarray(occurring_P[table.source_B])

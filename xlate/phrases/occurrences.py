@@ -119,7 +119,7 @@ def reordering_counts(
     """
     check_choice("unknown kind of reordering model", kind, KINDS)
     text = linked_sides(source, target, links)
-    counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), dtype=np.int64)
+    counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), np.int64)
     extraction.count_orientations(*finders_of(table), *text, max_length, KINDS[kind], counts_BK2)
     return counts_BK2
 

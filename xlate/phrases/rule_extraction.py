@@ -70,7 +70,7 @@ def sorted_run(store: RuleStore) -> Run:
     sources, source_B = number_nodes(store.sources, (keys >> np.uint64(32)).astype(np.int32))
     targets, target_B = number_nodes(store.targets, keys.astype(np.uint32).astype(np.int32))
     order = np.argsort((source_B.astype(np.int64) << 32) | target_B)
-    rank_B = np.empty(rules, dtype=np.int64)
+    rank_B = np.empty(rules, np.int64)
     rank_B[order] = np.arange(rules)
     keys_N = store.shaped.keys_K[:size]
     shapes, shape_N = number_nodes(store.shapes, keys_N.astype(np.uint32).astype(np.int32))
@@ -124,7 +124,7 @@ class RuleRuns(ExitStack):
             columns, ends = [self._open(name) for name in (*SIDES, "weight")], self._ends
         else:
             texts, columns, ends = list(last.sequences), [*last.rows, last.weight_N], [*self._ends, last.sizes]
-        ends_RE = np.array(ends, dtype=np.int64)
+        ends_RE = np.array(ends, np.int64)
         numbers, distinct = [], []
         for text, ends_R1 in zip(texts, ends_RE.T, strict=False):
             number_N, row_M = merge_sequences(text.ids_T, text.offsets_S1, np.ascontiguousarray(ends_R1))
@@ -132,7 +132,7 @@ class RuleRuns(ExitStack):
             distinct.append(select_phrases(text, row_M))
         sources, targets, shapes = distinct
         rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
-        totals = np.zeros(len(sources), dtype=np.int64), np.zeros(len(targets), dtype=np.int64)
+        totals = np.zeros(len(sources), np.int64), np.zeros(len(targets), np.int64)
         least_P = np.where(gaps_of(sources) > 0, least, 0)
         source_B, target_B, shape_B, weight_B = merge_rows(rows, (numbers[0], numbers[1], numbers[2]), totals, least_P)
         return Run((sources, targets, shapes), (source_B, target_B, shape_B), weight_B), totals

@@ -235,7 +235,7 @@ def word_probabilities(lexical: LexicalTable, *, inverse: bool = False) -> tuple
 
 def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:
     """The phrases of the given rows, in that order."""
-    rows = np.asarray(rows_R, dtype=np.int64)
+    rows = np.asarray(rows_R, np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(phrases):
         raise IndexError(f"rows from {rows.min()} to {rows.max()} of {len(phrases)} phrases")
     return EncodedText(*take_rows(np.asarray(phrases.ids_T), np.asarray(phrases.offsets_S1), rows))

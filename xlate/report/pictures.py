@@ -7,7 +7,6 @@ import io
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 
 from xlate.array_types import Bytes, Floats, Ints
 from xlate.errors import InputError
@@ -121,8 +120,7 @@ def reordering_picture(source: Sequence[str], target: Sequence[str], blocks: Seq
             raise InputError(f"block {number} does not fit its sentence pair", tuple(blocks[number]), expected)
     with quiet_style():
         figure = _drawn(source, target, blocks)
-        inches = float(max(figure.get_size_inches()))
-        return pixels(figure, min(DPI, MOST_PIXELS / inches))
+        return pixels(figure, min(DPI, MOST_PIXELS / float(max(figure.get_size_inches()))))
 
 
 def _drawn(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]) -> Any:
@@ -147,15 +145,15 @@ def _drawn(source: Sequence[str], target: Sequence[str], blocks: Sequence[Block]
         style: dict[str, Any] = {"facecolor": colour, "edgecolor": colour, "linewidth": 1.2, "alpha": 0.85, "zorder": 2}
         axes.add_patch(Rectangle((start + 0.06, target_start + 0.06), wide - 0.12, high - 0.12, **style))
         middle = (start + wide / 2, target_start + high / 2)
-        text = f"{number} {LETTERS[orientation]}" if wide > 1 or high > 1 else f"{number}{LETTERS[orientation]}"
+        text = f"{number}{' ' if wide > 1 or high > 1 else ''}{LETTERS[orientation]}"
         style = {"color": "white", "fontsize": 11 if len(text) <= 3 else 9, "fontweight": "bold", "zorder": 3}
         axes.text(*middle, text, ha="center", va="center", **style)
     shown = [orientation for orientation in MEANINGS if any(block[4] == orientation for block in blocks)]
     if shown:
         handles = [Rectangle((0, 0), 1, 1, facecolor=COLOURS[orientation], alpha=0.85) for orientation in shown]
         labels = [f"{LETTERS[orientation]}: {MEANINGS[orientation]}" for orientation in shown]
-        style = {"frameon": False, "fontsize": 9, "handlelength": 1.0, "columnspacing": 1.4}
-        figure.legend(handles, labels, loc="upper left", ncols=len(handles), **style)
+        spaces = {"handlelength": 1.0, "columnspacing": 1.4}
+        figure.legend(handles, labels, loc="upper left", ncols=len(shown), frameon=False, fontsize=9, **spaces)
     return figure
 
 
@@ -219,17 +217,9 @@ PANELS = 2
 Points = list[tuple[int, float]]
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A figure of matplotlib, the name of its files, and what it shows."""
-
-    stem: str
-    words: str
-    figure: Any
-
-
-def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
-    """Learning curves by phase, and points of BLEU, where the runs have them; draw them under `quiet_style`.
+def drawn(settings: Sequence[Setting]) -> Iterator[tuple[str, str, Any]]:
+    """Learning curves by phase, and points of BLEU, where the runs have them; draw them under `quiet_style`. Each has
+    the name of its files, what it shows, and the figure of matplotlib.
 
     A curve of several seeds is the mean of those that reach a step, with a band of one standard deviation to either
     side. The range of a point is the deviation too, or the 95 % interval for a single run.
@@ -239,21 +229,21 @@ def drawn(settings: Sequence[Setting]) -> Iterator[Plot]:
         keys = dict.fromkeys(key for setting in settings for run in setting.runs for key in run.curves)
         phases = [key for key in keys if key == tag or key.startswith(tag + "/")]
         if phases:
-            yield Plot(stem, label, _curves(settings, labels, tag, phases, (across, label)))
+            yield stem, label, _curves(settings, labels, tag, phases, (across, label))
     for key, stem, label in POINTS:
         held = [row for row in zip(settings, labels, strict=True) if row[0].figure(key) is not None]
         if held:
-            yield Plot(stem, label, _points(held, key, label))
+            yield stem, label, _points(held, key, label)
 
 
 def plot_runs(settings: Sequence[Setting], folder: str | Path) -> list[Path]:
     """Writes the plots of `drawn` into a folder, each as PNG and SVG, and returns the names of the files."""
     written = []
     with quiet_style():
-        for plot in drawn(settings):
+        for stem, _, figure in drawn(settings):
             for ending in METADATA:
-                written.append(Path(folder) / f"{plot.stem}.{ending}")
-                write_file(written[-1], encoded(plot.figure, ending))
+                written.append(Path(folder) / f"{stem}.{ending}")
+                write_file(written[-1], encoded(figure, ending))
     return written
 
 
@@ -277,10 +267,9 @@ def mean_curve(curves: Sequence[Points]) -> tuple[list[int], list[float], list[f
     A step counts if every curve that reaches it has a finite value there, so the mean is as long as the longest curve.
     """
     held = [{step: value for step, value in curve if math.isfinite(value)} for curve in curves]
-    held = [points for points in held if points]
     steps, mean, deviation = [], [], []
     for step in sorted({step for points in held for step in points}):
-        going_on = [points for points in held if max(points) >= step]
+        going_on = [points for points in held if max(points, default=-1) >= step]
         values = [points[step] for points in going_on if step in points]
         if len(values) == len(going_on):
             spread = Spread.of(values)
@@ -314,7 +303,7 @@ def _curves(
         axes.set_xlabel(axis_labels[0])
         # There is nothing between two rounds.
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
-        axes.xaxis.set_major_formatter(FuncFormatter(_short))
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.locator_params(axis="x", nbins=6)
         axes.grid(True)
         axes.set_ylabel(axis_labels[1])
@@ -341,8 +330,7 @@ def _points(labelled: Sequence[tuple[Setting, str]], key: str, label: str) -> An
     values = [spread.mean for setting in settings if (spread := setting.figure(key)) is not None]
     around = [setting.around(key, several) or 0.0 for setting in settings]
     places = range(len(settings))
-    style: dict[str, Any] = {"fmt": "o", "color": BLUE, "markersize": 7, "elinewidth": 1.5, "capsize": 4}
-    axes.errorbar(values, places, xerr=around, **style)
+    axes.errorbar(values, places, xerr=around, fmt="o", color=BLUE, markersize=7, elinewidth=1.5, capsize=4)
     for place, (value, half) in enumerate(zip(values, around, strict=True)):
         shown = f"{value:.2f} ± {half:.2f}" if half else f"{value:.2f}"
         # To the right of the axes, where no range hides it.
@@ -356,10 +344,3 @@ def _points(labelled: Sequence[tuple[Setting, str]], key: str, label: str) -> An
     axes.tick_params(axis="y", length=0)
     figure.tight_layout()
     return figure
-
-
-def _short(value: float, _: int) -> str:
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -9,7 +10,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -48,18 +49,15 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """
     held: dict[str, Any] = {}
     for key, value in settings.items():
-        if isinstance(value, Mapping) and value:
-            held.update(flat(value, f"{prefix}{key}."))
-        else:
-            held[f"{prefix}{key}"] = value
+        name = f"{prefix}{key}"
+        held |= flat(value, f"{name}.") if isinstance(value, Mapping) and value else {name: value}
     return held
 
 
 def differing_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     """The dotted keys in which two settings differ, with both values; `ABSENT` where one has none."""
     old, new = flat(before), flat(now)
-    keys = [*old, *(key for key in new if key not in old)]
-    pairs = [(key, old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
+    pairs = [(key, old.get(key, ABSENT), new.get(key, ABSENT)) for key in old | new]
     return [(key, there, here) for key, there, here in pairs if there != here]
 
 
@@ -115,13 +113,10 @@ class Records:
 
     def repair(self) -> None:
         """Removes an incomplete last line."""
-        if not self.path.exists():
-            return
-        held = plain_file(self.path).read_bytes()
-        whole = held.rfind(b"\n") + 1
-        if whole < len(held):
-            with self.path.open("r+b") as stream:
-                stream.truncate(whole)
+        if self.path.exists():
+            whole = plain_file(self.path).read_bytes().rfind(b"\n") + 1
+            if whole < self.path.stat().st_size:
+                os.truncate(self.path, whole)
 
     def keep(self, wanted: Callable[[int, Mapping[str, Any]], bool]) -> None:
         """Keeps only the records for which `wanted(number, record)` is true; the complete file is replaced."""
@@ -142,9 +137,8 @@ class Records:
 
 def _is_scalar(record: Mapping[str, Any]) -> bool:
     tag, value, step = record["tag"], record.get("value", False), record.get("step")
-    whole = isinstance(step, int) and not isinstance(step, bool)
     number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-    return isinstance(tag, str) and whole and number
+    return isinstance(tag, str) and type(step) is int and number
 
 
 PACKAGES = ("torch", "numpy", "numba", "sacrebleu", "sil-thot")
@@ -156,10 +150,9 @@ def versions() -> dict[str, Any]:
     """
     held: dict[str, Any] = {"xlate": xlate.__version__, "python": platform.python_version()}
     for package in PACKAGES:
-        try:
+        held[package] = None
+        with contextlib.suppress(PackageNotFoundError):
             held[package] = version(package)
-        except PackageNotFoundError:
-            held[package] = None
     held |= {"platform": platform.platform(), "machine": platform.machine(), "processors": os.cpu_count()}
     return held | git_commit(Path(xlate.__file__).resolve().parents[1])
 
@@ -182,7 +175,7 @@ def git_commit(folder: Path) -> dict[str, Any]:
 MARK, CONFIG_FILE = "run.json", "config.yaml"
 OTHER_FOLDER = "name another folder with run=…, use the same settings to resume, or remove the folder"
 # Files, besides hidden ones, that may be in a folder before a run begins: logs of a sweep.
-HARMLESS_NAMES, HARMLESS_ENDINGS = frozenset({"multirun.yaml"}), (".log",)
+HARMLESS_NAMES = frozenset({"multirun.yaml"})
 # Files that an attempt leaves when it fails before it learns or measures anything; the last two are then empty.
 FIRST_FILES, FIRST_BEGINNING = frozenset({MARK, CONFIG_FILE, "versions.json"}), "events.out."
 RECORDS, CHECKPOINT = "metrics.jsonl", "checkpoint"
@@ -239,7 +232,7 @@ class RunDirectory:
         else:
             if os.path.lexists(checked_name(path)):
                 check_is_folder(path, "a run")
-                if foreign := _foreign(sorted(entry.name for entry in path.iterdir())):
+                if foreign := _foreign(path.iterdir()):
                     raise foreign_files(path, "a run", foreign, "name another folder with run=…", "this run")
             path.mkdir(parents=True, exist_ok=True)
             run = cls(path, kept)
@@ -302,7 +295,7 @@ def _makes_room(path: Path, held: Mapping[str, Any], asked: Mapping[str, Any]) -
     if not differences:
         return False
     first = [entry for entry in path.iterdir() if _is_first(entry)]
-    if _foreign([entry.name for entry in path.iterdir() if entry not in first]):
+    if _foreign(entry for entry in path.iterdir() if entry not in first):
         raise AnotherRun(path, differences)
     log.info("%s: an attempt with other settings failed there before it learned anything; starting afresh", path)
     # The identity is removed last: a folder that has it is a run.
@@ -320,12 +313,9 @@ def _is_first(entry: Path) -> bool:
     return entry.name in FIRST_FILES or entry.name.startswith(FIRST_BEGINNING)
 
 
-def _foreign(names: Sequence[str]) -> list[str]:
-    return [
-        name
-        for name in names
-        if not name.startswith(".") and name not in HARMLESS_NAMES and not name.endswith(HARMLESS_ENDINGS)
-    ]
+def _foreign(entries: Iterable[Path]) -> list[str]:
+    names = sorted(entry.name for entry in entries)
+    return [name for name in names if name not in HARMLESS_NAMES and name[0] != "." and not name.endswith(".log")]
 
 
 class Reporter:

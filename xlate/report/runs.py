@@ -182,8 +182,7 @@ def settings_besides_seed(runs: Sequence[Run]) -> list[str]:
 
 def by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     """Runs by seed, in order of seeds; of several with the same seed the last counts."""
-    held = {int(run.settings.get(SEED) or 0): run for run in runs}
-    return {seed: held[seed] for seed in sorted(held)}
+    return dict(sorted({int(run.settings.get(SEED) or 0): run for run in runs}.items()))
 
 
 def of_common_seeds(runs: Sequence[Run], against: Sequence[Run]) -> tuple[list[Run], list[Run]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections import Counter
@@ -89,8 +90,8 @@ class Table:
         rule = "|" + "|".join("---" if column.digits is None else "---:" for column in self.columns) + "|"
         lines = []
         for row in [[(column.title, False) for column in self.columns], *self.rows()]:
-            cells = [(text.replace("|", "\\|").replace("\n", " "), best) for text, best in row]
-            lines.append("| " + " | ".join(f"**{text}**" if best else text for text, best in cells) + " |")
+            cells = [f"**{text}**" if best else text for text, best in row]
+            lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
         return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
 
     def tsv(self) -> str:
@@ -128,11 +129,10 @@ class Table:
 
     def write(self, folder: Path) -> list[Path]:
         """Writes `report.md` and `report.tsv` into a folder and returns their names."""
-        written = []
-        for ending, text in (("md", self.markdown()), ("tsv", self.tsv())):
-            written.append(folder / f"report.{ending}")
-            write_file(written[-1], text)
-        return written
+        texts = {folder / "report.md": self.markdown(), folder / "report.tsv": self.tsv()}
+        for path, text in texts.items():
+            write_file(path, text)
+        return list(texts)
 
 
 class AtCommas:
@@ -240,7 +240,13 @@ class SweepTable:
         if table.width > width and self.keys and several:
             numbers = Column("#", list(range(1, len(table) + 1)), 0)
             table = Table([numbers, *table.without(*self.keys, WHAT).columns])
-            below = self._below(width)
+            usual, others = self._others()
+            lines = [usual, "Others:"] if usual else []
+            lines += [f"{row:>4}  {text}" for row, text in enumerate(others, 1)]
+            wrap = textwrap.TextWrapper(
+                width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
+            )
+            below = "\n".join(map(wrap.fill, lines)) + "\n"
         left_out = []
         for title in LEFT_OUT:
             if table.width > width and any(column.title == title for column in table.columns):
@@ -251,13 +257,6 @@ class SweepTable:
         for text in (below, "; ".join(part for part in (self.around, more) if part)):
             if text:
                 print(text, file=console.file)
-
-    def _below(self, width: int) -> str:
-        usual, others = self._others()
-        lines = [usual, "Others:"] if usual else []
-        lines += [f"{row:>4}  {text}" for row, text in enumerate(others, 1)]
-        wrap = textwrap.TextWrapper(width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
-        return "\n".join(wrap.fill(line) for line in lines) + "\n"
 
     def _others(self) -> tuple[str, list[str]]:
         """The settings of most rows in words, and for each row those in which it differs from them."""
@@ -307,15 +306,10 @@ def sweep_table(runs: Sequence[Run], chosen: Chosen | None = None) -> SweepTable
     if several:
         columns.append(Column(SEEDS, [len(setting.runs) for setting in settings], 0))
     for key, heading, digits, better in FIGURES:
-        column = _figures(settings, key, heading, digits, better, several)
-        if column is not None:
-            columns.append(column)
+        columns += _figures(settings, key, heading, digits, better, several)
     if not all(setting.finished for setting in settings):
-        states = []
-        for setting in settings:
-            finished, count = sum(run.finished for run in setting.runs), len(setting.runs)
-            some = f"{finished} of {count} finished"
-            states.append("unfinished" if not finished else "finished" if finished == count else some)
+        counts = [(sum(run.finished for run in setting.runs), len(setting.runs)) for setting in settings]
+        states = ["finished" if n == of else f"{n} of {of} finished" if n else "unfinished" for n, of in counts]
         columns.append(Column("state", states))
     return SweepTable(settings, Table(columns), keys, chosen or {})
 
@@ -338,28 +332,22 @@ def _is_told(key: str, settings: Sequence[Setting], chosen: Chosen | None) -> bo
 def best_first(settings: Sequence[Setting]) -> list[Setting]:
     """Settings sorted by their results; those without such a figure last, in the given order."""
     key, better = next((pair for pair in ORDER if any(s.figure(pair[0]) is not None for s in settings)), ORDER[0])
-
-    def reached(setting: Setting) -> tuple[bool, float]:
-        figure = setting.figure(key)
-        return figure is None, 0.0 if figure is None else -better * figure.mean
-
-    return sorted(settings, key=reached)
+    return sorted(settings, key=lambda setting: math.inf if (f := setting.figure(key)) is None else -better * f.mean)
 
 
 def _figures(
     settings: Sequence[Setting], key: str, heading: str, digits: int, better: int, several: bool
-) -> Column | None:
+) -> list[Column]:
+    """The column of a figure; none if no setting has it."""
     values: list[float | None] = []
     for setting in settings:
-        spread = setting.figure(key)
-        if spread is not None:
-            values.append(spread.mean)
-        else:
-            values.append(setting.first.last(TAGS[key]) if setting.first.summary is None and key in TAGS else None)
-    if all(value is None for value in values):
-        return None
+        spread, run = setting.figure(key), setting.first
+        latest = run.last(TAGS[key]) if spread is None and run.summary is None and key in TAGS else None
+        values.append(latest if spread is None else spread.mean)
+    if values.count(None) == len(values):
+        return []
     around = [setting.around(key, several) if better or not several else None for setting in settings]
-    return Column(heading, values, digits, around if any(value is not None for value in around) else None, better)
+    return [Column(heading, values, digits, around if any(value is not None for value in around) else None, better)]
 
 
 def shown_setting(run: Run, key: str) -> str:

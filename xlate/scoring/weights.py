@@ -152,7 +152,7 @@ def save_weights(
                     seen = repr(next(one for one in names if "\n" in one))
                     raise InputError("a line end in a feature name", seen, file=path)
                 packed = zlib.compress("\n".join(names).encode("utf-8"), 6)
-                tensors[f"{name}.names"] = np.frombuffer(packed, dtype=np.uint8)
+                tensors[f"{name}.names"] = np.frombuffer(packed, np.uint8)
         if name in indexes and len(indexes[name]) != len(weights.sparse_F):
             raise ValueError(f"{len(indexes[name])} features, {len(weights.sparse_F)} weights")
     described: dict[str, Any] = {
@@ -260,12 +260,12 @@ def _unpacked(described: Mapping[str, Any], tensors: dict[str, AnyArray]) -> Wei
     features: dict[str, StoredFeatures] = {}
     for name, dense_names in described["dense_names"].items():
         size = described["sparse_size"][name]
-        ids_A = tensors.pop(f"{name}.ids", np.zeros(0, dtype=np.int32))
+        ids_A = tensors.pop(f"{name}.ids", np.zeros(0, np.int32))
         values_A = tensors.pop(f"{name}.values", np.zeros(0))
         within = not len(ids_A) or (ids_A[0] >= 0 and ids_A[-1] < size and bool((np.diff(ids_A) > 0).all()))
         if len(ids_A) != len(values_A) or not within:
             raise ValueError(f"{len(values_A)} weights of {len(ids_A)} features that are not among {size}")
-        sparse_F = np.zeros(size, dtype=values_A.dtype)
+        sparse_F = np.zeros(size, values_A.dtype)
         sparse_F[ids_A] = values_A
         sets[name] = Weights(tensors.pop(f"{name}.dense"), sparse_F, tuple(dense_names))
         if name in described["families"]:

@@ -95,7 +95,7 @@ def spelled(phrases: Sequence[Words]) -> tuple[Ints, Ints32]:
     """Offsets (U + 1,) of U phrases, and the words of all of them as numbers, (W,); equal words get equal numbers."""
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(word, len(numbers)) for phrase in phrases for word in phrase]
-    return offsets_of([len(phrase) for phrase in phrases]), np.array(ids, dtype=np.int32)
+    return offsets_of([len(phrase) for phrase in phrases]), np.array(ids, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +224,11 @@ def search_graph(space: SearchSpace[State], limits: Limits) -> SearchGraph:
                 arcs.append((node, known, move.label, move.score))
     columns = list(zip(*arcs, strict=True)) if arcs else [(), (), (), ()]
     return SearchGraph(
-        source_A=np.array(columns[0], dtype=np.int32),
-        target_A=np.array(columns[1], dtype=np.int32),
-        label_A=np.array(columns[2], dtype=np.int32),
-        score_A=np.array(columns[3], dtype=np.float64),
+        source_A=np.array(columns[0], np.int32),
+        target_A=np.array(columns[1], np.int32),
+        label_A=np.array(columns[2], np.int32),
+        score_A=np.array(columns[3], np.float64),
         score_N=np.array(score_N),
-        best_arc_N=np.array(best_arc_N, dtype=np.int32),
+        best_arc_N=np.array(best_arc_N, np.int32),
         goal=next(iter(stacks[-1].values()), -1),
     )

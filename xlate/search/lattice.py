@@ -48,7 +48,7 @@ class LatticeArcs(NamedTuple):
 def useful_arcs(found: SearchGraph) -> LatticeArcs:
     """The arcs on complete paths, without features; nodes are numbered in order of expansion."""
     expanded, first = np.unique(found.source_A, return_index=True)
-    number_N = np.full(len(found.score_N), -1, dtype=np.int32)
+    number_N = np.full(len(found.score_N), -1, np.int32)
     number_N[expanded[np.argsort(first)]] = np.arange(len(expanded))
     number_N[found.goal] = len(expanded)
     arcs = np.flatnonzero(number_N[found.target_A] >= 0)
@@ -58,7 +58,7 @@ def useful_arcs(found: SearchGraph) -> LatticeArcs:
     graph, kept = trimmed(ArcGraph(source_A, target_A, len(expanded) + 1))
     arcs = arcs[kept]
     size = len(arcs)
-    nothing = np.zeros((size, 0)), np.zeros(size + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(size)
+    nothing = np.zeros((size, 0)), np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.zeros(size)
     return LatticeArcs(graph, found.label_A[arcs], found.score_A[arcs], *nothing)
 
 
@@ -80,9 +80,9 @@ def linear_scores(arcs: LatticeArcs, dense_D: AnyFloats, sparse_F: AnyFloats) ->
     """dense · w_D + Σ w_F[sparse ids] of each arc, shape (A,)."""
     score_A = arcs.dense_AD @ dense_D
     if len(arcs.sparse_ids_M):
-        weights_M = np.asarray(sparse_F, dtype=np.float64)[arcs.sparse_ids_M]
+        weights_M = np.asarray(sparse_F, np.float64)[arcs.sparse_ids_M]
         score_A += np.bincount(row_numbers(arcs.sparse_offsets_A1), weights_M, minlength=len(score_A))
-    return np.asarray(score_A, dtype=np.float64)
+    return np.asarray(score_A, np.float64)
 
 
 class LatticeExample(NamedTuple):
@@ -134,7 +134,7 @@ class Lattice:
         """The lattice of some arcs, given the target words for each label."""
         used, place_A = np.unique(arcs.label_A, return_inverse=True)
         rows: dict[Words, int] = {}
-        row_U = np.array([rows.setdefault(words_of(label), len(rows)) for label in used.tolist()], dtype=np.int32)
+        row_U = np.array([rows.setdefault(words_of(label), len(rows)) for label in used.tolist()], np.int32)
         return cls(source, arcs, tuple(rows), row_U[place_A.reshape(-1)], dense_names)
 
     @property
@@ -154,7 +154,7 @@ class Lattice:
     @cached_property
     def length_A(self) -> Ints:
         """The number of target words of each arc."""
-        return np.array([len(phrase) for phrase in self.phrases], dtype=np.int64)[self.phrase_A]
+        return np.array([len(phrase) for phrase in self.phrases], np.int64)[self.phrase_A]
 
     @cached_property
     def spelled(self) -> tuple[Ints, Ints32]:
@@ -202,7 +202,7 @@ class Lattice:
         target, rows = tuple(words), {phrase: row for row, phrase in enumerate(self.phrases)}
         lengths = {len(phrase) for phrase in rows}
         # An automaton over phrases that spells the words: its state is the number of words produced so far.
-        next_SL = np.full((len(target) + 1, len(rows)), DEAD, dtype=np.int32)
+        next_SL = np.full((len(target) + 1, len(rows)), DEAD, np.int32)
         for start in range(len(target) + 1):
             for length in lengths:
                 row = rows.get(target[start : start + length])
@@ -226,9 +226,9 @@ class Lattice:
                 remedy="decode with partition=off",
             )
         arcs = CandidateBatch(
-            candidate_offsets_I1=np.array([0, len(self)], dtype=np.int64),
+            candidate_offsets_I1=np.array([0, len(self)], np.int64),
             dense_CD=self.arcs.dense_AD.astype(np.float32),
-            gain_CG=np.zeros((len(self), 0), dtype=np.float32),
+            gain_CG=np.zeros((len(self), 0), np.float32),
             part_id_offsets_P1=self.arcs.sparse_offsets_A1,
             part_ids_N=self.arcs.sparse_ids_M,
         )

@@ -114,7 +114,7 @@ class OracleSearch:
         self.automaton = ReferenceAutomaton(references)
         self.references = self._encoded(references)
         next_SP, matches_SPn = self.automaton.walk_phrases(lattice.phrases)
-        accepting_S = np.ones(len(self.automaton), dtype=bool)
+        accepting_S = np.ones(len(self.automaton), bool)
         self.graph, self.arc_B, state_B = product(lattice.graph, lattice.phrase_A, next_SP, accepting_S)
         self.matches_Bn = matches_SPn[state_B, lattice.phrase_A[self.arc_B]]
 
@@ -135,7 +135,7 @@ class OracleSearch:
 
     def _encoded(self, sentences: Sequence[Sequence[str]]) -> EncodedText:
         number = self.automaton.word
-        return EncodedText.from_ids(np.array([number(w) for w in words], dtype=np.int32) for words in sentences)
+        return EncodedText.from_ids(np.array([number(w) for w in words], np.int32) for words in sentences)
 
 
 def bleu_tangent(stats_K: AnyInts) -> tuple[Floats, float]:
@@ -197,7 +197,7 @@ def oracle(stats_CK: AnyArray, candidate_offsets_I1: Ints, *, worst: bool = Fals
         passes: the maximum number of passes.
     """
     sign = -1.0 if worst else 1.0
-    stats = np.asarray(stats_CK, dtype=np.float64)
+    stats = np.asarray(stats_CK, np.float64)
     chosen_I = best_of_each(sign * bleu_scores(stats, smooth="add-1"), candidate_offsets_I1)
     total_K = stats[chosen_I].sum(axis=0)
     for _ in range(passes):

@@ -184,7 +184,7 @@ class WordNumbers:
         """Texts, split at blanks, as numbers."""
         ids = array("i")
         offsets_S1 = np.cumsum([0, *(self.append_to(ids, text) for text in texts)])
-        return EncodedText(np.array(ids, dtype=np.int32), offsets_S1)
+        return EncodedText(np.array(ids, np.int32), offsets_S1)
 
 
 @dataclass(frozen=True)

@@ -174,5 +174,5 @@ def sampled_pairs(
         turned_S = difference_S[wide_S] < 0
         better.append(np.where(turned_S, drawn_2S[1, wide_S], drawn_2S[0, wide_S]))
         worse.append(np.where(turned_S, drawn_2S[0, wide_S], drawn_2S[1, wide_S]))
-    nothing = np.zeros(0, dtype=np.int64)
+    nothing = np.zeros(0, np.int64)
     return np.concatenate([nothing, *better]), np.concatenate([nothing, *worse])

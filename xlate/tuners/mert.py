@@ -48,7 +48,7 @@ def mert(
     """
     search = _Search(lists, start, settings, scores, trained(trained_D, start))
     random = np.random.default_rng(seed)
-    best_score, best_D = search.climb(np.array(start.dense_D, dtype=np.float64), random)
+    best_score, best_D = search.climb(np.array(start.dense_D, np.float64), random)
     for _ in range(settings.restarts):
         score, dense_D = search.climb(search.random_point(start.dense_D, random), random)
         if score > best_score:
@@ -67,14 +67,14 @@ class _Search:
         self.settings, self.scores = settings, scores
         self.offsets_I1 = arrays.candidate_offsets_I1
         # Counts are whole numbers, so 32 bits are exact, and they fit the cache.
-        self.statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float32)
-        self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, dtype=np.float64)
+        self.statistics_CK = np.ascontiguousarray(lists.gain_CG, np.float32)
+        self.columns_DC = np.ascontiguousarray(arrays.dense_CD.T, np.float64)
         self.trained_D = trained_D
         self.order_DC = [
             slope_orders(column_C, self.offsets_I1) if trained else None
             for column_C, trained in zip(self.columns_DC, self.trained_D, strict=True)
         ]
-        self.sparse_C = sparse_scores(arrays, np.ascontiguousarray(start.sparse_F, dtype=np.float64))
+        self.sparse_C = sparse_scores(arrays, np.ascontiguousarray(start.sparse_F, np.float64))
 
     def climb(self, dense_D: Floats, random: np.random.Generator) -> tuple[float, Floats]:
         """Climbs from a point until a round gains too little; returns the smoothed score and the place."""

@@ -67,7 +67,7 @@ def scaled(weights: Weights, trained_D: Bools) -> Weights:
 
 def best_statistics(lists: CandidateArrays, statistics_CK: AnyFloats, weights: Weights) -> Floats:
     """The summed statistics of each list's best hypothesis under some weights, (K,); the first of equals counts."""
-    dense_D, sparse_F = (np.ascontiguousarray(w, dtype=np.float64) for w in (weights.dense_D, weights.sparse_F))
+    dense_D, sparse_F = (np.ascontiguousarray(w, np.float64) for w in (weights.dense_D, weights.sparse_F))
     best_I = best_candidates(lists, dense_D, sparse_F)
     sums_K: Floats = statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
     return sums_K
@@ -97,7 +97,7 @@ def mira(
     """
     arrays = checked_lists(lists, start)
     random = np.random.default_rng(seed)
-    statistics_CK = np.ascontiguousarray(lists.gain_CG, dtype=np.float64)
+    statistics_CK = np.ascontiguousarray(lists.gain_CG, np.float64)
     steps = MiraSteps(
         statistics_CK,
         np.zeros(len(statistics_CK)) if objective.is_bleu else objective.beside_bleu(statistics_CK),
@@ -113,7 +113,7 @@ def mira(
     average = start
     for epoch in range(settings.epochs + 1):
         if epoch < settings.epochs:
-            judged = np.asarray(average.dense_D, dtype=np.float64), np.asarray(average.sparse_F, dtype=np.float64)
+            judged = np.asarray(average.dense_D, np.float64), np.asarray(average.sparse_F, np.float64)
             sums_K = mira_pass(arrays, state, judged, random.permutation(len(lists)), steps)
         else:
             sums_K = best_statistics(arrays, statistics_CK, average)
@@ -130,13 +130,13 @@ def mira(
 
 def _begin(start: Weights, statistics: int) -> MiraWeights:
     return MiraWeights(
-        np.array(start.dense_D, dtype=np.float64),
-        np.array(start.sparse_F, dtype=np.float64),
+        np.array(start.dense_D, np.float64),
+        np.array(start.sparse_F, np.float64),
         np.zeros(len(start.dense_D)),
         np.zeros(len(start.sparse_F)),
         # All counts start at 1, so that the first lists have a gain.
         np.ones(statistics),
-        np.zeros(1, dtype=np.int64),
+        np.zeros(1, np.int64),
     )
 
 

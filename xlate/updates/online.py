@@ -71,7 +71,7 @@ class OnlineUpdate(ABC):
         memory: what it remembers between lists, changed in place: nothing, or the random state.
     """
 
-    memory: Uints = np.zeros(0, dtype=np.uint64)
+    memory: Uints = np.zeros(0, np.uint64)
 
     @abstractmethod
     def step(self, given: OneList) -> OnlineStep:
@@ -191,7 +191,7 @@ class LossSteps(OnlineUpdate):
         self.loss, self.eta = loss, eta
         self._pointer = loss.slope.pointer
         # The random state of losses that sample candidates.
-        self.memory = np.full(1, seed, dtype=np.uint64)
+        self.memory = np.full(1, seed, np.uint64)
 
     def step(self, given: OneList) -> OnlineStep:
         """A step down the slope."""

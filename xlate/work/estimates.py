@@ -177,7 +177,7 @@ class WithoutFold(Estimates):
         # The number of times each block was extracted from the other folds.
         here = extract_phrases(*self.work.pairs(self.folds.rows(self.fold)), plan["phrases"]["max_length"])
         row_X = self.rows.of(here).pair_B
-        elsewhere_B = np.array(table.count_B, dtype=np.int64)
+        elsewhere_B = np.array(table.count_B, np.int64)
         elsewhere_B[row_X[row_X >= 0]] -= here.count_B[row_X >= 0]
         known_B = elsewhere_B >= plan["phrases"]["min_count"]
         matches = part_of(self.work.matches, self.folds.fold_S != self.fold, known_B)

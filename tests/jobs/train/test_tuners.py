@@ -23,7 +23,7 @@ from xlate.tuners.settings import (
     TuneConfig,
 )
 
-TRAINED_D = np.ones(2, dtype=np.bool_)
+TRAINED_D = np.ones(2, np.bool_)
 # Read where lists are decoded, not by the tuner or its rounds; the seed is no key.
 DECODING = {"name", "split", "source", "references", "start", "nbest", "metric", "gain", "processes"}
 ELSEWHERE = DECODING | {"weights", "seed"}
@@ -75,7 +75,7 @@ def test_weights_that_are_not_named_keep_their_values(kind: type[TuneConfig]) ->
     lists = random_lists(random)
     settings = kind(weights=["length"])
     start = Weights(np.array([-2.0, -1.0, 0.5]), np.zeros(0), START.dense_names)
-    chosen_D = chosen_weights(settings, start, np.ones(3, dtype=np.bool_))
+    chosen_D = chosen_weights(settings, start, np.ones(3, np.bool_))
     found = optimiser(settings, chosen_D)(lists, start, 1)
     assert found.dense_D[[0, 2]].tolist() == [-2.0, 0.5]
     assert found.dense_D[1] != -1.0

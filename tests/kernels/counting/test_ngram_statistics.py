@@ -63,7 +63,7 @@ def grams(text: list[int], n: int) -> Counter[tuple[int, ...]]:
 @given(TEXTS, st.integers(1, 6))
 @settings(max_examples=80, deadline=None)
 def test_every_pair_shares_what_both_have(texts: list[list[int]], order: int) -> None:
-    flat = np.array([word for text in texts for word in text], dtype=np.int32)
+    flat = np.array([word for text in texts for word in text], np.int32)
     found = list_overlap(flat, offsets_of([len(text) for text in texts]), order)
     wanted = [[[sum((grams(a, n) & grams(b, n)).values()) for n in range(1, order + 1)] for b in texts] for a in texts]
     assert found.tolist() == wanted

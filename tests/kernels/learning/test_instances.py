@@ -38,7 +38,7 @@ def run(batch: CandidateBatch, order: np.ndarray, weights_W: np.ndarray, eta_W: 
     learned = rule.learned(weights_W[:DENSE], weights_W[DENSE:])
     etas = eta_W[:DENSE], float(eta_W[-1])
     steps = Steps(loss.numbers_array, rule.compiled(*etas), options.get("use_sparse", True), "curvatures" in options)
-    state = np.ones(1, dtype=np.uint64)
+    state = np.ones(1, np.uint64)
     slope = options.get("slope", loss.slope.pointer)
     met, curvature = options.get("kernel", instance_pass)(order, batch.arrays(), learned, steps, slope, state)
     means = rule.result(learned, *etas)
@@ -126,7 +126,7 @@ def close(seen: object, expected: object) -> None:
 def random_start(batch: CandidateBatch, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """An order in which instances repeat, and weights."""
     random = np.random.default_rng(seed)
-    order = random.integers(0, len(batch), 2 * len(batch)) if len(batch) else np.zeros(0, dtype=np.int64)
+    order = random.integers(0, len(batch), 2 * len(batch)) if len(batch) else np.zeros(0, np.int64)
     return order, random.normal(size=DENSE + SPARSE)
 
 

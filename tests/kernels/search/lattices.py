@@ -15,7 +15,7 @@ def arc_graphs(draw: st.DrawFn, max_nodes: int = 7, max_arcs: int = 14) -> ArcGr
     nodes = draw(st.integers(1, max_nodes))
     pairs = [(s, t) for t in range(nodes) for s in range(t)]
     arcs = sorted(draw(st.lists(st.sampled_from(pairs), max_size=max_arcs)), key=lambda arc: arc[0]) if pairs else []
-    columns_A2 = np.array(arcs, dtype=np.int32).reshape(-1, 2)
+    columns_A2 = np.array(arcs, np.int32).reshape(-1, 2)
     return ArcGraph(np.ascontiguousarray(columns_A2[:, 0]), np.ascontiguousarray(columns_A2[:, 1]), nodes)
 
 

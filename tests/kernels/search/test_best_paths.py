@@ -40,7 +40,7 @@ def every_path(arcs: list[tuple[int, int, int, float]], goal: int) -> dict[tuple
 
 def columns(arcs: list[tuple[int, int, int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     source, target, label, score = zip(*arcs, strict=True)
-    return (*(np.array(column, dtype=np.int32) for column in (source, target, label)), np.array(score))
+    return (*(np.array(column, np.int32) for column in (source, target, label)), np.array(score))
 
 
 @pytest.mark.parametrize("scale", [0.5, 2.0])

@@ -22,7 +22,7 @@ from xlate.kernels.search.hypotheses import (
 from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
 
 LEVELS, WIDTH = 6, 40
-NO_MEMO = np.zeros(0, dtype=SAID)
+NO_MEMO = np.zeros(0, SAID)
 
 
 def moves_of(state: tuple[int, int, int], seed: int) -> list[Move]:

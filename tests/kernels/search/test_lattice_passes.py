@@ -58,13 +58,13 @@ def test_trimming_keeps_the_paths_and_nothing_else(graph):
 
 
 def test_scores_far_apart_and_minus_infinity():
-    graph = ArcGraph(np.zeros(3, dtype=np.int32), np.ones(3, dtype=np.int32), 2)
+    graph = ArcGraph(np.zeros(3, np.int32), np.ones(3, np.int32), 2)
     for scores, expected, shares in (
         ([-1e4, -np.inf, -1e4], -1e4 + math.log(2), [0.5, 0, 0.5]),
         ([1e4, -1e4, 0], 1e4, [1, 0, 0]),
         ([-np.inf] * 3, -np.inf, [0, 0, 0]),
     ):
-        total, posterior_A = arc_posteriors(graph, np.array(scores, dtype=np.float64))
+        total, posterior_A = arc_posteriors(graph, np.array(scores, np.float64))
         assert total == pytest.approx(expected, abs=1e-10)
         np.testing.assert_allclose(posterior_A, shares)
 

@@ -18,7 +18,7 @@ def test_rows_of_spans_by_dictionary(rng):
     found = 0
     for _ in range(20):
         phrases = sorted({tuple(rng.integers(0, 5, size=rng.integers(1, 5)).tolist()) for _ in range(60)})
-        finder = phrase_finder(EncodedText.from_ids(np.array(p, dtype=np.int32) for p in phrases))
+        finder = phrase_finder(EncodedText.from_ids(np.array(p, np.int32) for p in phrases))
         ids_n = rng.integers(0, 6, size=9).astype(np.int32)
         longest = int(rng.integers(1, 6))
         rows = span_rows(finder, ids_n, longest)

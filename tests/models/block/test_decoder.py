@@ -290,7 +290,7 @@ def test_unusable_weights_and_too_long_a_sentence():
         BlockModel(*good, np.ones(4), five)
     with pytest.raises(InputError, match="neutral"):
         BlockModel(*good, five, five * np.nan)
-    keys = np.array([5, 3], dtype=np.uint64)
+    keys = np.array([5, 3], np.uint64)
     with pytest.raises(InputError, match="not sorted"):
         BlockModel(*good, five, five, feature_keys=keys, feature_weights=np.ones(2))
     with pytest.raises(InputError, match="cannot be used"):
@@ -328,7 +328,7 @@ def test_a_line_in_full():
     base, _ = model_and_arpa(1)
     blocks = block_set({("a b", "v w"): (3, 0, 0, 0.5), ("c", "u"): (1, 0, 0, 1.0)})
     weights = np.array([0.0, 0.0, 0.0, 0.0, -2.0])
-    key = np.array([0 << 32 | 1], dtype=np.uint64)
+    key = np.array([0 << 32 | 1], np.uint64)
     model = BlockModel(blocks, base.lm, SOURCE, weights, weights, feature_keys=key, feature_weights=np.array([0.75]))
     decoder = BlockDecoder(model, BlockSearch())
     [derivation] = decoder.translate(["a", "b", "c", "zz"])

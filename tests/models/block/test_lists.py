@@ -90,7 +90,7 @@ def test_ids_of_pairs_weigh_what_the_decoder_charged(name: str) -> None:
     made = [with_units(decoder, words) for words in some]
     every = [derivation for words in some for derivation in decoder.translate(words)]
     sums_C = [sum(step.sparse_score for step in derivation.steps) for derivation in every]
-    references = EncodedText.from_ids([np.array([3], dtype=np.int32)] * len(some))
+    references = EncodedText.from_ids([np.array([3], np.int32)] * len(some))
     lists = under_templates(
         listed(made, references, np.arange(len(some) + 1)), index, np.zeros(made[0].dense_CD.shape[1]), 1.0
     )
@@ -99,7 +99,7 @@ def test_ids_of_pairs_weigh_what_the_decoder_charged(name: str) -> None:
     np.testing.assert_allclose(found_C, sums_C, atol=1e-6)
     assert np.any(np.abs(sums_C) > 0.1)
     none = decoder.with_weights(decoder.weights.__class__.zeros(decoder.weights.dense_names, len(index)))
-    assert none.features.of_units(np.array([[-1, 0], [0, -2]], dtype=np.int32))[0].tolist() == [0, 0, 0]
+    assert none.features.of_units(np.array([[-1, 0], [0, -2]], np.int32))[0].tolist() == [0, 0, 0]
     np.testing.assert_array_equal(none.features.keys_F, index.keys_F)
 
 

@@ -32,16 +32,16 @@ def rule_table(rng: np.random.Generator, rules: set[Rule]) -> RuleTable:
     sides, phrases = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
     own = [next(place for place, symbol in enumerate(row[0]) if symbol != GAP) for row in rows]
     return RuleTable(
-        source_sides=EncodedText.from_ids(np.array(side, dtype=np.int32) for side in sides),
-        target_phrases=EncodedText.from_ids(np.array(phrase, dtype=np.int32) for phrase in phrases),
-        source_B=np.array([sides.index(row[0]) for row in rows], dtype=np.int32),
-        target_B=np.array([phrases.index(row[1]) for row in rows], dtype=np.int32),
-        swapped_B=np.array([row[2] for row in rows], dtype=np.bool_),
+        source_sides=EncodedText.from_ids(np.array(side, np.int32) for side in sides),
+        target_phrases=EncodedText.from_ids(np.array(phrase, np.int32) for phrase in phrases),
+        source_B=np.array([sides.index(row[0]) for row in rows], np.int32),
+        target_B=np.array([phrases.index(row[1]) for row in rows], np.int32),
+        swapped_B=np.array([row[2] for row in rows], np.bool_),
         count_B=np.ones(len(rows)),
         scores_B4=rng.random((len(rows), 4)) * (rng.random((len(rows), 4)) < 0.95),
         link_offsets_B1=np.arange(len(rows) + 1, dtype=np.int64),
-        link_source_K=np.array(own, dtype=np.int16),
-        link_target_K=np.zeros(len(rows), dtype=np.int16),
+        link_source_K=np.array(own, np.int16),
+        link_target_K=np.zeros(len(rows), np.int16),
         insertion_B=rng.integers(0, 3, len(rows)).astype(np.int16),
         deletion_B=rng.integers(0, 3, len(rows)).astype(np.int16),
     )
@@ -72,7 +72,7 @@ def with_structure(rng: np.random.Generator, model: HierarchicalModel) -> tuple[
         sides = (*sides, *sides) if name == "pair_bigram" else sides
         words = itertools.product(*(range(1, len(side)) for side in sides))
         facts = [(family, *row, *[0] * (4 - len(row))) for row in words]
-        features.of_facts(np.array(facts, dtype=np.int32), add=True)
+        features.of_facts(np.array(facts, np.int32), add=True)
     return replace(model, structure=features), rng.normal(0, 0.2, len(features)) * (rng.random(len(features)) < 0.5)
 
 

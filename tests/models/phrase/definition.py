@@ -144,7 +144,7 @@ def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) ->
     source_n = model.source_vocabulary.ids(source)
     first_n, last_n = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
     seen = list(orientations(model, len(source), steps))
-    spans = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
+    spans = np.array([step.source_span for step in steps], np.int64).reshape(-1, 2)
     between = [_between(span, one.group) for span, one in zip(spans.tolist(), seen, strict=True)]
     groups = [one.group for one in seen]
     columns = [
@@ -163,8 +163,8 @@ def applied(model: PhraseModel, source: Sequence[str], steps: Sequence[Step]) ->
         spans[:, 0],
     ]
     found: dict[str, AnyInts] = {n: np.array(column, np.int64) for n, column in zip(STEP, columns, strict=True)}
-    found["between_offsets"] = offsets_of(np.array([len(words) for words in between], dtype=np.int64))
-    found["between"] = np.array([source_n[i] for words in between for i in words], dtype=np.int64)
+    found["between_offsets"] = offsets_of(np.array([len(words) for words in between], np.int64))
+    found["between"] = np.array([source_n[i] for words in between for i in words], np.int64)
     return found
 
 
@@ -190,7 +190,7 @@ def score_steps(
     steps = tuple(steps)
     features_D = np.zeros(model.size)
     lm_state, at = model.lm.begin_state, 0
-    pair_S = np.array([step.unit for step in steps], dtype=np.int64)
+    pair_S = np.array([step.unit for step in steps], np.int64)
     logs_S4 = model.log_scores(np.maximum(pair_S, 0))
     for step, logs_4 in zip(steps, logs_S4, strict=True):
         logprob, lm_state = model.lm.score_words(lm_state, model.lm.vocabulary.ids(step.target_words))
@@ -205,7 +205,7 @@ def score_steps(
             features_D[TABLE] += logs_4
     features_D[LM] += model.lm.score(lm_state, END_ID)[0]
     if model.in_sentence is not None:
-        spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
+        spans_S2 = np.array([step.source_span for step in steps], np.int64).reshape(-1, 2)
         more_SE = model.sentence_floats(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S))
         features_D[model.sentence_slots] = more_SE.sum(axis=0)
     if model.placed is not None:
@@ -221,7 +221,7 @@ def _add_places(
     model: PhraseModel, source: Sequence[str], steps: tuple[Step, ...], pair_S: Ints, features_D: Floats
 ) -> None:
     assert model.placed is not None
-    spans_S2 = np.array([step.source_span for step in steps], dtype=np.int64).reshape(-1, 2)
+    spans_S2 = np.array([step.source_span for step in steps], np.int64).reshape(-1, 2)
     logs_SR, covered = model.place_logs(SentencePhrases(source, spans_S2[:, 0], spans_S2[:, 1], pair_S)), 0
     for logs_R, (start, end) in zip(logs_SR, spans_S2.tolist(), strict=True):
         reach = model.placed.reach

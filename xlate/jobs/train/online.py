@@ -266,9 +266,9 @@ class SharedWeights:
         self.room = max(ROOM, 2 * len(weights.sparse_F))
         memory = mmap.mmap(-1, 8 * (1 + len(self.names) + self.room))
         # The number of sparse weights, the dense weights, the sparse ones.
-        self._values = np.frombuffer(memory, dtype=np.float64)
+        self._values = np.frombuffer(memory, np.float64)
         width = 0 if growing is None else growing.described.shape[1]
-        self._described = np.frombuffer(mmap.mmap(-1, 4 * max(self.room * width, 1)), dtype=np.int32)
+        self._described = np.frombuffer(mmap.mmap(-1, 4 * max(self.room * width, 1)), np.int32)
         self._width, self._known = width, 0
 
     def put(self, weights: Weights) -> None:

@@ -87,7 +87,7 @@ class RankTraining(Recipe):
         )
         seen = f"loss.tune.weights={tune.weights}"
         refuse_if(bool(tune.weights), "training on lists learns all weights", seen, "no loss.tune.weights")
-        optimiser(tune, np.ones(1, dtype=np.bool_), ranking_objective(config))
+        optimiser(tune, np.ones(1, np.bool_), ranking_objective(config))
 
     def made_from(self) -> Mapping[str, Any]:
         """Checksums of the files."""
@@ -150,7 +150,7 @@ class RankTraining(Recipe):
                 "model.rerank.pairs=false model.rerank.given_sparse=false leaves them out",
                 FLOATS_ALONE, len(given.features), families,
             )  # fmt: skip
-        find = optimiser(tune, np.ones(len(start_D), dtype=np.bool_), given.objective)
+        find = optimiser(tune, np.ones(len(start_D), np.bool_), given.objective)
         return find(given.batch.select(np.flatnonzero(~given.heldout_I)), start, self.config.seed)
 
     def _measured(self, given: RankedLists, weights: Weights, reporter: Reporter) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class RankTraining(Recipe):
         arrays = given.arrays.select(rows)
         chosen_C = np.repeat(chosen_I, np.diff(given.arrays.candidate_offsets_I1))
         every = given.batch.arrays(np.zeros(given.batch.candidates), parts=True)
-        sparse_C = sparse_scores(every, np.ascontiguousarray(weights.sparse_F, dtype=np.float64))
+        sparse_C = sparse_scores(every, np.ascontiguousarray(weights.sparse_F, np.float64))
         score_C: Floats = (given.batch.dense_CD @ weights.dense_D + sparse_C)[chosen_C]
         references = [given.references[row] for row in rows] if given.references else []
         found = reported(arrays, references, score_C, self.config.model.rerank.gain_column)

@@ -281,7 +281,7 @@ class TunedTraining(DecoderRecipe):
             f"loss.name={config.loss.name} loss.tune.name={tune.name}",
             f"one: loss={config.loss.name} or loss={tune.name}",
         )
-        optimiser(tune, np.ones(1, dtype=np.bool_), Objective.of(tune.metric, tune.gain))
+        optimiser(tune, np.ones(1, np.bool_), Objective.of(tune.metric, tune.gain))
         refuse_if(
             bool(tune.weights) and tune.start != "base",
             "the weights that are not tuned must come from a run",
@@ -356,4 +356,4 @@ def chosen_weights(settings: TuneConfig, start: Weights, trained_D: Bools) -> Bo
     if strange:
         seen, expected = f"loss.tune.weights: {strange[0]}", ", ".join(start.dense_names)
         raise InputError("no float weight with this name", seen, f"some of {expected}")
-    return np.array([name in settings.weights for name in start.dense_names], dtype=np.bool_)
+    return np.array([name in settings.weights for name in start.dense_names], np.bool_)

@@ -90,7 +90,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
     def asks(self, label_A: AnyInts) -> Bools:
         """Which labels need the block before; an orientation is a label, too: that of the first option."""
-        return np.ones(len(label_A), dtype=np.bool_)
+        return np.ones(len(label_A), np.bool_)
 
     def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Moves:
         """The moves with all blocks of the model that occur in the target."""
@@ -115,7 +115,7 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
         labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]
-        label_S, size = np.array(labels, dtype=np.int32), len(labels)
+        label_S, size = np.array(labels, np.int32), len(labels)
         graph = ArcGraph(np.arange(size, dtype=np.int32), np.arange(1, size + 1, dtype=np.int32), size + 1)
         floats_SD = self.floats(space, graph, label_S)
         steps = self._steps(space, label_S, floats_SD)
@@ -233,9 +233,9 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
 
     def step_features(self, derivation: BlockDerivation) -> tuple[Ints, Ints32]:
         steps = derivation.steps
-        asks = self.asks(np.array([step.orientation for step in steps], dtype=np.int64))
+        asks = self.asks(np.array([step.orientation for step in steps], np.int64))
         pairs = [(s.predecessor if asked else NO_BLOCK, s.unit) for s, asked in zip(steps, asks, strict=True)]
-        return self.features.of_units(np.array(pairs, dtype=np.int32).reshape(-1, 2))
+        return self.features.of_units(np.array(pairs, np.int32).reshape(-1, 2))
 
     def explain(self, source: Sequence[str], derivation: BlockDerivation) -> str:
         """One block per line, then the end of the sentence, then the sum.
@@ -372,7 +372,7 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
 
     def weights_of(self, label_A: AnyInts) -> Floats:
         linked = linked_weights(self.model, self.search)
-        return np.where(self.asks(label_A)[:, None], linked, np.asarray(self.model.neutral, dtype=np.float64))
+        return np.where(self.asks(label_A)[:, None], linked, np.asarray(self.model.neutral, np.float64))
 
     def own_floats(self, space: BlockMoves, graph: ArcGraph, label_A: Ints32) -> Floats:  # noqa: ARG002
         options, option_A = space.options, label_A // 3

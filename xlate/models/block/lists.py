@@ -44,7 +44,7 @@ from xlate.work.estimates import Estimates, Folds, WithoutFold, estimates_of, pa
 from xlate.work.stages import identity_of, run_stage
 
 DEV_STORES = ("linked.dev", "neutral.dev")
-NO_KEYS: Uints = np.zeros(0, dtype=np.uint64)
+NO_KEYS: Uints = np.zeros(0, np.uint64)
 
 
 def with_units(
@@ -64,7 +64,7 @@ def with_units(
     texts = decoder.texts(space)
     if draw is None:
         offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
-        draws_C = np.zeros(len(offsets_N1) - 1, dtype=np.int32)
+        draws_C = np.zeros(len(offsets_N1) - 1, np.int32)
     else:
         generator = np.random.default_rng(draw.seed_of(words))
         offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
@@ -91,7 +91,7 @@ def _units(block_A: Ints32, asks_A: Bools, inner_A: Bools, first_N: Ints) -> tup
 
     The block before is `NO_BLOCK` if there is none or none is needed.
     """
-    before_A = np.full(len(block_A), NO_BLOCK, dtype=np.int32)
+    before_A = np.full(len(block_A), NO_BLOCK, np.int32)
     before_A[1:] = block_A[:-1]
     before_A[first_N] = NO_BLOCK
     before_A[~asks_A] = NO_BLOCK
@@ -215,7 +215,7 @@ def _write(
     if source:
         one, two = (work.source_vocabulary, source), (work.target_vocabulary, references)
         encoded = (EncodedText.encode(lines, words) for words, lines in (one, two))
-        nothing_S = np.zeros(len(source), dtype=bool)
+        nothing_S = np.zeros(len(source), bool)
         part = instances(Estimates(work), match_blocks(work.blocks.table, *encoded), references, nothing_S)
         sizes |= write_stores(folder, [part], DEV_STORES)
     figures = {name.replace(".", "_"): size for name, size in sizes.items()}

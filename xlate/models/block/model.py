@@ -42,7 +42,7 @@ class BlockLexicon:
     blocks: BlockSet
     lm: NgramModel
     source_vocabulary: Vocabulary
-    feature_keys: Uints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64), kw_only=True)
+    feature_keys: Uints = field(default_factory=lambda: np.zeros(0, np.uint64), kw_only=True)
     feature_weights: Floats = field(default_factory=lambda: np.zeros(0), kw_only=True)
     target_vocabulary: Vocabulary | None = field(default=None, kw_only=True)
     more: MoreFloats = field(default_factory=MoreFloats.none, kw_only=True)
@@ -115,7 +115,7 @@ class BlockLexicon:
     @cached_property
     def arrays(self) -> ModelArrays:
         """The model in the form that kernels take."""
-        weights_F = np.asarray(self.feature_weights, dtype=np.float64)
+        weights_F = np.asarray(self.feature_weights, np.float64)
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
     @cached_property

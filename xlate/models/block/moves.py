@@ -115,14 +115,14 @@ def options_of_cells(
     """What the options of all models over blocks share, and (c) and (d) of each from an empty history."""
     start_O = (cells // longest).astype(np.int32)
     table, own_O = model.blocks.table, block_O < 0
-    length_O = np.empty(len(block_O), dtype=np.int64)
+    length_O = np.empty(len(block_O), np.int64)
     length_O[~own_O] = lengths_of(table.target_phrases.offsets_S1, table.target_B[block_O[~own_O]])
     offsets_N1, said = joined_targets(words, block_O[own_O], start_O[own_O])
     length_O[own_O] = np.diff(offsets_N1)
     offsets_O1, own = offsets_of(length_O), model.lm.vocabulary.ids(said)
     words_W = option_words(table, model.lm_ids_T, own, block_O, offsets_O1)
     empty, firsts = model.lm.empty_state, words_W[offsets_O1[:-1]]
-    first_O = -step_all(model.lm.arrays, np.full(len(firsts), empty, dtype=np.int32), firsts)[0]
+    first_O = -step_all(model.lm.arrays, np.full(len(firsts), empty, np.int32), firsts)[0]
     rest_O = -walk_sentences(model.lm.arrays, empty, -1, words_W, offsets_O1) - first_O
     common = {
         "words": tuple(words),
@@ -140,7 +140,7 @@ def options_of_cells(
 
 def linked_weights(model: BlockModel, search: BlockSearch) -> Floats:
     """The weights of L and R steps, (b) switched off in mode `swap`; shape (5 + X,)."""
-    weights = np.array(model.linked, dtype=np.float64)
+    weights = np.array(model.linked, np.float64)
     if search.mode == "swap":
         weights[ORIENTATION] = 0.0
     return weights

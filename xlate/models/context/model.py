@@ -227,7 +227,7 @@ class DistanceModel(Classifier):
         table = self.targets.table
         order = np.lexsort((-table.scores_B4[:, DIRECT_PHRASE], table.source_B))
         sources = np.arange(len(table.source_phrases))
-        return np.asarray(order[np.searchsorted(table.source_B[order], sources)], dtype=np.int64)
+        return np.asarray(order[np.searchsorted(table.source_B[order], sources)], np.int64)
 
     def context_names(self, ids_X: AnyInts, members: int = 0) -> list[str]:
         """The names of features of contexts, and of translations: `to pair=a house`, `to word=house`."""

@@ -149,14 +149,14 @@ def save_grammar(folder: str | Path, grammar: SynchronousGrammar, model: NgramMo
     )
     target = ([-s.number if isinstance(s, Gap) else vocabulary.id(s) for s in rule.target] for rule in scfg.rules)
     rules = _Rules(
-        lhs_B=np.array([label_ids[rule.lhs] for rule in scfg.rules], dtype=np.int32),
-        limit_B=np.array([rule.limit for rule in scfg.rules], dtype=np.int32),
-        source=EncodedText.from_ids(np.array(side, dtype=np.int32) for side in source),
-        target=EncodedText.from_ids(np.array(side, dtype=np.int32) for side in target),
+        lhs_B=np.array([label_ids[rule.lhs] for rule in scfg.rules], np.int32),
+        limit_B=np.array([rule.limit for rule in scfg.rules], np.int32),
+        source=EncodedText.from_ids(np.array(side, np.int32) for side in source),
+        target=EncodedText.from_ids(np.array(side, np.int32) for side in target),
         dense_BD=scfg.dense_BD,
         sparse_offsets_B1=offsets_of([len(values) for values in sparse]),
-        sparse_name_V=np.array([name_ids[name] for values in sparse for name in values], dtype=np.int32),
-        sparse_value_V=np.array([value for values in sparse for value in values.values()], dtype=np.float64),
+        sparse_name_V=np.array([name_ids[name] for values in sparse for name in values], np.int32),
+        sparse_value_V=np.array([value for values in sparse for value in values.values()], np.float64),
     )
     vocabulary.save(folder / VOCABULARY)
     write_lines(folder / LABELS, labels)

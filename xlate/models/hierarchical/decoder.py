@@ -236,7 +236,7 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
-        own = np.array([label for label in labels if label != END_LABEL], dtype=np.int32)
+        own = np.array([label for label in labels if label != END_LABEL], np.int32)
         return self.list_of(space, Paths(np.array([0, len(own)]), own)).derivations()[0]
 
     def list_of(self, space: RuleMoves, paths: Paths) -> RuleList:
@@ -300,10 +300,10 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         model, steps = self.model, derivation.steps
         if model.structure is None:
             return super().step_features(derivation)
-        unit_N = np.array([step.unit for step in steps], dtype=np.int64)
-        lengths_N = np.array([len(step.target_words) for step in steps], dtype=np.int64)
+        unit_N = np.array([step.unit for step in steps], np.int64)
+        lengths_N = np.array([len(step.target_words) for step in steps], np.int64)
         words = rule_words(model, unit_N, model.source_vocabulary.ids(derivation.source), lengths_N)
-        gaps_N = np.array([len(step.gaps) for step in steps], dtype=np.int32)
+        gaps_N = np.array([len(step.gaps) for step in steps], np.int32)
         every = np.arange(len(steps))
         fact_offsets_N1, facts_A5 = path_facts(words, np.array([0, len(steps)]), every, gaps_N, BEGIN_ID)
         id_offsets_A1, ids = model.structure.of_facts(facts_A5)

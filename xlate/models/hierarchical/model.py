@@ -96,7 +96,7 @@ class HierarchicalModel(UnitModel[RuleTable]):
         rules = np.asarray(rule_N)[known_N]
         features_ND = np.zeros((len(known_N), self.size))
         features_ND[:, RULE_PENALTY] = 1.0
-        features_ND[:, WORD_PENALTY] = -np.asarray(length_N, dtype=np.float64)
+        features_ND[:, WORD_PENALTY] = -np.asarray(length_N, np.float64)
         features_ND[np.asarray(rule_N) == COPIED, UNKNOWN] = UNKNOWN_PENALTY
         features_ND[known_N, WORD_PENALTY] = -lengths_of(table.target_phrases.offsets_S1, table.target_B[rules])
         features_ND[known_N, TABLE] = self.log_scores(rules)
@@ -182,14 +182,14 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
     sides = len(model.source_sides)
     source_n = model.source_vocabulary.ids(words)
     terms = [(start, end, unit) for start, end, unit in terms_in(words) if end - start <= longest]
-    spans_X2 = np.array([term[:2] for term in terms], dtype=np.int32).reshape(-1, 2)
+    spans_X2 = np.array([term[:2] for term in terms], np.int32).reshape(-1, 2)
     hidden_n = open_ids(words, source_n)
     matches: Matches = match_rules(model.source_finder, hidden_n, GAP, longest, sides, spans_X2)
     rows, place_M = np.unique(matches.row_M, return_inverse=True)
     known = rows[rows < sides]
     ranked.rank(known)
     copied = rows[rows >= sides] - sides
-    size_S = np.concatenate([ranked.sizes(known), np.ones(len(copied), dtype=np.int64)])
+    size_S = np.concatenate([ranked.sizes(known), np.ones(len(copied), np.int64)])
     found = ranked.units(known)
     if len(copied):
         # Numbers after those of all words are terms.
@@ -199,7 +199,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
         copies = ranked.own_rules(words, unit_X[copied], start_X[copied])
         of_copies = np.arange(int(size_S.sum())) >= len(found.unit_R)
         found = joined_rows(found, copies, of_copies)
-    offsets_S1, swapped_T = offsets_of(size_S), np.zeros(len(found.unit_R), dtype=np.bool_)
+    offsets_S1, swapped_T = offsets_of(size_S), np.zeros(len(found.unit_R), np.bool_)
     known_T = found.unit_R >= 0
     swapped_T[known_T] = model.table.swapped_B[found.unit_R[known_T]]
     return RuleOptions(
@@ -227,7 +227,7 @@ def backtracks(matches: Matches) -> Ints32:
     # The own words end where the span does, or where a gap at its end begins.
     ends_with_gap = (last_M != NO_GAP) & (np.where(c != NO_GAP, d, b) == end_M)
     own_M = np.where(ends_with_gap, last_M, end_M)
-    found_M22 = np.zeros((len(end_M), 2, 2), dtype=np.int32)
+    found_M22 = np.zeros((len(end_M), 2, 2), np.int32)
     for order, ((begin, end), (other_begin, _)) in enumerate((((a, b), (c, d)), ((c, d), (a, b)))):
         first = begin if not order else np.where(c == NO_GAP, a, begin)
         first_end = end if not order else np.where(c == NO_GAP, b, end)
@@ -245,9 +245,9 @@ def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32, lengths
     rules = unit_T[known]
     targets = table.target_phrases
     word_offsets_T1 = offsets_of(lengths_T)
-    words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, dtype=np.int32)
+    words_W = np.full(int(word_offsets_T1[-1]), UNKNOWN_ID, np.int32)
     words_W[places_of(word_offsets_T1, known)] = targets.ids_T[places_of(targets.offsets_S1, table.target_B[rules])]
-    counts_T = np.zeros(len(unit_T), dtype=np.int64)
+    counts_T = np.zeros(len(unit_T), np.int64)
     counts_T[known] = table.link_offsets_B1[rules + 1] - table.link_offsets_B1[rules]
     pair_offsets_T1 = offsets_of(counts_T)
     links = places_of(table.link_offsets_B1, rules)
@@ -256,11 +256,11 @@ def rule_words(model: HierarchicalModel, unit_T: Ints, source_n: Ints32, lengths
     sides = table.source_sides
     source_K = sides.ids_T[sides.offsets_S1[table.source_B[unit_T[of_K]]] + place_K]
     at_K = word_offsets_T1[of_K] + target_K
-    linked_W = np.zeros(len(words_W), dtype=np.bool_)
+    linked_W = np.zeros(len(words_W), np.bool_)
     linked_W[at_K] = True
     # Neither a copied word nor that of a term is an inserted word.
     linked_W[places_of(word_offsets_T1, np.flatnonzero(unit_T < 0))] = True
-    source_K = np.ascontiguousarray(source_K, dtype=np.int32)
+    source_K = np.ascontiguousarray(source_K, np.int32)
     own = own_words(pair_offsets_T1, place_K, source_K)
     return RuleWords(
         word_offsets_T1,
@@ -278,7 +278,7 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
     """What a search must know about a sentence's translations."""
     last_pair = words.pair_offsets_T1[1:] - 1
     some = np.diff(words.pair_offsets_T1) > 0
-    rows_T3 = np.full((len(some) + 1, 3), NO_PAIR, dtype=np.int32)
+    rows_T3 = np.full((len(some) + 1, 3), NO_PAIR, np.int32)
     rows_T3[1:, 0] = words.words_W[words.word_offsets_T1[1:] - 1]
     rows_T3[1:, 1][some] = words.source_K[last_pair[some]]
     rows_T3[1:, 2][some] = words.target_K[last_pair[some]]
@@ -287,7 +287,7 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
     number_T, first_E = distinct_rows((rows_T3 - NO_PAIR + 1).astype(np.uint64))
     sizes = np.diff(words.own_offsets_T1)
     # A translation without links is a row of zeros, which is number 0: the parent of none.
-    own_TO = np.zeros((len(sizes), max(int(sizes.max(initial=0)), 1)), dtype=np.uint64)
+    own_TO = np.zeros((len(sizes), max(int(sizes.max(initial=0)), 1)), np.uint64)
     own_TO[
         np.repeat(np.arange(len(sizes)), sizes),
         np.arange(len(words.own_V)) - np.repeat(words.own_offsets_T1[:-1], sizes),
@@ -299,12 +299,12 @@ def structure_of(words: RuleWords, known: StructureWeights) -> Structure:
 
 def no_structure(translations: int) -> Structure:
     """The structure of a sentence in a model without structure features."""
-    nothing, none = np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
-    words = RuleWords(none, nothing, np.zeros(0, dtype=np.bool_), none, nothing, nothing, none, nothing, nothing)
+    nothing, none = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    words = RuleWords(none, nothing, np.zeros(0, np.bool_), none, nothing, nothing, none, nothing, nothing)
     kinds = Kinds(
         np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32), np.zeros((0, 2), np.int32), np.zeros(6, np.int64)
     )
-    no_keys = np.zeros(0, dtype=np.uint64)
+    no_keys = np.zeros(0, np.uint64)
     known = StructureWeights(kinds, build_table(no_keys), np.zeros(1), new_memory(), no_keys)
-    zeros_T, row = np.zeros(translations, dtype=np.int32), np.zeros((1, 3), dtype=np.int32)
+    zeros_T, row = np.zeros(translations, np.int32), np.zeros((1, 3), np.int32)
     return Structure(False, words, known, zeros_T, row, zeros_T, none, 1)

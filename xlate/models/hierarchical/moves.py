@@ -131,7 +131,7 @@ class RuleMoves(SearchSpace[RuleState]):
         """What going back in the source scores, by the order of the gaps of each match; shape (M, 2)."""
         counts_M22 = self.options.backtrack_M22.astype(np.float64)
         steps, words = self.weights_D[BACKTRACK].tolist()
-        return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), dtype=np.float64)
+        return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), np.float64)
 
     def future(self, state: RuleState) -> float:
         """The estimates of the open spans."""
@@ -329,12 +329,12 @@ def bottom_up_graph(moves: RuleMoves, most: int, *, distinct: bool) -> SearchGra
     ends = np.cumsum([len(labels) for labels in paths]) - 1
     scores = [np.array(moves.scores(labels)) for labels in paths]
     total_A = np.concatenate([np.cumsum(score_L) for score_L in scores])
-    inner_A = np.ones(len(total_A), dtype=np.bool_)
+    inner_A = np.ones(len(total_A), np.bool_)
     inner_A[ends] = False
     goal = int(inner_A.sum()) + 1
     # Each arc leads to its own node, the last one of a path to the goal.
     target_A = np.where(inner_A, np.cumsum(inner_A), goal).astype(np.int32)
-    score_N, best_N = np.zeros(goal + 1), np.full(goal + 1, -1, dtype=np.int32)
+    score_N, best_N = np.zeros(goal + 1), np.full(goal + 1, -1, np.int32)
     arcs = np.append(np.flatnonzero(inner_A), ends[total_A[ends].argmax()])
     score_N[target_A[arcs]], best_N[target_A[arcs]] = total_A[arcs], arcs
     return SearchGraph(

@@ -66,7 +66,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         if sparse is None:
             return Weights(dense_D, np.zeros(0), self.model.columns)
         # The sum that each feature belongs to: that of its orientation, or the last one.
-        column_F = np.full(len(sparse), sparse.orientations, dtype=np.int64)
+        column_F = np.full(len(sparse), sparse.orientations, np.int64)
         for family in sparse.families:
             if family.crossed > 1:
                 column_F[family.first : family.end] = np.arange(family.end - family.first) % family.crossed

@@ -80,9 +80,9 @@ def histories_of(
     features: Sequence[HistoryFeature], weights_K: Floats, model: PhraseModel, phrases: PlacedPhrases
 ) -> Histories:
     """K features over the phrases of a sentence."""
-    data = [np.asarray(feature.data(model, phrases), dtype=np.float64) for feature in features]
-    features_K = np.zeros(len(features), dtype=FEATURE)
+    data = [np.asarray(feature.data(model, phrases), np.float64) for feature in features]
+    features_K = np.zeros(len(features), FEATURE)
     features_K["address"] = [feature.compiled.address for feature in features]
     features_K["data"], features_K["weight"] = offsets_of([len(numbers) for numbers in data])[:-1], weights_K
     # One number more, because an empty array has no item to refer to.
-    return Histories(features_K, np.concatenate([*data, np.zeros(1)]), np.zeros(AFTER + 1, dtype=np.int64))
+    return Histories(features_K, np.concatenate([*data, np.zeros(1)]), np.zeros(AFTER + 1, np.int64))

@@ -236,12 +236,12 @@ def list_of_steps(
     model: PhraseModel, weights_D: Floats, source: Sequence[str], steps: Sequence[Step], sparse_F: Floats | None = None
 ) -> PhraseList:
     """The list of one derivation that has the given steps."""
-    spans_S2 = np.array([step.source_span for step in steps], dtype=np.int32).reshape(-1, 2)
+    spans_S2 = np.array([step.source_span for step in steps], np.int32).reshape(-1, 2)
     start_S, end_S = np.ascontiguousarray(spans_S2.T)
-    pair_S = np.array([step.unit for step in steps], dtype=np.int64)
+    pair_S = np.array([step.unit for step in steps], np.int64)
     words_W = model.lm.vocabulary.ids([word for step in steps for word in step.target_words])
     # This state never equals the one without a history, so the language model is queried word by word.
-    alone = np.full(len(words_W), -1, dtype=np.int32), np.zeros(len(words_W))
+    alone = np.full(len(words_W), -1, np.int32), np.zeros(len(words_W))
     first_S, last_S = (model.target_vocabulary.ids([step.target_words[i] for step in steps]) for i in (0, -1))
     placed = SentencePhrases(source, start_S, end_S, pair_S)
     phrases = PlacedPhrases(
@@ -256,5 +256,5 @@ def list_of_steps(
         model.sentence_floats(placed),
         model.place_logs(placed),
     )
-    paths = Paths(np.array([0, len(steps)], dtype=np.int64), np.arange(len(steps), dtype=np.int32))
+    paths = Paths(np.array([0, len(steps)], np.int64), np.arange(len(steps), dtype=np.int32))
     return PhraseList(model, phrases, paths, weights_D, sparse_F, one_path=True)

@@ -259,7 +259,7 @@ class PhraseModel(UnitModel[PhraseTable]):
         # Not a matrix product, whose last bits depend on which pairs are computed together.
         for weight, logs_N in zip(weights_D[TABLE], self.log_scores(pair_N).T, strict=True):
             static_N += weight * logs_N
-        return np.asarray(static_N, dtype=np.float64)
+        return np.asarray(static_N, np.float64)
 
     def pair_number(self, source: Sequence[str], target: Sequence[str]) -> int | None:
         """The number of the pair of two phrases, None when the table lacks it."""

@@ -67,7 +67,7 @@ class RankedPhrases(Ranking[RankedPairs]):
 
     def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
         """Ranks whatever the spans of at most `longest` words of these sentences need."""
-        finder, seen_P = self.model.source_finder, np.zeros(len(self.model.source_sides), dtype=np.bool_)
+        finder, seen_P = self.model.source_finder, np.zeros(len(self.model.source_sides), np.bool_)
         for source_n in sentences:
             if len(source_n):
                 row_C = span_rows(finder, source_n, max(1, min(longest, len(source_n))))

@@ -101,7 +101,7 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     space = decoder.space(words)
     if draw is None:
         found = decoder.space_list(space)
-        draws_C = np.zeros(len(found), dtype=np.int32)
+        draws_C = np.zeros(len(found), np.int32)
     else:
         arcs, generator = decoder.search_space(space, every_arc=True).arcs, np.random.default_rng(draw.seed_of(words))
         offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
