@@ -160,7 +160,12 @@ def read_moses_ini(path: str | Path) -> MosesIni:
         elif section == FEATURE:
             features.append(_feature(path, number, line, features))
         elif section == WEIGHT:
-            _add_weights(path, number, line, weights)
+            name, equals, text = line.partition("=")
+            values = tuple(parse_row(text, LARGEST_FLOAT32) or ())
+            if not equals or not values:
+                raise InputError("malformed weights", line, "Name= numbers", file=path, line=number)
+            if weights.setdefault(name.strip(), values) is not values:
+                raise InputError("weights given twice", name, "each name once", file=path, line=number)
         else:
             settings.setdefault(section, []).append(line)
     return MosesIni(path, tuple(features), weights, {name: tuple(lines) for name, lines in settings.items()})
@@ -189,15 +194,6 @@ def _feature(path: Path, number: int, line: str, before: list[FeatureLine]) -> F
     if any(feature.name == name for feature in before):
         raise InputError("two features with the same name", name, "different names", file=path, line=number)
     return FeatureLine(kind, name, arguments, number)
-
-
-def _add_weights(path: Path, number: int, line: str, weights: dict[str, tuple[float, ...]]) -> None:
-    name, equals, text = line.partition("=")
-    values = tuple(parse_row(text, LARGEST_FLOAT32) or ())
-    if not equals or not values:
-        raise InputError("malformed weights", line, "Name= numbers", file=path, line=number)
-    if weights.setdefault(name.strip(), values) is not values:
-        raise InputError("weights given twice", name, "each name once", file=path, line=number)
 
 
 def phrase_feature(path: str, scores: int, limit: int) -> str:

@@ -102,8 +102,7 @@ def read_arpa(path: str | Path) -> ArpaModel:
 
 def _arpa_lines(model: ArpaModel) -> Iterator[str]:
     yield "\\data\\"
-    for order, count in enumerate(model.counts, 1):
-        yield f"ngram {order}={count}"
+    yield from (f"ngram {order}={count}" for order, count in enumerate(model.counts, 1))
     names = model.vocabulary.words
     for order, table in enumerate(model.tables, 1):
         yield ""
@@ -124,16 +123,14 @@ class _Lines:
         self.number = 0
         self._lines = iterate_lines(path)
 
-    def next(self) -> str | None:
-        line = next(self._lines, None)
+    def next(self, *, blank: bool = False) -> str | None:
+        """The next line, by default the next one that is not blank; None at the end."""
+        for line in self._lines:
+            self.number += 1
+            if blank or line.strip():
+                return line
         self.number += 1
-        return line
-
-    def next_with_text(self) -> str | None:
-        line = self.next()
-        while line is not None and not line.strip():
-            line = self.next()
-        return line
+        return None
 
     def many(self, count: int) -> list[str]:
         lines = list(islice(self._lines, count))
@@ -141,7 +138,7 @@ class _Lines:
         return lines
 
     def expect(self, text: str, what: str) -> None:
-        line = self.next_with_text()
+        line = self.next()
         if line is None:
             raise self.cut_off(f"{text!r}, {what}")
         if line.strip() != text:
@@ -157,13 +154,13 @@ class _Lines:
 
 
 def _read_header(lines: _Lines) -> list[int]:
-    line = lines.next_with_text()
+    line = lines.next()
     if line is None or line.strip() != "\\data\\":
         raise lines.error(
             "not an ARPA file", line, "\\data\\", "a binary model must be converted to ARPA by the tool that made it"
         )
     counts: list[int] = []
-    while (line := lines.next()) is not None and line.strip():
+    while (line := lines.next(blank=True)) is not None and line.strip():
         expected = f"ngram {len(counts) + 1}"
         name, _, number = line.strip().partition("=")
         try:
@@ -220,12 +217,10 @@ def _number(text: str) -> float | None:
 def _unigrams(words: list[str], log10: list[float], backoff: list[float], vocabulary: Vocabulary) -> NgramTable:
     log10_V = np.full(len(vocabulary), MISSING_UNKNOWN_LOG10)
     backoff_V = np.zeros(len(vocabulary))
-    ids = [vocabulary.id(word) for word in words]
-    if BEGIN not in words:
-        log10_V[BEGIN_ID] = 0.0
+    log10_V[BEGIN_ID] = 0.0
     missing = [word for word in (UNKNOWN, END) if word not in words]
     if missing:
         log.warning("the model lacks %s: using log10 probability %g", missing, MISSING_UNKNOWN_LOG10)
-    log10_V[ids] = log10
-    backoff_V[ids] = backoff
+    ids = list(map(vocabulary.id, words))
+    log10_V[ids], backoff_V[ids] = log10, backoff
     return NgramTable(np.arange(len(vocabulary), dtype=np.int32)[:, None], log10_V, backoff_V)

@@ -57,7 +57,10 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
     tables: list[NgramTable] = []
     lower_K = np.zeros(0)
     for n, grams in enumerate(orders):
-        counts_K = _adjusted_counts(orders, n)
+        counts_K = grams.raw_K
+        if n + 1 < order:
+            left_K = np.bincount(orders[n + 1].suffix_K, minlength=len(counts_K))
+            counts_K = np.where(grams.starts_K, counts_K, left_K)
         # `<s>` alone is never predicted, so it does not count among unigrams.
         discounts = _discounts(counts_K if n else counts_K[~grams.starts_K], n + 1)
         if n == 0:
@@ -92,9 +95,8 @@ def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
     """The distinct n-grams of each order; a window never extends past `</s>` and has `<s>` only at its beginning."""
     orders: list[_Ngrams] = []
     places = np.arange(len(stream_T))
-    rows_T = np.full(len(stream_T) + 1, -1, np.int64)
     words, first, inverse, raw = np.unique(stream_T, return_index=True, return_inverse=True, return_counts=True)
-    rows_T[:-1] = inverse
+    rows_T = np.append(inverse, -1)
     nothing = np.full(len(words), -1, np.int64)
     orders.append(_Ngrams(first, raw, nothing, nothing, words, words == BEGIN_ID))
     for n in range(1, order):
@@ -111,14 +113,6 @@ def _collect(stream_T: Ints, order: int) -> list[_Ngrams]:
         rows_T = np.full(len(stream_T) + 1, -1, np.int64)
         rows_T[places] = inverse
     return orders
-
-
-def _adjusted_counts(orders: list[_Ngrams], n: int) -> Ints:
-    grams = orders[n]
-    if n + 1 == len(orders):
-        return grams.raw_K
-    left_K = np.bincount(orders[n + 1].suffix_K, minlength=len(grams.raw_K))
-    return np.where(grams.starts_K, grams.raw_K, left_K)
 
 
 def _discounts(counts_K: Ints, order: int) -> Floats:

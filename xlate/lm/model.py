@@ -68,8 +68,8 @@ class NgramModel:
 
     def score_batch(self, states_Q: Ints32, words_Q: Ints32) -> tuple[Floats, Ints32]:
         """Q independent queries at once."""
-        result: tuple[Floats, Ints32] = step_all(self.arrays, states_Q, words_Q)
-        return result
+        logprob_Q, after_Q = step_all(self.arrays, states_Q, words_Q)
+        return logprob_Q, after_Q
 
     def score_words(self, state: int, words_T: Ints32) -> tuple[float, int]:
         """The log probability of words one after another, and the last state."""
@@ -82,9 +82,8 @@ class NgramModel:
 
     def sentence_logprobs(self, sentences: EncodedText, *, end: bool = True) -> Floats:
         """`sentence_logprob` of S sentences, shape (S,)."""
-        end_word = END_ID if end else -1
-        totals: Floats = walk_sentences(self.arrays, self.begin_state, end_word, sentences.ids_T, sentences.offsets_S1)
-        return totals
+        end_word, text = END_ID if end else -1, (sentences.ids_T, sentences.offsets_S1)
+        return np.asarray(walk_sentences(self.arrays, self.begin_state, end_word, *text))
 
     def state_of(self, context: Sequence[int] | Ints32) -> int:
         """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
@@ -154,18 +153,14 @@ def _automaton(arpa: ArpaModel) -> NgramArrays:
 
 
 def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> None:
-    first_K = np.unique(key_K, return_index=True)[1]
-    repeated = np.setdiff1d(np.arange(len(key_K)), first_K)
+    repeated = np.setdiff1d(np.arange(len(key_K)), np.unique(key_K, return_index=True)[1])
+    alone = np.flatnonzero(prefix_K < 0)
     for message, expected, rows in (
-        (
-            "an n-gram whose beginning is missing from the model",
-            "an entry for its first words too",
-            np.flatnonzero(prefix_K < 0),
-        ),
+        ("an n-gram whose beginning is missing from the model", "an entry for its first words too", alone),
         ("an n-gram appears twice", "each n-gram once", repeated),
     ):
         if len(rows):
-            seen = " ".join(arpa.vocabulary.word(int(word)) for word in words_Kn[rows[0]])
+            seen = " ".join(map(arpa.vocabulary.word, words_Kn[rows[0]].tolist()))
             raise InputError(message, seen, expected, "make the model again")
 
 
@@ -256,8 +251,7 @@ class Perplexity:
 
 def token_logprobs(model: NgramModel, sentences: EncodedText) -> Floats:
     """The natural log probability of each word of some sentences and of the end of each, in order; shape (T + S,)."""
-    found: Floats = walk_tokens(model.arrays, model.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1)
-    return found
+    return np.asarray(walk_tokens(model.arrays, model.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1))
 
 
 def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:

@@ -177,19 +177,13 @@ def _check(stored: StoredArrays) -> None:
 
 def counts_of(table: PhraseTable, matches: Matches, events: Events, floor: float = 1e-7) -> dict[str, Any]:
     """`count_B`, `left_B`, `right_B` and `lexical_B` of a `BlockSet`, from matches and their orientation bigrams."""
-    size, block_M = len(table), np.asarray(matches.block_M)
+    block_M = np.asarray(matches.block_M)
     successor_E = block_M[events.successor_E]
-    count_B = _count(block_M, size)
-    return {
-        "count_B": count_B,
-        "left_B": _count(successor_E[events.orientation_E == LEFT], size),
-        "right_B": _count(successor_E[events.orientation_E == RIGHT], size),
-        "lexical_B": _lexical(table, count_B, floor),
-    }
-
-
-def _count(blocks_X: Ints32, size: int) -> Ints32:
-    return np.bincount(blocks_X, minlength=size).astype(np.int32)
+    left_E, right_E = (successor_E[events.orientation_E == side] for side in (LEFT, RIGHT))
+    count_B, left_B, right_B = (
+        np.bincount(blocks_X, minlength=len(table)).astype(np.int32) for blocks_X in (block_M, left_E, right_E)
+    )
+    return {"count_B": count_B, "left_B": left_B, "right_B": right_B, "lexical_B": _lexical(table, count_B, floor)}
 
 
 def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:

@@ -114,9 +114,8 @@ def _choose_shapes(
     inverse, node_X = intern_rows(inverse_K, offsets_X1)
     inverse_size = int(inverse.size_1[0])
     inverse_rank_N = preorder(inverse.parent_N[:inverse_size], inverse.word_N[:inverse_size])[node_X]
-    keys_K, count_K = shaped.keys_K[:rows], shaped.count_K[:rows]
-    shape_B = extraction.best_shapes(keys_K, count_K, rank_N, pairs)
-    inverse_shape_B = extraction.best_shapes(keys_K, count_K, inverse_rank_N, pairs)
+    counted = shaped.keys_K[:rows], shaped.count_K[:rows]
+    shape_B, inverse_shape_B = (extraction.best_shapes(*counted, order, pairs) for order in (rank_N, inverse_rank_N))
     return shape_B, inverse_shape_B, (offsets_X1, source_K.astype(np.int16), target_K.astype(np.int16))
 
 

@@ -92,8 +92,7 @@ def is_at_hand(stream: BinaryIO) -> bool:
         return True
 
 
-def _cut(lines: Iterator[T], first: int) -> Iterator[list[T]]:
-    size = first
+def _cut(lines: Iterator[T], size: int) -> Iterator[list[T]]:
     while batch := list(islice(lines, size)):
         yield batch
         size = LATER

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +120,8 @@ class HantaTagger:
     def tags(self, words: Sequence[str]) -> list[str]:
         """The part of speech of each word of a line."""
         short = [word if len(word) <= MOST_LETTERS else word[0] + word[1 - MOST_LETTERS :] for word in words]
-        starts = sorted({0, *sentence_starts(words)})
-        ends = [*starts[1:], len(words)]
-        sentences = (short[start:end] for start, end in zip(starts, ends, strict=True))
-        return [tag for sentence in sentences for tag in self._tagger.tag_sent(sentence, taglevel=0)]
+        bounds = pairwise(sorted({0, *sentence_starts(words), len(words)}))
+        return [tag for start, end in bounds for tag in self._tagger.tag_sent(short[start:end], taglevel=0)]
 
 
 def hanta_version() -> str:

@@ -79,10 +79,8 @@ def _rows(row_N: Ints32, word_N: Ints32, count_N: Ints, words: int) -> Neighbour
 
 
 def _count(class_V: Ints32, left_N: Ints32, right_N: Ints32, count_N: Ints, classes: int) -> ClassCounts:
-    cells = class_V[left_N].astype(np.int64) * classes + class_V[right_N]
-    sums = np.zeros(classes * classes, np.int64)
-    np.add.at(sums, cells, count_N)
-    pairs_CC = sums.reshape(classes, classes)
+    pairs_CC = np.zeros((classes, classes), np.int64)
+    np.add.at(pairs_CC, (class_V[left_N], class_V[right_N]), count_N)
     return ClassCounts(pairs_CC, pairs_CC.sum(axis=1), pairs_CC.sum(axis=0))
 
 

@@ -56,8 +56,7 @@ class Documents:
         """
         if folds > len(self):
             raise InputError("fewer documents than folds", f"{len(self)} documents", f"{folds} or more")
-        starts = self.offsets_D1[:-1]
-        cuts = [0]
+        starts, cuts = self.offsets_D1[:-1], [0]
         for fold in range(1, folds):
             place = int(np.abs(starts - self.sentences * fold / folds).argmin())
             cuts.append(min(max(place, cuts[-1] + 1), len(self) - folds + fold))
@@ -94,7 +93,7 @@ def read_documents(path: str | Path, sentences: int, pattern: str | None = None)
             line=min(len(lines), sentences) + 1,
         )
     try:
-        name_of = re.compile(".+" if pattern is None else pattern, re.DOTALL if pattern is None else 0)
+        name_of = re.compile("(?s:.+)" if pattern is None else pattern)
     except re.error as error:
         raise InputError("not a regular expression", pattern, f"one that compiles: {error}") from error
     numbers: dict[str, int] = {}

@@ -161,17 +161,16 @@ def read_factored(path: str | Path, joined: FactorNames, files: Mapping[str, Pat
     factors: dict[str, list[list[str]]] = {name: [] for name in joined.names}
     for number, line in enumerate(lines, 1):
         tokens = between_blanks(line)
-        values: dict[str, list[str]] = {}
         if joined.names:
             try:
                 tokens, values = joined.split_all(tokens)
             except InputError as error:
                 raise located(error, path, number) from error
+            for name in joined.names:
+                factors[name].append(values[name])
         else:
             tokens = [token.replace(BAR, joined.separator) for token in tokens]
         words.append(" ".join(tokens))
-        for name in joined.names:
-            factors[name].append(values[name])
     for name, file in files.items():
         factors[name] = _read_values(file, name, words, path)
     return FactoredLines(words, factors)

@@ -78,7 +78,9 @@ class Preprocessor:
 
     @cached_property
     def _detokenizer(self) -> Any:
-        return _detokenizer(self.language)
+        from sacremoses import MosesDetokenizer
+
+        return MosesDetokenizer(lang=self.language)
 
     @cached_property
     def _normalizer(self) -> Any:
@@ -105,12 +107,6 @@ class Preprocessor:
         return str(self._detokenizer.detokenize(list(tokens), unescape=self._escape))
 
 
-def _detokenizer(language: str) -> Any:
-    from sacremoses import MosesDetokenizer
-
-    return MosesDetokenizer(lang=language)
-
-
 def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
     """The plain text of lines that Moses's tokenizer has split and escaped.
 
@@ -118,8 +114,8 @@ def untokenized_lines(lines: Sequence[str], language: str) -> list[str]:
         >>> untokenized_lines(["I don &apos;t , he said ."], "en")
         ["I don't, he said."]
     """
-    detokenizer = _detokenizer(language)
-    return [str(detokenizer.detokenize(split_tokens(line), unescape=True)) for line in lines]
+    preprocessor = Preprocessor(language, escape=True)
+    return [preprocessor.text(split_tokens(line)) for line in lines]
 
 
 def between_blanks(text: str) -> list[str]:
@@ -234,8 +230,10 @@ class Truecaser:
 
     def restore(self, tokens: Sequence[str]) -> list[str]:
         """The tokens with a capital at each sentence beginning."""
-        starts = sentence_starts(tokens)
-        return [token[:1].upper() + token[1:] if place in starts else token for place, token in enumerate(tokens)]
+        cased = list(tokens)
+        for place in sentence_starts(tokens):
+            cased[place] = tokens[place][:1].upper() + tokens[place][1:]
+        return cased
 
     @property
     def words(self) -> list[str]:
@@ -253,12 +251,11 @@ class Truecaser:
         Raises:
             InputError: a line is not one word.
         """
-        casing: dict[str, str] = {}
-        for number, word in enumerate(read_lines(plain_file(path)), 1):
+        words = read_lines(plain_file(path))
+        for number, word in enumerate(words, 1):
             if not word or " " in word:
                 raise InputError("not a casing file", word, "one word per line", file=path, line=number)
-            casing[word.lower()] = word
-        return cls(casing)
+        return cls({word.lower(): word for word in words})
 
     def moses_lines(self, words: Iterable[str]) -> list[str]:
         """The lines of a model of Moses's truecaser for the words of a text in this casing.
@@ -303,6 +300,5 @@ def sentence_starts(tokens: Sequence[str]) -> set[int]:
         if pending and token not in OPENERS:
             starts.add(place)
             pending = False
-        if token in SENTENCE_ENDS:
-            pending = True
+        pending = pending or token in SENTENCE_ENDS
     return starts

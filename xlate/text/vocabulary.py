@@ -148,10 +148,8 @@ class EncodedText:
     def from_ids(cls, sentences: Iterable[Ints32]) -> EncodedText:
         """The text with these sentences, each an array of word numbers."""
         rows = list(sentences)
-        offsets_S1 = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets_S1[1:])
-        ids_T = np.concatenate(rows).astype(np.int32) if rows else np.zeros(0, np.int32)
-        return cls(ids_T, offsets_S1)
+        ids_T = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
+        return cls(ids_T, np.cumsum([0, *map(len, rows)], dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.offsets_S1) - 1
