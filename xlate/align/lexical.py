@@ -86,7 +86,7 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
 
 def _totals(word_K: AnyInts, count_K: Ints) -> Floats:
     """How often the word of each pair is linked."""
-    return np.bincount(word_K + 1, weights=count_K)[word_K + 1].astype(np.float64)
+    return np.bincount(word_K + 1, count_K)[word_K + 1].astype(np.float64)
 
 
 def _unaligned(text: EncodedText, place_L: Ints) -> Ints32:

@@ -52,8 +52,7 @@ def check_within(
         part = np.asarray(array[piece])
         if part.size and not (low <= part.min() and part.max() < high):
             place = int(np.flatnonzero(((part < low) | (part >= high)).reshape(len(part), -1).any(axis=1))[0])
-            seen = f"{part[place]} at {piece.start + place}"
-            raise refuse(stored, name, seen, f"at least {low} and below {high}")
+            raise refuse(stored, name, f"{part[place]} at {piece.start + place}", f"at least {low} and below {high}")
 
 
 def check_offsets(stored: StoredArrays, name: str, end: int) -> None:

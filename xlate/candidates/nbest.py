@@ -393,4 +393,4 @@ def read_sparse_names(store: CandidateStore) -> tuple[str, ...]:
 
 
 def _fingerprint(names: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(names).encode("utf-8")).hexdigest()
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()

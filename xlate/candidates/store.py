@@ -195,8 +195,7 @@ class CandidateStore:
             for name in ("dense_names", "gain_names"):
                 seen, expected = stored.metadata[name], str(opened[0].metadata[name])
                 if str(seen) != expected:
-                    message = f"{name} are not those of the first shard"
-                    raise unusable(stored.folder / HEADER, message, seen, expected)
+                    raise unusable(stored.folder / HEADER, f"{name} are not those of the first shard", seen, expected)
         batches, first = [CandidateBatch(**stored.arrays) for stored in opened], opened[0]
         try:
             whole = batches[0] if len(batches) == 1 else CandidateBatch.joined(batches)

@@ -221,8 +221,7 @@ def check_files_apart(config: Any) -> None:
     for (key, path), (other, there) in combinations(written, 2):
         if _same(path, there):
             seen = f"{key}={path} {other}={there}"
-            remedy = f"name another file with {other}="
-            raise InputError("two outputs in one file", seen, "one file for each", remedy)
+            raise InputError("two outputs in one file", seen, "one file for each", f"name another file with {other}=")
     for key, path in written:
         for name, file in _read(config):
             if os.path.isfile(file) and _same(path, file):

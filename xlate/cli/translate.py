@@ -34,8 +34,7 @@ def translate(config: TranslateConfig) -> None:
         seen = f"tables={config.tables}, lattice_out={config.lattice_out}"
         raise InputError("tables= and lattice_out= cannot be combined", seen, "one of the two")
     if config.processes > 1 and config.tables is not None:
-        seen = f"processes={config.processes}"
-        raise InputError("tables= needs a single process", seen, "processes=1")
+        raise InputError("tables= needs a single process", f"processes={config.processes}", "processes=1")
     translator = Translator.open(config)
     if is_conversation(config):
         converse(translator, config.trace)
@@ -71,7 +70,7 @@ def _texts(results: Iterator[Translation], nbest: BinaryIO | None, explained: bo
         for derivation in result.derivations if nbest is not None else ():
             assert nbest is not None
             assert result.system is not None
-            nbest.write(result.system.nbest_line(result.number, derivation).encode("utf-8") + b"\n")
+            nbest.write(result.system.nbest_line(result.number, derivation).encode() + b"\n")
         yield result.text
         if explained:
             print(result.explanation, file=sys.stderr)

@@ -45,15 +45,14 @@ def read_config(path: str | Path, schema: type[T]) -> T:
     path = plain_file(path)
     try:
         # OmegaConf's loader reads numbers as `to_yaml` writes them.
-        loaded = yaml.load(path.read_bytes().decode("utf-8"), Loader=_WithoutAliases)
+        loaded = yaml.load(path.read_bytes().decode(), Loader=_WithoutAliases)
     except OSError as error:
         expected = "the config.yaml that xlate train writes"
         raise unreadable(path, error, expected, "xlate train run=… first", "not a run directory") from error
     except Exception as error:  # YAML errors come in many classes
         raise InputError("a damaged configuration", error, "YAML", REMEDY, file=path) from error
     if not isinstance(loaded, dict):
-        expected = "keys and their values"
-        raise InputError("a damaged configuration", repr(loaded), expected, REMEDY, file=path)
+        raise InputError("a damaged configuration", repr(loaded), "keys and their values", REMEDY, file=path)
     _check_plain(loaded, path)
     try:
         made = typed(OmegaConf.create(loaded), schema)

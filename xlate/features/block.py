@@ -125,7 +125,7 @@ def frequent_keys(blocks: BlockSet, family: str, threshold: int) -> Uints:
     block_U = (blocks.bigram_keys_U & np.uint64(0xFFFFFFFF)).astype(np.int64)
     keys_U = feature_keys(family, left_B[before_U], right_B[block_U])
     keys_K, row_U = np.unique(keys_U, return_inverse=True)
-    count_K = np.bincount(row_U, weights=blocks.bigram_count_U, minlength=len(keys_K))
+    count_K = np.bincount(row_U, blocks.bigram_count_U, minlength=len(keys_K))
     return np.ascontiguousarray(keys_K[count_K > threshold])
 
 

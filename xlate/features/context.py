@@ -211,8 +211,7 @@ def check_target(kinds: Sequence[str]) -> None:
     """
     strange = [kind for kind in kinds if kind not in TARGET_KINDS]
     if strange or not kinds:
-        seen = f"model.target=[{','.join(kinds)}]"
-        raise InputError("unknown value of model.target", seen, ", ".join(TARGET_KINDS))
+        raise InputError("unknown value of model.target", f"model.target=[{','.join(kinds)}]", ", ".join(TARGET_KINDS))
 
 
 @dataclass(frozen=True)

@@ -225,8 +225,7 @@ class Columns:
         twice = np.flatnonzero((source_B[1:] == source_B[:-1]) & (target_B[1:] == target_B[:-1]))
         if len(twice):
             earlier, self.number = (self.lines[int(order[place])] for place in (twice[0], twice[0] + 1))
-            seen = f"the pair of line {earlier}"
-            raise self.error("a phrase pair appears twice", seen, "each phrase pair once")
+            raise self.error("a phrase pair appears twice", f"the pair of line {earlier}", "each phrase pair once")
         offsets_X1 = offsets_of(list(map(len, self.links)))
         links_K2 = np.array([link for links in self.links for link in links], np.int16).reshape(-1, 2)
         shape_B = np.asarray(self.shape)[order]

@@ -311,7 +311,7 @@ class JsonStyle(Style):
         sentence, source = self._sentence(record, number), record.source
         if source is not None and (sentence not in self._source or source != self._before):
             # A lone surrogate, which JSON can express, is no text: it raises a ValueError.
-            source.encode("utf-8")
+            source.encode()
             self.say_source(sentence, source)
         self._before = source
         found = []
@@ -364,7 +364,7 @@ def collapsed(text: str) -> str:
     """
     if not _TO_COLLAPSE.search(text):
         return text
-    text.encode("utf-8")
+    text.encode()
     return " ".join(filter(None, text.translate(_BLANKS).split(" ")))
 
 
@@ -372,7 +372,7 @@ def _layout(names: Sequence[str]) -> Layout:
     strange = next((name for name in names if not _NAME.fullmatch(name)), None)
     if strange is not None:
         raise ValueError(f"a feature name with a space, =, : or |: {shown(strange)}")
-    "".join(names).encode("utf-8")
+    "".join(names).encode()
     return tuple((name, 1) for name in names)
 
 
@@ -461,4 +461,4 @@ def _dumped(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         # A whole number of more than 64 bits.
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import Floats, Ints
+from xlate.arrays.ragged import places_of_keys
 from xlate.errors import InputError
 from xlate.formats.moses_table import BAR, numbers_text, spelled_table
 from xlate.phrases.table import PhraseTable
@@ -53,40 +54,29 @@ def read_reordering_table(
         if len(parts) != 3:
             raise InputError("wrong number of fields", line, FORM, file=path, line=number)
         source, target, text = parts
-        scores = known.get(text)
-        if scores is None:
-            scores = known[text] = tuple(parse_row(text) or ())
-            if len(scores) != SCORES or min(scores) < 0:
+        if text not in known:
+            known[text] = tuple(parse_row(text) or ())
+            if len(known[text]) != SCORES or min(known[text]) < 0:
                 remedy = "give a table of model msd-bidirectional-fe"
                 raise InputError("not six scores", text, FORM, remedy, file=path, line=number)
-        p, q = source_rows.get(source), target_rows.get(target)
-        if p is not None and q is not None:
-            keys.append(p << 32 | q)
-            values.append(scores)
+        if source in source_rows and target in target_rows:
+            keys.append(source_rows[source] << 32 | target_rows[target])
+            values.append(known[text])
             lines.append(number)
     return _place(path, table, np.array(keys, np.int64), np.array(values).reshape(-1, SCORES), lines)
 
 
 def _place(path: Path, table: PhraseTable, key_K: Ints, score_K6: Floats, lines: list[int]) -> Floats:
     """Puts the scores of K pairs into the rows of the table, which is sorted by its keys."""
-    key_B = table.source_B.astype(np.int64) << 32 | table.target_B
-    score_B6 = np.full((len(key_B), SCORES), np.nan)
-    if not len(key_B) or not len(key_K):
-        return score_B6
-    row_K = np.minimum(np.searchsorted(key_B, key_K), len(key_B) - 1)
-    listed = np.flatnonzero(key_B[row_K] == key_K)
-    first = np.full(len(key_B), -1, np.int64)
-    first[row_K[listed[::-1]]] = listed[::-1]
-    twice = listed[first[row_K[listed]] != listed]
+    row_K = places_of_keys(table.source_B.astype(np.int64) << 32 | table.target_B, key_K)
+    listed = np.flatnonzero(row_K >= 0)
+    _, first, place_L = np.unique(row_K[listed], return_index=True, return_inverse=True)
+    twice = np.flatnonzero(first[place_L] < np.arange(len(listed)))
     if len(twice):
-        earlier = lines[int(first[row_K[twice[0]]])]
-        raise InputError(
-            "a phrase pair appears twice",
-            f"the pair of line {earlier}",
-            "each phrase pair once",
-            file=path,
-            line=lines[int(twice[0])],
-        )
+        earlier, later = (lines[listed[place]] for place in (first[place_L[twice[0]]], twice[0]))
+        seen, expected = f"the pair of line {earlier}", "each phrase pair once"
+        raise InputError("a phrase pair appears twice", seen, expected, file=path, line=later)
+    score_B6 = np.full((len(table), SCORES), np.nan)
     score_B6[row_K[listed]] = score_K6[listed]
     return score_B6
 

@@ -108,7 +108,7 @@ def read_request(body: bytes, limits: Limits) -> tuple[str | list[str], int, boo
         status, expected = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {limits.bytes} bytes"
         raise Refused(status, "the request is too large", seen=f"{len(body)} bytes", expected=expected)
     try:
-        held = json.loads(body.decode("utf-8"))
+        held = json.loads(body.decode())
     except (ValueError, RecursionError) as error:
         raise _bad("the request is not JSON in UTF-8", seen=error) from error
     if not isinstance(held, dict):
@@ -400,7 +400,7 @@ class Application:
         if answer is None:
             # The page may load nothing and run only its own script.
             nonce = secrets.token_urlsafe(16)
-            body, own = _resource("page.html").replace(NONCE, nonce).encode("utf-8"), f"'nonce-{nonce}'"
+            body, own = _resource("page.html").replace(NONCE, nonce).encode(), f"'nonce-{nonce}'"
             policy = f"default-src 'none'; script-src {own}; style-src {own}; connect-src 'self'; img-src data:"
             policy += "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
             headers |= {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}

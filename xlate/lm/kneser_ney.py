@@ -141,8 +141,8 @@ def _interpolate(grams: _Ngrams, counts_K: Ints, discounts: Floats, lower_K: Flo
     """γ of every context (a row of the order below) and the interpolated probability of every n-gram."""
     contexts = len(lower_K)
     off_K = discounts[np.minimum(counts_K, 3)]
-    total_C = np.bincount(grams.prefix_K, weights=counts_K.astype(np.float64), minlength=contexts)
-    off_C = np.bincount(grams.prefix_K, weights=off_K, minlength=contexts)
+    total_C = np.bincount(grams.prefix_K, counts_K.astype(np.float64), minlength=contexts)
+    off_C = np.bincount(grams.prefix_K, off_K, minlength=contexts)
     gamma_C: Floats = np.ones(contexts)
     np.divide(off_C, total_C, out=gamma_C, where=total_C > 0)
     p_K = (counts_K - off_K) / total_C[grams.prefix_K] + gamma_C[grams.prefix_K] * lower_K[grams.suffix_K]

@@ -161,8 +161,7 @@ class Kind:
     def _refuse(self, run: Path | None) -> NoReturn:
         assert self.impossible is not None
         what, remedy = self.impossible
-        seen, expected = f"model.kind={self.name}", "a run of a different model"
-        raise InputError(what, seen, expected, remedy, file=run)
+        raise InputError(what, f"model.kind={self.name}", "a run of a different model", remedy, file=run)
 
 
 class Rerank(Kind):

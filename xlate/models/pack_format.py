@@ -70,7 +70,7 @@ class Pack:
             InputError: it is something else, or damaged.
         """
         try:
-            held = json.loads(raw.decode("utf-8"))
+            held = json.loads(raw.decode())
         except (ValueError, RecursionError) as error:
             raise _refused("not a packed run", file, error) from error
         if not isinstance(held, dict) or held.get("format") != FORMAT:
@@ -173,7 +173,7 @@ def _described(path: Path) -> tuple[int, str]:
 
 
 def _seal(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("utf-8")).hexdigest()
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def _checked(name: str) -> str:

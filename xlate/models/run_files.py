@@ -170,8 +170,7 @@ def places_of(run: Path) -> dict[str, Any]:
     held = read_json(path, "the places of a packed run", REMEDY, {WORDS: dict})
     for name, place in [*held.items(), *held[WORDS].items()]:
         if name != WORDS and not (isinstance(place, str) and leads_within(run / place, top)):
-            expected = f"the path of something in {top}"
-            raise InputError(OUTSIDE, f"{name}: {place}", expected, REMEDY, file=path)
+            raise InputError(OUTSIDE, f"{name}: {place}", f"the path of something in {top}", REMEDY, file=path)
     return held
 
 

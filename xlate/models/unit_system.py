@@ -104,8 +104,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     def _check(self) -> None:
         known = 0 if self.features is None else len(self.features)
         if self._weights_D.shape != (self.model.size,) or not np.isfinite(self._weights_D).all():
-            expected = f"{self.model.size} finite numbers"
-            raise InputError("the weights cannot be used", self._weights_D, expected)
+            raise InputError("the weights cannot be used", self._weights_D, f"{self.model.size} finite numbers")
         if len(self._sparse_F) > known or not np.isfinite(self._sparse_F).all():
             seen, expected = f"{len(self._sparse_F)} sparse weights", f"at most {known}, all of them finite"
             raise InputError("the weights cannot be used", seen, expected)

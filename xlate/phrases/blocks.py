@@ -101,7 +101,7 @@ class BlockSet:
             raise InputError("unusable discount of counts", discount, "a number, 0 or more and below 1")
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
         target_B = np.asarray(self.table.target_B)
-        total_Q = np.bincount(target_B, weights=counts_B, minlength=len(self.table.target_phrases))
+        total_Q = np.bincount(target_B, counts_B, minlength=len(self.table.target_phrases))
         kept_B = np.maximum(self.count_B - float(discount), UNSEEN_COUNT * (1.0 - discount))
         costs: Floats32 = -np.log(kept_B / total_Q[target_B]).astype(np.float32)
         return costs
@@ -193,7 +193,7 @@ def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
     rows = np.flatnonzero(single_P[table.source_B] & single_Q[table.target_B])
     source_K = table.source_phrases.ids_T[table.source_phrases.offsets_S1[table.source_B[rows]]]
     target_K = table.target_phrases.ids_T[table.target_phrases.offsets_S1[table.target_B[rows]]]
-    total_V = np.bincount(source_K, weights=count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
+    total_V = np.bincount(source_K, count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
     costs: Floats32 = lexical_costs(
         phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor

@@ -83,7 +83,7 @@ def listed_pairs(table: PhraseTable, count_B: AnyInts, most: int) -> ListedPairs
     seen = np.flatnonzero(np.asarray(count_B) > 0)
     counts, source_B = np.asarray(count_B[seen], np.float64), np.asarray(table.source_B)
     size_P = np.bincount(source_B[seen], minlength=len(table.source_phrases))
-    total_P = np.bincount(source_B[seen], weights=counts)
+    total_P = np.bincount(source_B[seen], counts)
     kept = best_of_rows(counts, offsets_of(size_P), most)
     pair_N = seen[kept]
     log_share_N = np.log(counts[kept] / total_P[source_B[pair_N]])

@@ -150,8 +150,8 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
         InputError: the lexical table lacks a word pair that is linked inside a phrase pair.
     """
     count_B = counts.count_B.astype(np.float64)
-    source_count_P = np.bincount(counts.source_B, weights=count_B, minlength=len(counts.source_phrases))
-    target_count_Q = np.bincount(counts.target_B, weights=count_B, minlength=len(counts.target_phrases))
+    source_count_P = np.bincount(counts.source_B, count_B, minlength=len(counts.source_phrases))
+    target_count_Q = np.bincount(counts.target_B, count_B, minlength=len(counts.target_phrases))
     pairs = phrase_pairs(counts)
     links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
     turned = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)

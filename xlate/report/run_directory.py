@@ -39,7 +39,7 @@ def plain(identity: Mapping[str, Any]) -> dict[str, Any]:
 def identity_hash(identity: Mapping[str, Any]) -> str:
     """Sixteen hexadecimal digits that equal identities share, whatever the order of their keys."""
     text = json.dumps(plain(identity), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Records:
             raise ValueError(f"a record with a tag is a scalar, which has a step and a number or null; seen: {record}")
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         with naming_file(self.path), self.path.open("ab") as stream:
-            stream.write(line.encode("utf-8"))
+            stream.write(line.encode())
 
     def append_scalar(self, tag: str, value: float, step: int) -> None:
         """Adds one number."""

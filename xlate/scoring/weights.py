@@ -68,7 +68,7 @@ class StoredFeatures:
     @cached_property
     def names_A(self) -> list[str]:
         """The names of the features that have a weight."""
-        return zlib.decompress(self.packed).decode("utf-8").split("\n") if len(self.ids_A) else []
+        return zlib.decompress(self.packed).decode().split("\n") if len(self.ids_A) else []
 
 
 # The name of the file of a run.
@@ -151,7 +151,7 @@ def save_weights(
                 if "\n" in "".join(names):
                     seen = repr(next(one for one in names if "\n" in one))
                     raise InputError("a line end in a feature name", seen, file=path)
-                packed = zlib.compress("\n".join(names).encode("utf-8"), 6)
+                packed = zlib.compress("\n".join(names).encode(), 6)
                 tensors[f"{name}.names"] = np.frombuffer(packed, np.uint8)
         if name in indexes and len(indexes[name]) != len(weights.sparse_F):
             raise ValueError(f"{len(indexes[name])} features, {len(weights.sparse_F)} weights")

@@ -107,6 +107,6 @@ def _arriving(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 def _decoded(raw: bytes, number: int) -> str:
     try:
-        return raw.decode("utf-8")
+        return raw.decode()
     except UnicodeDecodeError as error:
         raise not_utf8(INPUT, number, error) from error

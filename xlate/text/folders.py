@@ -41,7 +41,7 @@ def read_json(path: str | Path, expected: str, remedy: str, fields: Fields | Non
     """
     path = plain_file(path)
     try:
-        held = json.loads(path.read_bytes().decode("utf-8"))
+        held = json.loads(path.read_bytes().decode())
     except OSError as error:
         raise unreadable(path, error, expected, remedy) from error
     except (ValueError, RecursionError) as error:
@@ -221,7 +221,7 @@ def holds(path: Path, text: str) -> bool:
     """Whether a file exists and contains a text near its beginning."""
     try:
         with plain_file(path).open("rb") as stream:
-            return text.encode("utf-8") in stream.read(MARK_BYTES)
+            return text.encode() in stream.read(MARK_BYTES)
     except OSError:
         return False
 

@@ -134,7 +134,7 @@ def iterate_lines(path: str | Path, longest: int = LONGEST_LINE) -> Iterator[str
             for lines in arriving_lines(stream, path, longest):
                 for raw in lines:
                     number += 1
-                    yield raw.decode("utf-8")
+                    yield raw.decode()
     except UnicodeDecodeError as error:
         raise not_utf8(path, number, error) from error
     except DamagedStream as error:
@@ -188,13 +188,13 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
         for number, line in enumerate(lines, 1):
             if "\n" in line:
                 raise InputError("a line end inside a line", repr(line), file=path, line=number)
-            stream.write(line.encode("utf-8") + b"\n")
+            stream.write(line.encode() + b"\n")
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
     """Writes a file completely or not at all; text as UTF-8."""
     with atomic_write(path) as stream:
-        stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+        stream.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager

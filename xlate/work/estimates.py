@@ -188,7 +188,7 @@ class WithoutFold(Estimates):
     def _scores(self, elsewhere_B: Ints) -> Floats32:
         """p(T|S) and lex(T|S) of the other folds, (B, 2)."""
         table = self.work.blocks.table
-        total_P = np.bincount(table.source_B, weights=elsewhere_B, minlength=len(table.source_phrases))
+        total_P = np.bincount(table.source_B, elsewhere_B, minlength=len(table.source_phrases))
         share_B = elsewhere_B / np.maximum(total_P[table.source_B], 1)
         lexical_B = direct_lexical_weights(table, lexical_table(*self.text))
         # A link inside a block that occurs nowhere else has no probability.

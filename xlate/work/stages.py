@@ -52,7 +52,7 @@ class Stage:
 
 def identity_of(value: Mapping[str, Any]) -> str:
     """The SHA-256 of a JSON-able mapping, independent of key order."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8")).hexdigest()
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def file_hash(path: str | Path) -> str:

@@ -144,8 +144,7 @@ class EventKind(Kind):
     def check_lists(self, config: TrainConfig) -> None:
         """There must be binary features, no partition, and a base run with the floats."""
         if not config.model.binary:
-            expected = "model.binary=[BB] or another"
-            raise InputError("no binary features to train", "model.binary=[]", expected)
+            raise InputError("no binary features to train", "model.binary=[]", "model.binary=[BB] or another")
         check_sums(config)
         if config.base is None:
             raise InputError(

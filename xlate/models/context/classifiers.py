@@ -73,7 +73,7 @@ class ContextStores:
         phrases = len(parts.table.source_phrases)
         if parts.distances is not None:
             return np.asarray(self.count_N.reshape(phrases, -1).sum(axis=1))
-        return np.bincount(parts.table.source_B, weights=self.count_N, minlength=phrases).astype(np.int64)
+        return np.bincount(parts.table.source_B, self.count_N, minlength=phrases).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -142,8 +142,7 @@ class SynchronousGrammar:
         expected = f"one of the left sides: {', '.join(sorted(known)[:20])}"
         remedy = "give the glue grammar too, and name the goal and the label of copied words"
         if self.goal not in known:
-            seen = f"{self.goal} as the goal"
-            raise InputError("an unknown label", seen, expected, remedy)
+            raise InputError("an unknown label", f"{self.goal} as the goal", expected, remedy)
         for b, rule in enumerate(self.scfg.rules):
             for gap in gaps_of(rule.source):
                 if gap.label not in known:
