@@ -317,3 +317,19 @@ def test_features_on_some_lines_may_be_left_out(tmp_path: Path, caplog: pytest.L
     caplog.clear()
     assert main(["train", f"run={tmp_path / 'mert'}", "model=rerank", *BARE, "loss=mert", *given]) == 0
     assert "the weights of 1 sparse features (Bad) stay 0; loss=mira, pro or xbleu learns them" in caplog.text
+
+
+def test_records_hold_references_and_text_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "the cat sleeps here now"
+    held = {"src": "x", "ref": [words], "outputs": ["the dog sleeps here now", words], "scores": [-1, -2]}
+    nbest = tmp_path / "list.jsonl"
+    nbest.write_text("".join(json.dumps({"id": f"s{n}", **held}) + "\n" for n in range(3)))
+    assert main(["nbest", "pairs", str(nbest), f"out={tmp_path / 'pairs'}"]) == 0
+    assert [json.loads(line)["id"] for line in (tmp_path / "pairs").read_text().splitlines()] == ["s0", "s1", "s2"]
+    capsys.readouterr()
+    assert main(["nbest", "oracle", str(nbest)]) == 0
+    assert json.loads(capsys.readouterr().out)["oracle"] == 100
+    assert main(["nbest", "rescore", str(nbest), "mbr=bleu", f"out={tmp_path / 'out'}"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["oracle"]["bleu"] == 100
+    nbest.write_text(json.dumps({"id": "a", **held, "ref": None}) + "\n")
+    assert main(["nbest", "oracle", str(nbest)]) == 2

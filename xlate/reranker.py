@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Self
@@ -26,6 +25,7 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_list import Hypothesis, by_sentence
 from xlate.formats.records import KEYS, JsonStyle, collapsed, ranked_records
+from xlate.jobs.given_lists import held_references, reference_streams
 from xlate.jobs.ranking import Ranker
 from xlate.metrics.objective import Objective
 from xlate.report.run_directory import RunDirectory
@@ -214,19 +214,11 @@ def _ranked(read: list[list[Hypothesis]], score_C: Floats) -> list[dict[str, Any
 
 def _streams(read: list[list[Hypothesis]], references: Texts | None) -> list[list[str]]:
     """The references of lists as lines of files, where a blank line is none; no files without references."""
-    if references is None:
-        held = [group[0].origin.record.references for group in read if group[0].origin is not None]
-        references = held if len(held) == len(read) and all(held) else []
-    lines = [[collapsed(one) for one in texts] for texts in _several(references)]
-    if not lines:
-        return []
-    seen, expected = f"{len(lines)} references, {len(read)} lists", "one reference, or a list of them, for each list"
-    refuse_if(len(lines) != len(read), "lists and references do not fit", seen, expected)
-    # Where ids are line numbers, the reference of a list is on the line of its id.
-    ids = [group[0].sentence for group in read]
-    if sorted(ids) == list(range(len(ids))):
-        lines = [line for _, line in sorted(zip(ids, lines, strict=True))]
-    return [list(stream) for stream in zip_longest(*lines, fillvalue="")]
+    texts = [[*held_references(group)] for group in read] if references is None else _several(references)
+    expected = "one reference, or a list of them, for each list"
+    seen, wrong = f"{len(texts)} references, {len(read)} lists", bool(texts) and len(texts) != len(read)
+    refuse_if(wrong, "lists and references do not fit", seen, expected)
+    return reference_streams(texts, [group[0].sentence for group in read])
 
 
 def _written(folder: Path, lists: Records, streams: list[list[str]]) -> dict[str, Any]:

@@ -227,3 +227,8 @@ def test_tables_are_lists_of_records(tmp_path: Path, kind: str) -> None:
     (folder / "list.parquet").write_bytes(b"no table")
     with pytest.raises(InputError, match="cannot be read as a table"):
         shown(folder / "list.parquet")
+
+
+def test_lists_of_equal_sources_stay_apart(tmp_path: Path) -> None:
+    path = lines_of(tmp_path / "list", *[{"prompt": "Ja.", "outputs": [{"text": text}]} for text in "ab"])
+    assert shown(path) == [[(0, "a")], [(1, "b")]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from xlate.cli.arguments import action_of
@@ -64,8 +65,8 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
     from xlate.candidates.nbest import nbest_candidates, write_nbest_store
 
     out = _needed(config.out, "out", "DIRECTORY")
-    arrays = _arrays(config)
-    candidates = nbest_candidates(arrays, _references(config, arrays.sentence_I, needed=True), config.first_id)
+    arrays, references = _read(config)
+    candidates = nbest_candidates(arrays, references, config.first_id)
     write_nbest_store(out, candidates, {"nbest": config.nbest, "references": list(config.ref)})
     return {
         "store": out,
@@ -79,8 +80,7 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 def oracle(config: NbestConfig) -> dict[str, Any]:
     """Reports the BLEU of the best, first and worst choices from a list; writes the best choices to `out`."""
     nbest = _list(config) if config.out is None else _list(config).check_read_again()
-    arrays = _arrays(config)
-    references = _references(config, arrays.sentence_I, needed=True)
+    arrays, references = _read(config)
     figures, chosen_I = _bleu(arrays, references, config)
     if config.out is not None:
         places = chosen_I - arrays.candidate_offsets_I1[:-1]
@@ -94,14 +94,15 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     import numpy as np
 
     from xlate.formats.records import write_lists
+    from xlate.jobs.given_lists import held_references
     from xlate.jobs.ranking import check_alone, reranked, scored_lists
     from xlate.scoring.feature_weights import rescored
 
     check_alone(config)
     out, nbest = _needed(config.out, "out", "FILE"), _list(config).check_read_again()
     # The report needs all lists at once, the ranking only some at a time.
-    arrays = _arrays(config) if config.ref else None
-    references = [] if arrays is None else _references(config, arrays.sentence_I)
+    judged = bool(config.ref) or any(held_references(group) for group in islice(nbest.lists(), 1))
+    arrays, references = _read(config, needed=False) if judged else (None, [])
     figures: dict[str, Any] = {"out": out, "hypotheses": 0}
     best: dict[int, str] = {}
     scores: list[Floats] = []
@@ -117,8 +118,8 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 
     write_lists(out, written())
     if config.best_out is not None:
-        _write_text(config.best_out, best.values(), np.array([*best]), config, references)
-    if arrays is not None:
+        _write_text(config.best_out, best.values(), np.array([*best]), config, references if config.ref else [])
+    if arrays is not None and references:
         figures["rows"] = reranked(config, arrays, references, np.concatenate(scores))
     return figures
 
@@ -127,14 +128,14 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.jobs.given_lists import SentenceLines, preference_pairs, source_lines
+    from xlate.jobs.given_lists import SentenceLines, held_references, preference_pairs, source_lines
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
     objective = gain_objective(config.metric, config.gain_column)
     lists = list(_list(config).lists())
     arrays = nbest_arrays(lists, config.nbest)
-    references = _references(config, arrays.sentence_I, needed=not objective.is_column)
+    references = _references(config, arrays, [*map(held_references, lists)], needed=not objective.is_column)
     sources = SentenceLines.read(config.source, "sources", arrays.sentence_I, config.first_id)
     prompts = source_lines(lists, config.nbest, sources)
     if prompts is None:
@@ -195,10 +196,20 @@ def _write_text(
     write_lines(out, sentence_lines(texts, sentence_I, lengths, config.first_id, config.nbest))
 
 
-def _arrays(config: NbestConfig) -> NbestArrays:
+def _read(config: NbestConfig, needed: bool = True) -> tuple[NbestArrays, list[list[str]]]:
+    """The list, and its references."""
     from xlate.candidates.nbest import nbest_arrays
+    from xlate.jobs.given_lists import held_references
 
-    return nbest_arrays(_list(config).lists(), config.nbest)
+    held: list[Sequence[str]] = []
+
+    def noted() -> Iterator[list[Hypothesis]]:
+        for group in _list(config).lists():
+            held.append(held_references(group))
+            yield group
+
+    arrays = nbest_arrays(noted(), config.nbest)
+    return arrays, _references(config, arrays, held, needed)
 
 
 def _list(config: NbestConfig) -> NbestFile:
@@ -207,12 +218,18 @@ def _list(config: NbestConfig) -> NbestFile:
     return given_list(config, config.nbest)
 
 
-def _references(config: NbestConfig, sentence_I: Ints, needed: bool = False) -> list[list[str]]:
-    from xlate.jobs.given_lists import read_references
+def _references(
+    config: NbestConfig, arrays: NbestArrays, held: Sequence[Sequence[str]], needed: bool
+) -> list[list[str]]:
+    """Those of the files, otherwise those held in the records."""
+    from xlate.jobs.given_lists import read_references, reference_streams
 
-    if needed and not config.ref:
+    if config.ref:
+        return read_references(config.ref, arrays.sentence_I, config.first_id)
+    found = reference_streams(held, arrays.sentence_I.tolist())
+    if needed and not found:
         _needed(None, "ref", "[FILE,…]")
-    return read_references(config.ref, sentence_I, config.first_id)
+    return found
 
 
 def _needed(value: str | None, key: str, kind: str) -> str:

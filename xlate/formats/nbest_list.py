@@ -158,9 +158,8 @@ MEND = "correct or remove the line"
 
 
 class Origin(NamedTuple):
-    """The record that holds a hypothesis: as given, as read (`records.Record`), its place, and columns added later."""
+    """The record that holds a hypothesis (`records.Record`), its place there, and columns added later."""
 
-    given: Any
     record: Any
     place: int
     added: Mapping[str, float] = {}

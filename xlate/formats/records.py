@@ -10,8 +10,9 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache, reduce
 from itertools import chain, islice
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,14 +42,13 @@ KEYS = {
 TEXT = ("text", "message", "content", "hyp", "mt", "translation_text", "generated_text")
 TOKENS = ("logprobs", "token_logprobs")
 # Fields whose numbers are no scores.
-COUNTED = re.compile(r"index|rank|created|num_cached_tokens|.*_ids?")
+_counted = lru_cache(1 << 12)(re.compile(r"index|rank|created|num_cached_tokens|.*_ids?").fullmatch)
 BETTER, WORSE = "chosen", "rejected"
 # What pieces of SentencePiece begin with where a word begins.
 WORD_BEGIN = "▁"
 # The number of tokens whose mean log probability is a feature of its own.
 FIRST = 3
 _NAME = re.compile(r"[^\s=:|]+")
-_TO_COLLAPSE = re.compile("[\t\n\v\f\r\ud800-\udfff]|  |^ | $")
 _BLANKS = str.maketrans("\t\n\v\f\r", "     ")
 # A job may read a list several times, so each message is logged once.
 _say_once = cache(log.warning)
@@ -68,7 +68,8 @@ class Record(NamedTuple):
     Attributes:
         id: of the sentence, None if it has none. source, references: of the sentence, if it has them.
         entries: its hypotheses, in their order.
-        key: the field of the hypotheses; `chosen` in a pair, empty in a list.
+        given: the record as it is. key: the field of the hypotheses, empty in a list.
+        listed: whether it holds a list, of one hypothesis or more. pair: whether these are `chosen` and `rejected`.
         shared: the fields of its id, source and references.
         unused: the fields that are neither of these nor scores, apart from those that are null.
         document: the name of the document that the sentence is of, if it has one.
@@ -78,10 +79,13 @@ class Record(NamedTuple):
     source: str | None
     references: tuple[str, ...]
     entries: list[Entry]
+    given: Any
     key: str
+    listed: bool
+    pair: bool
     shared: frozenset[str]
     unused: tuple[str, ...]
-    document: str | None = None
+    document: str | None
 
 
 def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
@@ -104,20 +108,26 @@ def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
     if not isinstance(home, dict):
         raise ValueError("not a JSON object")
     left = dict(home) if home is given or isinstance(given, list) else {**given, **home, "response": None}
-    name, source, references = _taken(left, "id", fields), _taken(left, "src", fields), _taken(left, "ref", fields)
-    document = _taken(left, "doc", fields)
+    name, source, references, document = (_taken(left, kind, fields) for kind in ("id", "src", "ref", "doc"))
     shared = frozenset(home).difference(left)
     key, inside = _place(left, fields)
-    rows = _rows(left, key, inside)
+    held, pair = left.pop(key), key == BETTER and WORSE in left
+    if pair:
+        held = [held, left.pop(WORSE)]
+        left[BETTER] = [1.0, 0.0]
     unused: dict[str, None] = {}
     score = fields.get("score", "").removeprefix(f"{key}.")
-    entries = [_entry(text, row, score, unused) for text, row in rows]
+    totals = (score,) if score else KEYS["score"]
+    entries = [_entry(text, row, totals, unused) for text, row in _rows(left, held, inside)]
     return Record(
         _identity(name),
         None if source is None else _text(source, "src"),
         () if references is None else tuple(map(_text, references if isinstance(references, list) else [references])),
         entries,
+        given,
         key,
+        isinstance(held, list),
+        pair,
         shared,
         tuple(unused),
         None if document is None else str(document),
@@ -134,18 +144,16 @@ def _taken(left: dict[str, Any], kind: str, fields: Mapping[str, str]) -> Any:
     """Removes and returns what a record says of one kind; None if it does not."""
     path = fields.get(kind)
     if path is None:
-        for key in KEYS[kind]:
-            if left.get(key) is not None:
-                return left.pop(key)
-        return None
-    if path in left:
-        return left.pop(path)
-    found: Any = left
-    for part in path.split("."):
-        if not isinstance(found, dict) or part not in found:
-            raise ValueError(f"no field {shown(path)}")
-        found = found[part]
-    return found
+        path = next((key for key in KEYS[kind] if left.get(key) is not None), None)
+    return None if path is None else left.pop(path) if path in left else _at(left, path)
+
+
+def _at(found: Any, path: str) -> Any:
+    """What is inside objects."""
+    try:
+        return reduce(getitem, path.split("."), found)
+    except (KeyError, TypeError):
+        raise ValueError(f"no field {shown(path)}") from None
 
 
 def _place(left: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[str, str]:
@@ -164,32 +172,23 @@ def _place(left: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[str, str
     raise ValueError(f"no hypotheses among the fields {shown(', '.join(left))}")
 
 
-def _rows(left: dict[str, Any], key: str, inside: str) -> list[tuple[str, dict[str, Any]]]:
+def _rows(left: dict[str, Any], held: Any, inside: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The text of each hypothesis, and the fields that are its own or those of the record."""
-    held = left.pop(key)
-    if key == BETTER and WORSE in left:
-        return [
-            (_text(one), {name: _part(value, place, 2) for name, value in left.items()} | {BETTER: 1.0 - place})
-            for place, one in enumerate((held, left.pop(WORSE)))
-        ]
-    if isinstance(held, str):
-        return [(held, left)]
     several = held if isinstance(held, list) else [held]
     if not several:
         raise ValueError("the record has no hypotheses")
-    rows = []
+    first, _, rest = inside.partition(".")
     for place, one in enumerate(several):
-        row = {name: _part(value, place, len(several)) for name, value in left.items()}
+        row = (
+            left if isinstance(held, str) else {name: _part(value, place, len(several)) for name, value in left.items()}
+        )
         if isinstance(one, dict):
             row |= one
-            if not inside:
-                inside = next((name for name in TEXT if one.get(name) is not None), "")
-            first, _, rest = inside.partition(".")
+            if not first:
+                first = next((name for name in TEXT if one.get(name) is not None), "")
             one = row.pop(first, None)
-            for part in rest.split(".") if rest else ():
-                one = one.get(part) if isinstance(one, dict) else None
-        rows.append((_text(one), row))
-    return rows
+            one = _at(one, rest) if rest else one
+        yield _text(one), row
 
 
 def _part(value: Any, place: int, count: int) -> Any:
@@ -201,32 +200,32 @@ def _part(value: Any, place: int, count: int) -> Any:
 
 def _text(value: Any, name: str = "hyp") -> str:
     """A text that is given as it is, as words or pieces, as a message, or as the last one of a conversation."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, dict):
-        value = next((value[key] for key in TEXT if value.get(key) is not None), None)
-        return _text(value, name)
-    if isinstance(value, list):
-        if not all(isinstance(one, str) for one in value):
-            return _text(value[-1], name)
-        pieces = any(one.startswith(WORD_BEGIN) for one in value)
-        return "".join(value).replace(WORD_BEGIN, " ") if pieces else " ".join(value)
-    if not isinstance(value, str):
+        return _text(next((value[key] for key in TEXT if value.get(key) is not None), None), name)
+    if not isinstance(value, list):
         raise ValueError(f"{name} is not text")
-    return value
+    if not all(isinstance(one, str) for one in value):
+        return _text(value[-1], name)
+    pieces = any(one.startswith(WORD_BEGIN) for one in value)
+    return "".join(value).replace(WORD_BEGIN, " ") if pieces else " ".join(value)
 
 
-def _entry(text: str, row: dict[str, Any], score: str, unused: dict[str, None]) -> Entry:
+def _entry(text: str, row: dict[str, Any], totals: Sequence[str], unused: dict[str, None]) -> Entry:
     total: float | None = None
-    for key in (score,) if score else KEYS["score"]:
+    for key in totals:
         value = row.get(key)
         if value is not None and not isinstance(value, dict):
             total = _number(key, row.pop(key))
             break
-    scores = row.pop("scores") if isinstance(row.get("scores"), dict) else {}
-    named = {name: _number(name, value) for name, value in scores.items()}
-    tokens = [row.pop(key) for key in TOKENS if isinstance(row.get(key), list | dict)]
-    found = row if not tokens else row | _token_scores(tokens[0], row.pop("token_ids", None))
-    for name, value in found.items():
-        if (type(value) is float or type(value) is int) and not COUNTED.fullmatch(name):
+    scores = row.pop("scores") if isinstance(row.get("scores"), dict) else None
+    named = {name: _number(name, value) for name, value in scores.items()} if scores else {}
+    if not row.keys().isdisjoint(TOKENS):
+        tokens = [row.pop(key) for key in TOKENS if isinstance(row.get(key), list | dict)]
+        row |= _token_scores(tokens[0], row.pop("token_ids", None)) if tokens else {}
+    for name, value in row.items():
+        if (type(value) is float or type(value) is int) and not _counted(name):
             if name in named:
                 raise ValueError(f"a feature appears twice, inside and outside scores: {shown(name)}")
             named[name] = _number(name, value)
@@ -283,7 +282,8 @@ class JsonStyle(Style):
     """One record per line, or one dictionary of a table; see `read_record`.
 
     Text ids and missing ones are numbered in the order in which they occur. Records without ids that follow each other
-    with the same source belong together. White space inside a hypothesis, such as line ends, separates its words.
+    with the same source belong together, unless they hold lists. White space inside a hypothesis, such as line ends,
+    separates its words.
     """
 
     expected = (
@@ -292,38 +292,33 @@ class JsonStyle(Style):
 
     def __init__(self, file: str = "", fields: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self._file, self._fields = file, fields or {}
+        self._file, self._fields = file, fields
         self._numbers: dict[int | str, int] = {}
+        # The key of the sentence before, and its source if another record may continue it.
         self._key: int | str = -1
         self._before: str | None = None
         self._numbered: bool | None = None
-        self._layouts: dict[tuple[str, ...], Layout] = {}
         self._unused: dict[str, None] = {}
 
     def line(self, text: Any, number: int) -> Sequence[Hypothesis]:
         try:
-            given = loaded(text) if isinstance(text, str) else text
-            record = read_record(given, self._fields)
+            record = read_record(loaded(text) if isinstance(text, str) else text, self._fields)
         except RecursionError:
             raise ValueError("JSON that is nested too deeply") from None
-        if record.unused:
-            self._unused.update(dict.fromkeys(record.unused))
+        self._unused.update(dict.fromkeys(record.unused))
         sentence, source = self._sentence(record, number), record.source
         if source is not None and (sentence not in self._source or source != self._before):
             # A lone surrogate, which JSON can express, is no text: it raises a ValueError.
             source.encode()
             self.say_source(sentence, source)
-        self._before = source
-        found = []
-        for place, (words, named, total) in enumerate(record.entries):
-            names = tuple(named)
-            layout = self._layouts.get(names)
-            if layout is None:
-                layout = self._layouts[names] = _layout(names)
-            text = collapsed(words)
-            origin = Origin(given, record, place)
-            found.append(Hypothesis(number, sentence, text, layout, [*named.values()], total, (), 2, source, origin))
-        return found
+        self._before = None if record.listed else source
+        return [
+            Hypothesis(
+                number, sentence, collapsed(words), _layout(tuple(named)), [*named.values()], total, (), 2, source,
+                Origin(record, place),
+            )
+            for place, (words, named, total) in enumerate(record.entries)
+        ]  # fmt: skip
 
     def end(self) -> Sequence[Hypothesis]:
         if self._unused:
@@ -336,7 +331,8 @@ class JsonStyle(Style):
         if key is None:
             if record.source is None and len(record.entries) == 1:
                 raise ValueError("neither an id nor a source says which sentence this belongs to")
-            key = self._key if record.source is not None and record.source == self._before else -number
+            continues = not record.listed and record.source is not None and record.source == self._before
+            key = self._key if continues else -number
         numbered = isinstance(record.id, int)
         if self._numbered not in (None, numbered):
             raise ValueError("some ids are numbers, others are text or missing")
@@ -362,13 +358,15 @@ def collapsed(text: str) -> str:
     Raises:
         ValueError: it holds a lone surrogate, which JSON can express.
     """
-    if not _TO_COLLAPSE.search(text):
+    # Printable text has neither surrogates nor white space other than blanks.
+    if text.isprintable() and "  " not in text and text.strip(" ") == text:
         return text
     text.encode()
     return " ".join(filter(None, text.translate(_BLANKS).split(" ")))
 
 
-def _layout(names: Sequence[str]) -> Layout:
+@lru_cache(1 << 12)
+def _layout(names: tuple[str, ...]) -> Layout:
     strange = next((name for name in names if not _NAME.fullmatch(name)), None)
     if strange is not None:
         raise ValueError(f"a feature name with a space, =, : or |: {shown(strange)}")
@@ -404,7 +402,7 @@ def ranked_records(lists: Iterable[Sequence[Hypothesis]]) -> Iterator[Any]:
         ranked: dict[int, list[tuple[int, Hypothesis, Origin]]] = {}
         for rank, hypothesis in enumerate(hypotheses, 1):
             origin = hypothesis.origin or _plain(hypothesis)
-            ranked.setdefault(id(origin.given), []).append((rank, hypothesis, origin))
+            ranked.setdefault(id(origin.record), []).append((rank, hypothesis, origin))
         for rows in ranked.values():
             yield _ranked(rows)
 
@@ -415,39 +413,28 @@ def _plain(hypothesis: Hypothesis) -> Origin:
         name if len(held) == 1 else f"{name}_{at}": one for (name, _), held in columns for at, one in enumerate(held)
     }
     source = {} if hypothesis.source is None else {"src": hypothesis.source}
-    given = {"id": hypothesis.sentence, **source, "hyp": hypothesis.text, "scores": scores}
-    return Origin(given, Record(None, None, (), [], "hyp", frozenset(), ()), 0)
+    return Origin(read_record({"id": hypothesis.sentence, **source, "hyp": hypothesis.text, "scores": scores}), 0)
 
 
 def _ranked(rows: Sequence[tuple[int, Hypothesis, Origin]]) -> Any:
     """A record with these of its hypotheses, in this order, each given with its rank."""
-    given, record, _, _ = rows[0][2]
+    record = rows[0][2].record
+    given, key, count = record.given, record.key, len(record.entries)
     gained = [{**origin.added, "score": hypothesis.total, "rank": rank} for rank, hypothesis, origin in rows]
     order = [origin.place for _, _, origin in rows]
-    if isinstance(given, list):
-        return [{**given[place], **new} for place, new in zip(order, gained, strict=True)]
-    home, key = _home(given), record.key
-    held, count = home[key], len(record.entries)
-    if key == BETTER:
-        texts = (held, home[WORSE])
-        made = {**home, BETTER: texts[order[0]], WORSE: texts[order[-1]], **_lists(gained)}
-    elif isinstance(held, str):
-        made = {**home, **gained[0]}
-    elif isinstance(held, dict):
-        made = {**home, key: {**held, **gained[0]}}
+    home: dict[str, Any] = {key: given} if isinstance(given, list) else _home(given)
+    held = [home[key], home[WORSE]] if record.pair else home[key] if record.listed else [home[key]]
+    several, objects = [held[place] for place in order], isinstance(held[0], dict) and not record.pair
+    kept = {name for name in home if name in record.shared or (objects and _counted(name))}
+    made: dict[str, Any] = {name: one if name in kept else _reordered(one, order, count) for name, one in home.items()}
+    if objects:
+        several = [{**one, **new} for one, new in zip(several, gained, strict=True)]
     else:
-        objects = isinstance(held[0], dict)
-        kept = {name for name in home if name in record.shared or (objects and COUNTED.fullmatch(name))}
-        made = {name: one if name in kept else _reordered(one, order, count) for name, one in home.items()}
-        if objects:
-            made[key] = [{**one, **new} for one, new in zip(made[key], gained, strict=True)]
-        else:
-            made |= _lists(gained)
+        made |= {name: [row[name] for row in gained] for name in gained[0]} if record.listed else gained[0]
+    made |= {BETTER: several[0], WORSE: several[-1]} if record.pair else {key: several if record.listed else several[0]}
+    if isinstance(given, list):
+        return several
     return made if home is given else {**given, "response": {**given["response"], "body": made}}
-
-
-def _lists(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _reordered(value: Any, order: Sequence[int], count: int) -> Any:

@@ -11,9 +11,9 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from xlate.config.schema import GivenListsConfig
 from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import Hypothesis, one_source
+from xlate.formats.records import collapsed
 from xlate.text.lines import check_reference, read_lines
 from xlate.text.tokens import split_tokens
 
@@ -73,11 +74,13 @@ class ListText:
         line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], np.int64)
         return cls(words, tokens, lines, line_C, document_names(lists, documents))
 
-    def features(self, templates: TextTemplates, of: Callable[[str], T]) -> Iterator[list[list[T]]]:
-        """What `of` says of each feature of every hypothesis, list by list, repeated as often as they occur."""
+    def features(
+        self, templates: TextTemplates, of: Callable[[str], T], ngrams: Mapping[tuple[str, ...], T] | None = None
+    ) -> Iterator[list[list[T]]]:
+        """What `of` says of each feature of every hypothesis, list by list; see `TextTemplates.features`."""
         for number, hypotheses in enumerate(self.hypotheses):
             source = None if self.sources is None else self.sources[number]
-            yield templates.features(hypotheses, source, of)
+            yield templates.features(hypotheses, source, of, ngrams)
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ def _known(said: Iterable[str | None]) -> list[str] | None:
 
 
 # As many hypotheses are ranked at a time.
-BATCH = 1 << 14
+BATCH = 1 << 12
 
 
 def in_batches(
@@ -158,6 +161,24 @@ def in_batches(
             batch, size, begun = [], 0, True
     if batch or not begun:
         yield batch, nbest_arrays(batch, file, columns)
+
+
+def held_references(hypotheses: Sequence[Hypothesis]) -> Sequence[str]:
+    """The references in the record of a list; none in other forms."""
+    return () if hypotheses[0].origin is None else hypotheses[0].origin.record.references
+
+
+def reference_streams(texts: Sequence[Sequence[str]], ids: Sequence[int]) -> list[list[str]]:
+    """The references of lists as lines of files, where a blank line is none; no files if a list lacks them.
+
+    Where ids are line numbers, the references of a list are on the line of its id.
+    """
+    if not all(texts):
+        return []
+    lines = [[collapsed(one) for one in row] for row in texts]
+    if sorted(ids) == list(range(len(ids))):
+        lines = [line for _, line in sorted(zip(ids, lines, strict=True))]
+    return [list(stream) for stream in zip_longest(*lines, fillvalue="")]
 
 
 def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None) -> list[list[str]]:
@@ -251,8 +272,9 @@ def preference_pairs(
 ) -> Iterator[dict[str, str | float | int]]:
     """Yields pairs list by list: the best with the worst, the second best with the second worst, and so on.
 
-    Each has `id`, the number of the sentence, `prompt`, `chosen`, `rejected`, and `margin`, the difference of gains. If
-    gains are equal, the earlier hypothesis is the better one. Hypotheses with the same words are used once.
+    Each has `id`, the number of the sentence or its text id, `prompt`, `chosen`, `rejected`, and `margin`, the
+    difference of gains. If gains are equal, the earlier hypothesis is the better one. Hypotheses with the same words
+    are used once.
 
     Args:
         lists: the hypotheses of each sentence. prompts: their sources.
@@ -268,8 +290,9 @@ def preference_pairs(
             margin = float(gains[better] - gains[worse])
             if margin < least or margin <= 0.0:
                 break
+            origin = group[better].origin
             yield {
-                "id": group[better].sentence,
+                "id": (origin and origin.record.id) or group[better].sentence,
                 "prompt": prompt,
                 "chosen": group[better].text,
                 "rejected": group[worse].text,
@@ -358,14 +381,24 @@ class TextTemplates:
     lexicon: Lexicon | None = None
 
     def features(
-        self, hypotheses: Sequence[Sequence[str]], source: Sequence[str] | None, of: Callable[[str], T]
+        self,
+        hypotheses: Sequence[Sequence[str]],
+        source: Sequence[str] | None,
+        of: Callable[[str], T],
+        ngrams: Mapping[tuple[str, ...], T] | None = None,
     ) -> list[list[T]]:
-        """What `of` says of each feature of the hypotheses of a list, repeated as often as they occur."""
-        ngrams, classes, lengths = (_Asked(f"{kind}=", " ", of) for kind in ("ngram", "class", "length"))
+        """What `of` says of each feature of the hypotheses of a list, repeated as often as they occur.
+
+        If `ngrams` says the same of n-grams by their words, `of` need not be asked, and those not there count None.
+        """
+        of_ngram: Callable[[tuple[str, ...]], Any] = (
+            _Asked("ngram=", " ", of).__getitem__ if ngrams is None else ngrams.get
+        )
+        classes, lengths = _Asked("class=", " ", of), _Asked("length=", " ", of)
         pairs, sources = _Asked("pair=", "|", of), SourcePairs(self.lexicon or {}, source or ())
         expected, rows = len(hypotheses[0] if source is None else source), []
         for words in hypotheses:
-            row = [*map(ngrams.__getitem__, _grams(words, self.ngrams))]
+            row = [*map(of_ngram, _grams(words, self.ngrams))]
             if self.class_ngrams:
                 of_words = [self.classes.get(word, "?") for word in words]
                 row += map(classes.__getitem__, _grams(of_words, self.class_ngrams))

@@ -10,6 +10,8 @@ import sys
 from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -349,6 +351,12 @@ class Ranker:
         floats = dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))
         return cls(config.model.rerank, floats, sparse, known)
 
+    @cached_property
+    def ngrams(self) -> dict[tuple[str, ...], float]:
+        """The weights of n-grams by their words."""
+        parts = ((name.partition("="), weight) for name, weight in self.sparse.items())
+        return {tuple(words.split(" ")): weight for (kind, _, words), weight in parts if kind == "ngram"}
+
     def scored(
         self,
         lists: Iterable[list[Hypothesis]],
@@ -394,7 +402,8 @@ class Ranker:
                 file=file,
             )
         templates = text_templates(self.settings, self.known["classes"], lexicon)
-        scores = [sum(filter(None, row)) for rows in text.features(templates, sparse.get) for row in rows]
+        rows = chain.from_iterable(text.features(templates, lambda name: sparse.get(name, 0.0), self.ngrams))
+        scores = [sum(filter(None, row)) for row in rows]
         with np.errstate(over="ignore", invalid="ignore"):
             # Only features of the list have a column there.
             own = {**(sparse if self.settings.given_sparse else {}), **floats}
