@@ -1,7 +1,7 @@
 """xlate: a discriminative translation trainer with millions of sparse features.
 
-`xlate.Translator` translates with a finished run, `xlate.Reranker` ranks n-best lists of any system; `xlate.losses`
-holds losses for training loops of your own.
+`xlate.Translator` translates with a finished run, `xlate.Reranker` ranks n-best lists of any system, and `xlate.losses`
+has losses for training loops of your own.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class Reranker:
 
 
 def mbr(lists: Records, utility: str | Utility = "chrf", scale: float = 0.0) -> list[dict[str, Any]]:
-    """Lists ranked by minimum Bayes risk: the mean utility of a hypothesis with each one of its list as the reference.
+    """Ranks lists by minimum Bayes risk: the mean utility of a hypothesis, with each of its list as the reference.
 
     Args:
         lists: dictionaries; see `Reranker.train`.
@@ -162,7 +162,7 @@ def mbr(lists: Records, utility: str | Utility = "chrf", scale: float = 0.0) -> 
 
 
 def gains(hypotheses: Texts, references: Texts, metric: str = "bleu", smooth: str = "add-1") -> list[Any]:
-    """The gain of each hypothesis, 0 to 1, with words split at blanks: sacrebleu's figures of sentences / 100.
+    """The gain of each hypothesis, from 0 to 1: sacrebleu's figure for the sentence / 100, with words split at spaces.
 
     Args:
         hypotheses: one text per sentence, or a list of them. references: one per sentence, or a list of them.

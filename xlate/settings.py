@@ -159,4 +159,4 @@ def check_limit(key: str, value: Any, limit: Limit | None, file: str | Path | No
 def _remedy(key: str, nearest: float | None) -> str:
     # With all digits: the short form of the largest number would be a different number.
     end = "" if nearest is None else f"; the nearest is {int(nearest) if nearest == int(nearest) else nearest}"
-    return f"set {key} to an expected value{end}"
+    return f"set {key} to one of the expected values{end}"

@@ -89,7 +89,7 @@ def test_columns_alone_need_no_references(folder: Path, capsys: pytest.CaptureFi
     assert figures["comet"] - figures["against"]["comet"] == pytest.approx(figures["paired"]["comet"]["difference"])
     write_lines(folder / "short", ["1"] * 11)
     assert main(["score", f"hyp=[{folder / 'a0'},{folder / 'short'}]", "columns=[comet=x]", "measures=[]"]) == 2
-    assert "a0: 12 lines, short: 11 lines" in capsys.readouterr().err
+    assert "lines: 12 in a0, 11 in short" in capsys.readouterr().err
     # Systems without a column in common.
     assert main(["score", *outputs, columns[0], "measures=[]"]) == 2
     assert "nothing to compare" in capsys.readouterr().err

@@ -379,9 +379,9 @@ def test_a_reference_of_another_length(tmp_path: Path, lines: int) -> None:
     with pytest.raises(InputError, match="a reference of a different length") as caught:
         read_references([tmp_path / "good", tmp_path / "bad"], 3)
     assert caught.value.file == str(tmp_path / "bad")
-    assert caught.value.seen == f"{lines} lines"
+    assert caught.value.seen == f"number of lines: {lines}"
     assert caught.value.line == min(lines, 3) + 1
-    assert "3 lines" in str(caught.value.expected)
+    assert caught.value.expected == "one line per translation: 3"
 
 
 @settings(deadline=None)

@@ -129,7 +129,7 @@ def test_models_are_those_of_the_package_alone(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"(?s)does not know.*fr.*de, en, nl.*classes=FILE"):
+    with pytest.raises(InputError, match=r"(?s)does not support.*fr.*de, en, nl.*classes=FILE"):
         HantaTagger("fr")
 
     def absent(name: str) -> str:

@@ -155,7 +155,7 @@ def nbest_arrays(
             counts.append(len(hypothesis.values))
             totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
     if not sentences:
-        raise InputError("no hypotheses", "an empty list", "one hypothesis or more", file=file)
+        raise InputError("no hypotheses", "an empty list", "at least one hypothesis", file=file)
     return NbestArrays(
         np.array(sentences, np.int64),
         offsets_of(np.array(sizes, np.int64)),

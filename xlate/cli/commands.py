@@ -61,7 +61,7 @@ def run_prepare(config: PrepareConfig) -> None:
 
 
 def run_train(config: TrainConfig) -> None:
-    """Trains a run, or goes on with an interrupted one."""
+    """Trains a run, or resumes an interrupted one."""
     from xlate.cli.train import run
 
     run(config)
@@ -307,32 +307,28 @@ def import_events(config: EventsConfig) -> dict[str, Any]:
 
 # In the order of the help.
 COMMANDS = {
-    "prepare": Command("corpus → work directory: tokens, alignments, language model, blocks, counts", run_prepare),
-    "train": Command("work directory → run: weights, metrics, TensorBoard, checkpoints", run_train),
+    "prepare": Command("make a work directory from parallel text: tokens, alignments, language model", run_prepare),
+    "train": Command("learn a run from a work directory or from n-best lists", run_train),
     "translate": Command("translate standard input with a run", translate),
-    "serve": Command("a run over HTTP: JSON, and a page that shows translations with their phrases", run_serve),
-    "score": Command("BLEU with interval and signature, chrF, TER, NIST, LexAcc; two outputs: paired tests", run_score),
-    "compare": Command(
-        "two systems' outputs side by side: buckets, n-grams, examples, with the paired test", run_compare
-    ),
-    "import": Command("a system of Moses, Joshua or cdec → run that translates", run_import),
-    "export": Command("a run of the phrase model → Moses tables, weights, moses.ini", run_export),
-    "pack": Command("a run with everything needed to translate, as one file or folder for other machines", run_pack),
-    "inspect": Command("what a run learned: its strongest features in words, or an explained translation", run_inspect),
-    "report": Command("a table and plots of one or more runs", run_report),
-    "demo": Command("the full pipeline on the built-in corpus", run_demo),
-    "align": Command("word alignment of two plain files", run_align),
-    "lm": Command("n-gram language model of a plain file", run_lm),
-    "phrases": Command("phrase table of two plain files and their links", run_phrases),
-    "nbest": Command(
-        "n-best lists of any system: check, import, oracle, rescore, pairs, score", nbest.run, nbest.ACTIONS
-    ),
+    "serve": Command("serve a run over HTTP: JSON, and a page that shows translations with their phrases", run_serve),
+    "score": Command("measure outputs with BLEU, chrF, TER, NIST and LexAcc; test two systems", run_score),
+    "compare": Command("show the outputs of two systems side by side, with paired tests", run_compare),
+    "import": Command("make a run from a system of Moses, Joshua or cdec", run_import),
+    "export": Command("write a run of the phrase model for Moses: tables, weights, moses.ini", run_export),
+    "pack": Command("pack a run and everything it needs into one file or folder for other machines", run_pack),
+    "inspect": Command("show what a run learned, in words, or explain a translation", run_inspect),
+    "report": Command("make a table and plots of one or more runs", run_report),
+    "demo": Command("run the full pipeline on the built-in corpus", run_demo),
+    "align": Command("align the words of two plain files", run_align),
+    "lm": Command("build an n-gram language model from a plain file", run_lm),
+    "phrases": Command("build a phrase table from two plain files and their links", run_phrases),
+    "nbest": Command("check, rank, score or convert n-best lists of any system", nbest.run, nbest.ACTIONS),
     "events": Command(
-        "candidate stores: export to text, import from text",
+        "export candidate stores to text, or import them from text",
         run_events,
         {"export": export_events, "import": import_events},
     ),
-    "aer": Command("alignment error rate against gold links", run_aer),
-    "dictionary": Command("work directory → bilingual dictionary of its word links", run_dictionary),
-    "tag": Command("plain lines → tokens with their parts of speech", run_tag),
+    "aer": Command("compute the alignment error rate against gold links", run_aer),
+    "dictionary": Command("make a bilingual dictionary from the word links of a work directory", run_dictionary),
+    "tag": Command("tokenise plain lines and add parts of speech", run_tag),
 }

@@ -24,10 +24,10 @@ from xlate.settings import keys_in
 WIDTH = 100
 KEY_WIDTH = 34
 OPTIONS = (
-    ("-m", "a sweep: one run per value of KEY=A,B"),
+    ("-m", "run a sweep: one run per value of KEY=A,B"),
     ("--cfg job", "show what would run"),
     ("--config-dir FOLDER", "your own choices: FOLDER/GROUP/NAME.yaml"),
-    ("-q, -v", "say less: only warnings; say more: times and logger names"),
+    ("-q, -v", "-q prints only warnings; -v also prints times and logger names"),
     ("--version", "print the version"),
 )
 

@@ -178,7 +178,7 @@ def _no_choice(asked: str, there: list[str], command: str) -> InputError:
     remedy = nearest(wanted, there, f"xlate {command} --help lists the choices", f"{group}=", cutoff=0.5)
     expected = ", ".join(there) or "a file in conf/"
     seen = f"{group}={wanted}" if group else wanted
-    return InputError("no such configuration", seen, expected, remedy)
+    return InputError(f"unknown choice of {group}" if group else "unknown choice", seen, expected, remedy)
 
 
 def _keys_of(command: str, overrides: Sequence[str], of_hydra: bool) -> list[str]:

@@ -28,11 +28,11 @@ from xlate.settings import (
 )
 from xlate.work.settings import AlignConfig, DataConfig, LmConfig, PhrasesConfig
 
-GLOSSARY = "A file of terms: source phrase, TAB or |||, translation; word* is any word that begins so."
-TERMS = "hard: a term has only the translation of the glossary; soft: that one competes with others."
+GLOSSARY = "A file of terms: source phrase, TAB or |||, translation; wor* stands for every word that begins with wor."
+TERMS = "hard: the glossary's translation of a term is the only one; soft: it competes with others."
 USES = ("hard", "soft")
-WORK = "The work directory, if it is neither where it was in training nor in the same place relative to the run."
-REFERENCES = "References; the default for a run: those of its work directory."
+WORK = "The work directory, if it has moved since training and is not in the same place relative to the run."
+REFERENCES = "Reference files; by default, a run uses those of its work directory."
 LOWERCASE = "Ignore case."
 TOKENIZE = "Tokenisation for BLEU: 13a, intl, none, char …"
 SPLIT = "For runs: use the outputs of test or dev."
@@ -56,12 +56,12 @@ class PrepareConfig(Command):
     work: str = key("The work directory to create.", "work/${data.name}")
     seed: int = key("Seed of the aligner.", 1, SEED)
     mix: str | None = key(
-        "A prepared work directory of more general text: its text comes before that of the corpus, and phrase table "
-        "and language model are mixtures of both.",
+        "A prepared work directory of more general text. Its text is put before that of the corpus, and the phrase "
+        "table and the language model are mixtures of both.",
         None,
     )
     mix_weight: float | None = key(
-        "mix: the weight of the corpus in both mixtures; null: the weights that make the dev set most likely.",
+        "The weight of the corpus in both mixtures of mix; null: the weights that make the dev set most likely.",
         None,
         Range(0, 1, open_low=True, open_high=True),
     )
@@ -91,7 +91,7 @@ class GivenListsConfig:
         "hypotheses of a sentence with identical words: keep, or drop all but the first", "keep", ("keep", "drop")
     )
     fields: list[str] = key("records of other tools: NAME=FIELD, for the names id, src, hyp, ref and score", [])
-    add_scores: list[str] = key("external features NAME=FILE: one number per hypothesis, in the order of the list", [])
+    add_scores: list[str] = key("features from files, NAME=FILE: one number per hypothesis, in the list's order", [])
     documents: str | None = key(
         "a file with the name of each sentence's document, for features of documents; by default `doc` of JSON lines",
         None,
@@ -159,8 +159,8 @@ class TranslateConfig(Command):
     """xlate translate run=RUN < in > out."""
 
     run: str = key(
-        "The run to translate with; or the joshua.config, cdec.ini or hierarchical moses.ini of a system, decoded "
-        "bottom-up.",
+        "The run to translate with, or the joshua.config, cdec.ini or hierarchical moses.ini of another system, "
+        "which is decoded bottom-up.",
     )
     work: str | None = key(WORK, None)
     input: str | None = key("The text to translate; null or -: standard input.", None)
@@ -173,8 +173,8 @@ class TranslateConfig(Command):
     )
     lattice_format: str = key("The lattice format: fst or slf.", "fst", ("fst", "slf"))
     target: str | None = key(
-        "Forced decoding: a file with one translation per line; each line is translated into its translation if "
-        "possible.",
+        "Forced decoding: a file with one translation per line. If possible, each line is translated into its given "
+        "translation.",
         None,
     )
     tables: str | None = key("A folder with one phrase table per line: 0 or 0.gz for the first.", None)
@@ -192,7 +192,7 @@ class TranslateConfig(Command):
 class ImportConfig(Command):
     """xlate import: a system of Moses, Joshua or cdec → run."""
 
-    moses: str | None = key("moses.ini of a system, phrase-based or hierarchical.", None)
+    moses: str | None = key("The moses.ini of a phrase-based or hierarchical system.", None)
     grammar: str | None = key(
         "The joshua.config, cdec.ini or hierarchical moses.ini of a system whose whole grammar is decoded bottom-up.",
         None,
@@ -217,7 +217,7 @@ class ImportConfig(Command):
         "no capitals, else keep.",
         None,
     )
-    truecase: list[str] = key("For case=true the two models of Moses's train-truecaser, source and target.", [])
+    truecase: list[str] = key("For case=true: the two models of Moses's train-truecaser, source and target.", [])
     decoder: dict[str, Any] = field(default_factory=dict)
 
 
@@ -233,7 +233,7 @@ class ExportConfig(Command):
         None,
     )
     reordering: str = key(
-        "Reordering scores of such tables: in separate files (files), or as six more scores in the tables (scores).",
+        "Where such tables have reordering scores: in separate files (files), or as six more scores (scores).",
         "files",
         ("files", "scores"),
     )
@@ -246,7 +246,7 @@ class PackConfig(Command):
     """
 
     run: str = key("The run.")
-    out: str = key("The file, or the folder if the name does not end in .tar.")
+    out: str = key("The file to write if the name ends in .tar, otherwise the folder.")
     input: str | None = key(
         "A text in the source language; the packed run keeps five of its lines to check itself; null: lines of the "
         "dev set.",
@@ -263,7 +263,7 @@ class InspectConfig(Command):
 
     run: str = key("A finished run.")
     work: str | None = key(WORK, None)
-    top: int = key("Number of features for and against; with sentence=, per phrase.", 10, COUNT)
+    top: int = key("Number of largest positive and negative weights shown; with sentence=, per phrase.", 10, COUNT)
     family: str | None = key(
         "Show sparse features of one family only: its name or a part of it between colons, such as source_first or "
         "top80.",
@@ -273,12 +273,12 @@ class InspectConfig(Command):
         "Part of the features' names; for a classifier in context, a source word or phrase whose contexts to show.",
         None,
     )
-    diff: str | None = key("Another run: show the changes from its weights to those of run.", None)
+    diff: str | None = key("Another run: show how the weights of run differ from its weights.", None)
     sentence: str | None = key(
         "A line to translate; a classifier shows its phrases with and without their context.",
         None,
     )
-    weights: str | None = key("A file for all weights with their names.", None)
+    weights: str | None = key("A file to write all weights to, with their names.", None)
 
 
 @dataclass
@@ -288,10 +288,10 @@ class ServeConfig(Command):
     """
 
     run: str = key("A finished run.")
-    other: str | None = key("Another run, whose translation the page shows next to that of run.", None)
+    other: str | None = key("Another run, whose translations the page shows next to those of run.", None)
     work: str | None = key(
-        "The work directory of run, if it is neither where it was in training nor in the same place relative to the "
-        "run; that of other is looked for there first.",
+        "The work directory of run, if it has moved since training and is not in the same place relative to the "
+        "run; other tries this directory first, too.",
         None,
     )
     glossary: str | None = key(GLOSSARY, None)
@@ -324,23 +324,23 @@ class NbestConfig(GivenListsConfig, Command):
         "check, import, oracle, rescore, pairs: the number of the first sentence.", None, Range(0)
     )
     mbr: str = key(
-        "rescore: by expected gain with the other hypotheses of the list as references (none, bleu or chrf).",
+        "rescore: rank by the mean bleu or chrf with the other hypotheses of the list as references; none: do not.",
         "none",
         ("none", "bleu", "chrf"),
     )
     out: str | None = key("import, oracle, rescore, pairs, score: the file for the result; -: standard output.", None)
     best_out: str | None = key("rescore: a file for the best hypotheses; line N belongs to sentence N.", None)
     metric: str = key(
-        "pairs: the gain: bleu, chrf, ter, a mixture like bleu:1,chrf:1, or column, the feature gain_column.",
+        "pairs: the gain: bleu, chrf, ter, a mixture like bleu:1,chrf:1, or column (the feature gain_column).",
         "bleu",
     )
     gain_column: str | None = key("pairs: with metric=column, the feature that holds the gain.", None)
     pairs: int = key(
-        "pairs: the number per list: the best with the worst, the second best with the second worst …",
+        "pairs: how many pairs per list: the best and the worst, the second best and the second worst, …",
         1,
         LISTED,
     )
-    least_margin: float = key("pairs: the least difference of their gains, from 0 to 1.", 0.05, NOT_NEGATIVE)
+    least_margin: float = key("pairs: the least difference in gain of a pair, from 0 to 1.", 0.05, NOT_NEGATIVE)
     lm: str | None = key(
         "score: an ARPA language model; its log probabilities of the hypotheses become a column for add_scores.",
         None,
@@ -361,13 +361,13 @@ class EventsConfig(Command):
 class ScoreConfig(Command):
     """xlate score hyp=[OUT,…] ref=[REF,…] [against=[OTHER,…]]."""
 
-    hyp: list[str] = key("Outputs: text files or runs; several are runs of one system, such as seeds.")
-    against: list[str] = key("Outputs of another system for the paired test: as many as for the first, or one.", [])
+    hyp: list[str] = key("Outputs: text files or runs; several count as runs of one system, for example with seeds.")
+    against: list[str] = key("Outputs of another system for the paired test: as many as in hyp, or one.", [])
     ref: list[str] = key(REFERENCES, [])
     split: str = key(SPLIT, "test", SPLITS)
     measures: list[str] = key("Which of bleu, chrf, ter, nist, lexacc.", MEASURES)
     columns: list[str] = key(
-        "External scores, [NAME=FILE,…] with one number per sentence: one file per output, in their order.",
+        "Scores computed elsewhere, [NAME=FILE,…]: one file per output, in the same order, one number per sentence.",
         [],
     )
     against_columns: list[str] = key("The same for the other system.", [])
@@ -388,14 +388,14 @@ class ReportConfig(Command):
     plots: bool = key("Draw the plots.", True)
     html: bool = key("Write report.html, a single page that needs no other file.", True)
     split: str | None = key(
-        "The outputs shown and tested: test or dev; null: test if a run has translated it (measure_test=true), else "
-        "dev.",
+        "The outputs to show and test: test or dev; null: test if a run has translated it (measure_test=true), "
+        "otherwise dev.",
         None,
         SPLITS,
     )
     sentences: int = key("Number of sentences shown side by side.", 100, Range(0))
     explained: int = key(
-        "Number of these that the best run translates again, with pictures of reordering and the deciding features.",
+        "Number of these sentences to explain with the best run: pictures of reordering, and the deciding features.",
         3,
         Range(0),
     )
@@ -410,11 +410,11 @@ class CompareConfig(Command):
     b: str = key("The system to compare it with.")
     ref: list[str] = key(REFERENCES, [])
     src: str | None = key(
-        "The source text, shown with examples; the default for a run: that of its work directory.", None
+        "The source text, shown with examples; by default, a run uses that of its work directory.", None
     )
     split: str = key(SPLIT, "test", SPLITS)
     train: str | None = key(
-        "Target side of the training text, for buckets by word frequency; the default for a run: that of its work "
+        "The target side of the training text, for buckets by word frequency; by default, a run uses that of its work "
         "directory.",
         None,
     )
@@ -428,7 +428,7 @@ class CompareConfig(Command):
 class DemoConfig(Command):
     """xlate demo: the full pipeline on the built-in corpus."""
 
-    work: str = key("The beginning of the work directories' names.", "work/demo")
+    work: str = key("The names of the work directories begin with this.", "work/demo")
     run: str = key("The folder for the runs.", "runs/demo")
     seed: int = key("Seed of the sampled sentences and the trainings.", 1, SEED)
     sentences: int = key("Number of sentences to translate and score; training uses 4,000 pairs.", 1000, SENTENCES)
@@ -453,7 +453,7 @@ class LmCommandConfig(Command):
     text: list[str] = key("Tokenised text, one or more files.")
     order: int = key("The longest n-grams, in words.", 5, ORDER)
     out: str = key("The ARPA file for the model; .gz compresses it.")
-    perplexity: str | None = key("A text whose perplexity to print.", None)
+    perplexity: str | None = key("A text: print the model's perplexity on it.", None)
 
 
 @dataclass
@@ -480,7 +480,7 @@ class AerCommandConfig(Command):
 class DictionaryConfig(Command):
     """xlate dictionary work=WORK out=FILE."""
 
-    work: str = key("The work directory whose word links to count.")
+    work: str = key("The work directory with the word links.")
     out: str = key(
         "The file: columns separated by tabs, or JSON lines if the name ends in .jsonl; a final .gz compresses it; "
         "-: standard output.",
@@ -489,7 +489,7 @@ class DictionaryConfig(Command):
     least_count: int = key("The least number of links between two words.", 2, COUNT)
     least_probability: float = key("The least probability of each word given the other.", 0.1, PROBABILITY)
     least_significance: float = key(
-        "The least log-likelihood ratio G² of a pair; 10.83 means that chance links as often with p < 0.001.",
+        "The least log-likelihood ratio G² of a pair; at 10.83, chance alone links two words so often with p < 0.001.",
         10.83,
         NOT_NEGATIVE,
     )
@@ -506,7 +506,7 @@ class TagConfig(Command):
         "A file of word classes (word TAB class) that tags instead of HanTa, in any language.",
         None,
     )
-    tokenize: bool = key("Tokenise the lines; false: they are tokens separated by spaces already.", True)
+    tokenize: bool = key("Tokenise the lines; false: they are already tokens separated by spaces.", True)
     input: str | None = key("The text; null or -: standard input.", None)
     output: str | None = key("The file for the tokens; null or -: standard output.", None)
 

@@ -48,7 +48,9 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         loaded = yaml.load(path.read_bytes().decode(), Loader=_WithoutAliases)
     except OSError as error:
         expected = "the config.yaml that xlate train writes"
-        raise unreadable(path, error, expected, "xlate train run=… first", "not a run directory") from error
+        raise unreadable(
+            path, error, expected, "check the name; xlate train makes runs", "not a run directory"
+        ) from error
     except Exception as error:  # YAML errors come in many classes
         raise InputError("a damaged configuration", error, "YAML", REMEDY, file=path) from error
     if not isinstance(loaded, dict):

@@ -250,7 +250,7 @@ class NbestFile:
         named = dict(pair.partition("=")[::2] for pair in self.fields)
         if not (named.keys() <= KEYS.keys() and all(named.values())):
             seen, expected = list(self.fields), f"fields=[NAME=FIELD,…], NAME one of {', '.join(KEYS)}"
-            raise InputError("fields says which field of a record is which", seen, expected)
+            raise InputError("fields does not name a field of the records", seen, expected)
 
     def style(self, first: Any) -> Style:
         """The parser for the lines of the file, or for the rows of a table, given the first one."""
@@ -341,7 +341,7 @@ class NbestFile:
         try:
             return hypothesis.with_value(name, parse_float(text.strip(" \t\r"), LARGEST))
         except ValueError as error:
-            expected = "one number per line, for the hypothesis at that place in the list"
+            expected = "one number per line; line N is for hypothesis N of the list"
             raise InputError(str(error), text, expected, file=file, line=number) from error
 
 
@@ -350,6 +350,6 @@ def _named(pairs: Sequence[str], key: str) -> Mapping[str, str]:
     for pair in pairs:
         name, sign, file = pair.partition("=")
         if not (name and sign and file) or name in found or set(name) & set(" :|\t"):
-            raise InputError(f"{key} names a feature and its file", pair, f"{key}=[NAME=FILE,…]")
+            raise InputError(f"each entry of {key} names a feature and its file", pair, f"{key}=[NAME=FILE,…]")
         found[name] = file
     return found

@@ -287,7 +287,8 @@ class JsonStyle(Style):
     """
 
     expected = (
-        '{"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}} or another form, those of a sentence together'
+        'a JSON record such as {"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}; records of the same '
+        "sentence follow each other"
     )
 
     def __init__(self, file: str = "", fields: Mapping[str, str] | None = None) -> None:

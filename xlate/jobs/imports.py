@@ -230,9 +230,9 @@ def import_system(config: ImportConfig) -> dict[str, Any]:
     with refused_while_written(Path(config.out), "run"):
         if (config.moses is None) == (config.grammar is None):
             raise InputError(
-                "xlate import needs exactly one system",
+                "the system to import is not clear",
                 "neither moses= nor grammar=" if config.moses is None else "moses= and grammar=",
-                "moses=MOSES.INI, or grammar=JOSHUA.CONFIG or grammar=CDEC.INI",
+                "one of moses=MOSES.INI, grammar=JOSHUA.CONFIG and grammar=CDEC.INI",
             )
         if config.moses is not None and not is_hierarchical(read_moses_ini(config.moses)):
             return _import_phrases(config, config.moses)

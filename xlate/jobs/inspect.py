@@ -176,7 +176,7 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     here, there = (of_families(learned_features(side.weights), config.family, known) for side in (run, other))
     found = [c for c in changes_between(here, there) if config.find is None or config.find in c.name]
     if config.find is not None and not found:
-        raise InputError("no feature of the two runs has this text in its name", config.find, "part of a name")
+        raise InputError("no feature of the two runs has this text in its name", config.find, "part of a feature name")
     largest = [change for change in found if change.word != SAME][: config.top]
     names = _names(largest, (other, there), (run, here))
     console.print(f"run    {run.folder}\nother  {other.folder}", markup=False, highlight=False, soft_wrap=True)
@@ -280,7 +280,7 @@ def _print_weights(run: InspectedRun, config: InspectConfig, of_costs: bool, con
         features = [feature for feature in features if config.find in feature.name]
         if not features:
             seen = f"find={config.find}" + (f" family={config.family}" if config.family else "")
-            raise InputError("no feature has this text in its name", seen, "part of a name")
+            raise InputError("no feature has this text in its name", seen, "part of a feature name")
     listed = strongest(features, config.top)
     names = run.names(listed)
     print_table(float_table(run.weights.sets, of_costs), console)

@@ -102,7 +102,7 @@ def count_of_lines(outputs: Sequence[Output]) -> int:
     if any(len(output.lines) != count for output in outputs):
         raise InputError(
             "outputs of different lengths",
-            ", ".join(f"{output.name}: {len(output.lines)} lines" for output in outputs),
+            "lines: " + ", ".join(f"{len(output.lines)} in {output.name}" for output in outputs),
             "translations of the same sentences",
             "translate the same source again, and check that no line was lost",
         )
@@ -110,7 +110,7 @@ def count_of_lines(outputs: Sequence[Output]) -> int:
         raise InputError(
             "nothing to score",
             f"no line in {', '.join(output.name for output in outputs)}",
-            "one sentence or more",
+            "at least one sentence",
             "check that the file is complete",
         )
     return count
@@ -127,7 +127,7 @@ def references_for(outputs: Sequence[Output], given: Sequence[str], split: str) 
         return read_references(given, count)
     work = work_of(outputs)
     if work is None:
-        raise InputError("nothing to score against", "no ref", "ref=[FILE,…], or a run", "ref=FILE")
+        raise InputError("nothing to score against", "no ref", "ref=[FILE,…], or a run", "add ref=FILE to the command")
     return [stream[:count] for stream in work.references(split)]
 
 

@@ -51,7 +51,7 @@ def estimate(sentences: EncodedText, vocabulary: Vocabulary, order: int) -> Arpa
     if not 1 <= order <= HIGHEST_ORDER:
         raise InputError("unusable order", order, f"an order from 1 to {HIGHEST_ORDER}")
     if not len(sentences.ids_T):
-        raise InputError("an empty corpus", "no words", "text to estimate a language model from")
+        raise InputError("an empty corpus", "no words", "at least one word to estimate a language model from")
     stream_T = _padded(sentences)
     orders = _collect(stream_T, order)
     tables: list[NgramTable] = []

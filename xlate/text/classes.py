@@ -103,10 +103,10 @@ class HantaTagger:
         """
         if language not in MODELS:
             raise InputError(
-                "a language that the tagger HanTa does not know",
+                "the tagger HanTa does not support this language",
                 language,
                 ", ".join(MODELS),
-                "use word classes instead: classes=FILE, in prepare data.tagger=classes",
+                "use word classes instead: classes=FILE, or data.tagger=classes in xlate prepare",
             )
         hanta_version()
         import HanTa

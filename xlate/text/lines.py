@@ -382,8 +382,8 @@ def check_reference(path: str | Path, lines: int, expected: int) -> None:
     if lines != expected:
         raise InputError(
             "a reference of a different length",
-            f"{lines} lines",
-            f"{expected} lines, as many as there are translations",
+            f"number of lines: {lines}",
+            f"one line per translation: {expected}",
             "check that this file belongs to the same test set",
             file=path,
             line=min(lines, expected) + 1,

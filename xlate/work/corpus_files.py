@@ -211,7 +211,7 @@ def check_dev_set(data: DataConfig) -> None:
             "neither data.dev_source nor data.dev_pairs is set",
             "data.dev_source=FILE data.dev_references=[FILE], or data.dev_pairs=N",
             "data.dev_pairs=1000 takes the last 1000 training pairs; data.dev_pairs=0 means no dev set, "
-            "but few trainings can do without",
+            "but most kinds of training need one",
         )
 
 

@@ -67,8 +67,8 @@ class RankTraining(Recipe):
             config.nbest is None or not (config.references or ranking_objective(config).is_column),
             "training needs n-best lists and their references",
             f"nbest={config.nbest}, references={list(config.references)}",
-            "both, or lists with a column to learn for",
-            "nbest=FILE references=[FILE,…], or model.rerank.metric=column model.rerank.gain_column=NAME",
+            "both, or lists that have a column to learn for",
+            "set nbest=FILE references=[FILE,…], or model.rerank.metric=column model.rerank.gain_column=NAME",
         )
         given_list(config, config.nbest or "")
         if config.loss.lists is not None:
