@@ -86,10 +86,7 @@ def test_two_phrase_tables_by_hand() -> None:
     np.testing.assert_allclose(mixed.scores_B4[:, DIRECT_PHRASE], [0.3, 0.1 + 0.6, 1.0])
     np.testing.assert_allclose(mixed.scores_B4[:, INVERSE_PHRASE], [0.4, 1.0, 0.6])
     np.testing.assert_allclose(mixed.scores_B4[:, DIRECT_LEXICAL], 1.0)
-
-
-def test_the_part_that_is_like_the_dev_set_weighs_more() -> None:
-    count_IB = np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0]])
+    # The part that is like the dev set weighs more.
     shares = [mixed_table(TABLE, count_IB, np.array(dev), None)[1][1] for dev in ([9.0, 3.0, 0.0], [0.0, 9.0, 9.0])]
     assert shares[0] < 0.2
     assert shares[1] > 0.8

@@ -282,14 +282,12 @@ def read_gold(
     possible = [frozenset((i, j) for i, _, j in links) for links in shifted]
     sure = [frozenset((i, j) for i, mark, j in links if mark == "-") for links in shifted]
     # Positions must not lie below the first and, when the lengths are known, must lie inside.
-    known = source_lengths_S is not None and target_lengths_S is not None
     lengths = [(1 << 31, 1 << 31)] * len(possible)
     if source_lengths_S is not None and target_lengths_S is not None:
         check_line_count(path, len(possible), matched_lengths(source_lengths_S, target_lengths_S))
         lengths = list(zip(source_lengths_S, target_lengths_S, strict=True))
     for number, (links, (source, target)) in enumerate(zip(possible, lengths, strict=True), 1):
-        if known or any(min(link) < 0 for link in links):
-            check_inside(sorted(links), source, target, path, number)
+        check_inside(sorted(links), source, target, path, number)
     return GoldLinks(sure, possible)
 
 

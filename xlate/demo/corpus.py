@@ -389,8 +389,14 @@ class TargetWriter(Writer):
             before.append(Token(support, "ask" if question else role + "not"))
         if clause.negated:
             before.append(Token("not", role + "not"))
-        base = self._draw.form(clause.verb.target)
-        return before, Token(base if before else _finite(base, tense, plural), role + "verb")
+        verb = self._draw.form(clause.verb.target)
+        if not before:
+            regular = verb[:-1] + "ied" if ends_in_y(verb) else verb.removesuffix("e") + "ed"
+            past, present = IRREGULAR_PASTS.get(verb, regular), verb if plural else with_s(verb)
+            if verb == "be":
+                past, present = ("were", "are") if plural else ("was", "is")
+            verb = past if tense == "past" else present
+        return before, Token(verb, role + "verb")
 
     def _setting(self, setting: Setting, role: str) -> list[Token]:
         words, kind, preposition = self._participant(setting.ground, role), "", "in"
@@ -421,12 +427,3 @@ class TargetWriter(Writer):
         if phrase.possessor is not None:
             tokens += [Token("of", role + ".of"), *self._noun_phrase(phrase.possessor, role + ".owner")]
         return tokens
-
-
-def _finite(verb: str, tense: str, plural: bool) -> str:
-    if verb == "be":
-        return {"past": ("was", "were"), "present": ("is", "are")}[tense][plural]
-    if tense == "past":
-        regular = verb[:-1] + "ied" if ends_in_y(verb) else verb.removesuffix("e") + "ed"
-        return IRREGULAR_PASTS.get(verb, regular)
-    return verb if plural else with_s(verb)

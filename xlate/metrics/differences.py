@@ -5,6 +5,7 @@ Letters of shapes: S sentences.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +40,7 @@ class Bucket:
 
 def length_buckets(ours: Stats, theirs: Stats, references_S: Words) -> list[Bucket]:
     """The scores by length of the sentence's reference in words; empty buckets are left out."""
-    lengths_S = [max(1, len(words)) for words in references_S]
-    places_S = np.searchsorted(LENGTHS, lengths_S, side="right") - 1
+    places_S = np.array([bisect(LENGTHS, max(1, len(words))) - 1 for words in references_S])
     found = []
     for place in np.unique(places_S).tolist():
         rows = np.flatnonzero(places_S == place)
@@ -80,7 +80,7 @@ def _sizes(lines_S: Words, counts: Mapping[str, int]) -> Counter[int]:
     words = Counter(word for line in lines_S for word in line)
     sizes: Counter[int] = Counter()
     for word, times in words.items():
-        sizes[int(np.searchsorted(FREQUENCIES, counts.get(word, 0), side="right")) - 1] += times
+        sizes[bisect(FREQUENCIES, counts.get(word, 0)) - 1] += times
     return sizes
 
 

@@ -104,8 +104,10 @@ def chrf_scores(stats_BK: AnyArray) -> Floats:
     hypothesis_BN, reference_BN, match_BN = np.moveaxis(counts_BN3, 2, 0)
     counted_BN = (hypothesis_BN > 0) & (reference_BN > 0)
     orders_B = np.maximum(1, counted_BN.sum(axis=1))
-    precision_B = (counted_BN * match_BN / np.maximum(hypothesis_BN, 1.0)).sum(axis=1) / orders_B
-    recall_B = (counted_BN * match_BN / np.maximum(reference_BN, 1.0)).sum(axis=1) / orders_B
+    precision_B, recall_B = (
+        (counted_BN * match_BN / np.maximum(side_BN, 1.0)).sum(axis=1) / orders_B
+        for side_BN in (hypothesis_BN, reference_BN)
+    )
     denominator_B = CHRF_BETA**2 * precision_B + recall_B
     positive_B = denominator_B > 0
     scores_B = 100.0 * (1 + CHRF_BETA**2) * precision_B * recall_B / np.where(positive_B, denominator_B, 1.0)
@@ -120,8 +122,9 @@ def ter_scores(stats_BK: AnyArray) -> Floats:
     """
     sums_BK: Floats = np.asarray(stats_BK, np.float64)
     edits_B, length_B = sums_BK[:, 0], sums_BK[:, 1]
-    without_B = np.where(edits_B > 0, 100.0, 0.0)
-    return np.where(length_B > 0, 100.0 * edits_B / np.where(length_B > 0, length_B, 1.0), without_B)
+    rate_B = np.where(edits_B > 0, 100.0, 0.0)
+    np.divide(100.0 * edits_B, length_B, out=rate_B, where=length_B > 0)
+    return rate_B
 
 
 def lexical_statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Stats:
