@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, cast
 
@@ -185,7 +185,9 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
         values: dict[str, _Named] = {}
         for rank, hypothesis in enumerate(group, 1):
             if hypothesis.text not in values:
-                values[hypothesis.text] = _columns(hypothesis)
+                values[hypothesis.text] = row = hypothesis.columns()
+                if hypothesis.total is not None:
+                    row[TOTAL, 1] = [hypothesis.total]
                 ranks[hypothesis.text].append(1.0 / rank)
         # The lowest value of each feature that all rows have; sparse ones are 0 where absent.
         each = list(values.values())
@@ -197,15 +199,9 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
     made: list[Hypothesis] = []
     for text, first in texts.items():
         row = {**named[text], (AGREEMENT, 1): [float(len(ranks[text]))], (RANKS, 1): [sum(ranks[text])]}
-        made.append(first.with_values(row, None, source))
+        flat = [*chain(*row.values())]
+        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), flat, None, (), 2, source))
     return made
-
-
-def _columns(hypothesis: Hypothesis) -> _Named:
-    found = hypothesis.columns()
-    if hypothesis.total is not None:
-        found[TOTAL, 1] = [hypothesis.total]
-    return found
 
 
 KEEP, DROP = "keep", "drop"
@@ -260,13 +256,12 @@ class NbestFile:
             form = looks if looks != BARS or BAR in first or self.size is None else PLAIN
         if form == PLAIN:
             return PlainStyle(self.size or 1)
-        style = Style() if form == BARS else FairseqStyle() if form == FAIRSEQ else self._records()
+        if form == JSONL:
+            return JsonStyle(str(self.path), dict(pair.partition("=")[::2] for pair in self.fields))
+        style = FairseqStyle() if form == FAIRSEQ else Style()
         if self.form == AUTO and form == BARS and BAR not in first:
             style.remedy = f"{MEND}; {SAY_FORM}"
         return style
-
-    def _records(self) -> JsonStyle:
-        return JsonStyle(str(self.path), dict(pair.partition("=")[::2] for pair in self.fields))
 
     @property
     def files(self) -> list[str]:

@@ -191,13 +191,6 @@ class Hypothesis(NamedTuple):
     source: str | None = None
     origin: Origin | None = None
 
-    def with_values(
-        self, named: Mapping[tuple[str, int], Sequence[float]], total: float | None, source: str | None
-    ) -> Hypothesis:
-        """The same words with other features (by name and number of values), total and source; no fields after them."""
-        values = [*chain(*named.values())]
-        return Hypothesis(self.line, self.sentence, self.text, tuple(named), values, total, (), 2, source)
-
     def with_total(self, total: float) -> Hypothesis:
         """The same hypothesis with another total; nothing else of the line changes."""
         if not self.fields:
