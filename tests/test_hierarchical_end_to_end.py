@@ -143,7 +143,7 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     one, two = (tmp_path / name / "weights.safetensors" for name in ("1", "2"))
     assert one.read_bytes() == two.read_bytes()
     online = OnlineTraining(config_of_run(tmp_path / "1"))
-    system, held = online.tuned.system, WorkDirectory(work)
+    system, held = online.decodes, WorkDirectory(work)
     assert isinstance(system, TunedByFold)
     folds = Folds.of_events(held, 2)
     for words, references in zip(online.text.sources, online.text.references, strict=True):
@@ -154,8 +154,8 @@ def test_sentences_of_the_training_text_are_decoded_without_their_folds(
     for fold, part in system.parts.items():
         others = WithoutFold(held, folds, fold, TableRows(held.blocks.table)).text
         expected = score_rules(extract_rules(*others), lexical_table(*others), RuleSettings())
-        assert part.decoder.model.table.scores_B4.tolist() == expected.scores_B4.tolist()
-        assert part.decoder.model.structure is system.growing
+        assert part.system.model.table.scores_B4.tolist() == expected.scores_B4.tolist()
+        assert part.system.model.structure is online.tuned.system.growing
     refused = [f"work={work}", f"run={tmp_path / 'refused'}", "source=online", "source.folds=2"]
     assert main(["train", *refused, "model=phrase"]) == 2
     assert "cannot be trained online on folds" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(
     assert figures["online_sentences"] == 12
     assert ("active_features" in figures) == (binary != "[]")
     online = OnlineTraining(config_of_run(tmp_path / "run"))
-    tuned, held = online.tuned.system, WorkDirectory(work)
+    tuned, held = online.decodes, WorkDirectory(work)
     assert isinstance(tuned, TunedByFold)
     folds, whole = Folds.of_events(held, 2), held.blocks
     assert set(tuned.parts) == {0, 1}
@@ -111,7 +111,7 @@ def test_models_over_blocks_learn_from_the_training_text_in_folds(
         # Blocks have one number everywhere, and so have the features of two of them.
         assert len(system.model.blocks.table) == len(whole.table)
         if binary != "[]":
-            assert system.features.keys_F.tolist() == tuned.whole.system.features.keys_F.tolist()
+            assert system.features.keys_F.tolist() == online.tuned.system.system.features.keys_F.tolist()
 
 
 @pytest.mark.parametrize("update", ["averaged_perceptron", "tillmann_zhang", "expected_bleu", "ramp", "pro"])

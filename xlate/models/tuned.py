@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,55 +25,61 @@ from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
 BINARY = "binary"
 
 
-class TunedSystem(Protocol):
-    """A system with D weights to be tuned, and perhaps F sparse ones."""
+@dataclass(frozen=True)
+class TunedSystem(ABC):
+    """A system with D weights to be tuned, and perhaps F sparse ones.
+
+    Attributes:
+        system: with the weights it was trained with.
+        processes: how many processes decode.
+    """
+
+    system: AnySystem
+    processes: int = 1
 
     @property
+    @abstractmethod
     def uniform(self) -> Weights:
         """Equal weights for everything that is tuned."""
 
     @property
+    @abstractmethod
     def trained_D(self) -> Bools:
         """Which weights are tuned; the others keep their values."""
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The target words, by which translations are numbered."""
+        return self.system.target_vocabulary
 
     @property
     def growing(self) -> StructureFeatures | None:
         """The index that numbers sparse features, if lists have units instead of ids; None otherwise."""
+        return None
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """At most `size` translations of each sentence with D features, best first, no two with the same words."""
-
+    @abstractmethod
     def weighted(self, weights: Weights) -> AnySystem:
         """The system under tuned weights."""
 
+    @abstractmethod
+    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:
+        """The function that makes the list of a sentence from the system under tuned weights."""
+
+    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
+        """At most `size` translations of each sentence with D features, best first, no two with the same words."""
+        decoder = self.weighted(weights).with_search(nbest=size)
+        return each_sentence(decoder, self.listing(weights), sentences, self.processes)
+
 
 @dataclass(frozen=True)
-class TunedCosts:
+class TunedCosts(TunedSystem):
     """A system whose dense features are costs, so that weights start below 0; all sparse features are one float.
 
     Attributes:
-        system: with the weights it was trained with.
-        processes: how many processes decode.
         from_zero_D: the dense features that are tuned even though their weight is 0; None for none.
     """
 
-    system: AnySystem
-    processes: int = 1
     from_zero_D: Bools | None = None
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The target words."""
-        return self.system.target_vocabulary
-
-    @property
-    def growing(self) -> None:
-        """None: all features are known in advance."""
-        return
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,58 +114,27 @@ class TunedCosts:
         sparse_F = held.sparse_F * float(weights.dense_D[-1])
         return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
 
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists in which no two hypotheses have the same words."""
-        decoder = self.weighted(weights).with_search(nbest=size)
-        return each_sentence(decoder, self.listing(weights), sentences, self.processes)
-
     def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:
-        """The function that makes the list of a sentence; the values of its last feature are divided by its weight."""
+        """The values of the last feature are divided by its weight."""
         return partial(listed, columns=len(self.names), scale=float(weights.dense_D[-1]) or 1.0)
 
 
 @dataclass(frozen=True)
 class TunedByFold:
-    """A system that is tuned on its own training text: each sentence is decoded without its fold.
+    """Decodes a system's own training text: each sentence without its fold.
 
     Attributes:
-        whole: the system of the whole text, which says what is tuned.
-        parts: the same system made without each fold, by the fold's number.
+        parts: the system made without each fold, by the fold's number.
         fold_of: the fold of each sentence.
     """
 
-    whole: TunedSystem
     parts: Mapping[int, TunedSystem]
     fold_of: Mapping[tuple[str, ...], int]
-
-    @property
-    def uniform(self) -> Weights:
-        """That of the whole text."""
-        return self.whole.uniform
-
-    @property
-    def trained_D(self) -> Bools:
-        """That of the whole text."""
-        return self.whole.trained_D
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """That of the whole text."""
-        return self.whole.vocabulary
-
-    @property
-    def growing(self) -> StructureFeatures | None:
-        """That of the whole text, which all parts share."""
-        return self.whole.growing
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """The lists of the systems that have not seen the sentences."""
         for fold, some in groupby(sentences, lambda words: self.fold_of[tuple(words)]):
             yield from self.parts[fold].hypotheses(weights, list(some), size)
-
-    def weighted(self, weights: Weights) -> AnySystem:
-        """The system of the whole text."""
-        return self.whole.weighted(weights)
 
 
 def listed(
@@ -181,22 +156,21 @@ Decoder = TypeVar("Decoder", bound=AnyUnitSystem)
 
 
 @dataclass(frozen=True)
-class TunedUnits(ABC, Generic[Decoder]):
+class TunedUnits(TunedSystem, Generic[Decoder]):
     """A system of units; its penalty for unknown words is not tuned.
 
-    Sparse features have the weights of the decoder, and their sums are floats that are tuned; with `tunes_sparse` the
+    Sparse features have the weights of the system, and their sums are floats that are tuned; with `tunes_sparse` the
     weights themselves are tuned, and the sums weigh 1.
     """
 
-    decoder: Decoder
-    processes: int = 1
+    system: Decoder
     tunes_sparse: bool = False
 
     @property
     def trained_D(self) -> Bools:
         """All except the penalty for unknown words, and sums of sparse features whose weights are tuned."""
-        model = self.decoder.model
-        trained_D = np.ones(model.size, np.bool_)
+        model = self.system.model
+        trained_D = np.ones(model.size, dtype=np.bool_)
         trained_D[model.slots["UnknownWordPenalty0"]] = False
         if self.tunes_sparse:
             trained_D[model.sums] = False
@@ -205,7 +179,7 @@ class TunedUnits(ABC, Generic[Decoder]):
     @property
     def uniform(self) -> Weights:
         """The same weight for every feature that is tuned, negated for the word penalty, whose values are negative."""
-        model, trained_D = self.decoder.model, self.trained_D
+        model, trained_D = self.system.model, self.trained_D
         dense_D = np.where(trained_D, 1.0 / trained_D.sum(), 0.0)
         dense_D[model.slots["WordPenalty0"]] *= -1.0
         dense_D[model.slots["UnknownWordPenalty0"]] = 1.0
@@ -213,15 +187,9 @@ class TunedUnits(ABC, Generic[Decoder]):
             dense_D[model.sums] = 1.0
         return Weights(dense_D, np.zeros(0), model.columns)
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of the target side."""
-        return self.decoder.target_vocabulary
-
-    def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
-        """Lists in which no two hypotheses have the same words, with steps as parts when sparse weights are tuned."""
-        decoder = self.weighted(weights).with_search(nbest=size)
-        return each_sentence(decoder, self.with_parts if self.tunes_sparse else with_floats, sentences, self.processes)
+    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
+        """With steps as parts when sparse weights are tuned."""
+        return self.with_parts if self.tunes_sparse else with_floats
 
     @staticmethod
     @abstractmethod
@@ -229,10 +197,10 @@ class TunedUnits(ABC, Generic[Decoder]):
         """The n-best list of a sentence with steps as parts, sums of sparse features left at 0."""
 
     def weighted(self, weights: Weights) -> Decoder:
-        """The decoder under tuned weights, and the fixed ones of sparse features, if any."""
+        """The system under tuned weights, and the fixed ones of sparse features, if any."""
         if not self.tunes_sparse:
-            weights = replace(weights, sparse_F=self.decoder.sparse_F)
-        return self.decoder.with_weights(weights)
+            weights = replace(weights, sparse_F=self.system.sparse_F)
+        return self.system.with_weights(weights)
 
 
 def with_floats(decoder: AnyUnitSystem, words: Sequence[str]) -> CandidateBatch:

@@ -42,7 +42,7 @@ from xlate.losses.loss import loss_of, losses
 from xlate.metrics.objective import DOCUMENT, Objective, OracleDocument
 from xlate.models.kind import ToTune
 from xlate.models.phrase.training import by_fold
-from xlate.models.tuned import TunedSystem
+from xlate.models.tuned import TunedByFold, TunedSystem
 from xlate.scoring.weights import Weights
 from xlate.search.processes import Workers
 from xlate.settings import plain
@@ -79,10 +79,14 @@ class OnlineTraining(DecoderRecipe):
 
     @cached_property
     def tuned(self) -> ToTune:
-        found = self.kind.to_tune(self.asked, self.work)
+        return self.kind.to_tune(self.asked, self.work)
+
+    @cached_property
+    def decodes(self) -> TunedSystem | TunedByFold:
+        """What decodes: the system, or those made without the fold of a sentence."""
         if self.work is None or not self.config.source.folds:
-            return found
-        return replace(found, system=by_fold(self.asked, self.kind, self.work, found.system))
+            return self.tuned.system
+        return by_fold(self.asked, self.kind, self.work, self.tuned.system)
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -108,7 +112,7 @@ class OnlineTraining(DecoderRecipe):
         system = tuned.system
         translated = NbestLists(system, self.text, source.nbest, bool, objective_of(source), words=True)
         # Shards have their own processes.
-        with ListsOfSentences(system, translated, source.processes if source.shards == 1 else 1) as lists:
+        with ListsOfSentences(self.decodes, translated, source.processes if source.shards == 1 else 1) as lists:
             scale = self._scale(lists)
             online = self._online(run, lists, scale)
             found = online.run(run.stop.__bool__)
@@ -295,12 +299,12 @@ class ListsOfSentences:
     """Decodes some sentences of a text at a time; a context manager that ends its processes.
 
     Args:
-        system: the system that decodes.
+        system: what decodes.
         lists: the text, and what is made of its hypotheses.
         processes: how many decode; 1 forks none.
     """
 
-    system: TunedSystem
+    system: TunedSystem | TunedByFold
     lists: NbestLists
     processes: int
     _workers: Workers[CandidateBatch] | None = None
@@ -327,7 +331,7 @@ class ListsOfSentences:
             self.__exit__()
             # The first sentence is decoded here, so that functions compiled on demand are compiled only once.
             found, rows = self._decoded(weights, rows[:1], size), rows[1:]
-            self._shared = SharedWeights(weights, self.system.growing)
+            self._shared = SharedWeights(weights, self.lists.system.growing)
             self._workers = Workers(self._work, self.processes)
         assert self._workers is not None
         self._shared.put(weights)

@@ -332,13 +332,13 @@ class TunedRules(TunedUnits[HierarchicalDecoder]):
         start = super().uniform
         dense_D = start.dense_D
         dense_D[[RULE_PENALTY, GLUE]] = 0.0
-        dense_D[self.decoder.model.sums] = 1.0
+        dense_D[self.system.model.sums] = 1.0
         return replace(start, dense_D=dense_D)
 
     @property
     def growing(self) -> StructureFeatures | None:
         """The structure features whose weights are tuned."""
-        return self.decoder.model.structure if self.tunes_sparse else None
+        return self.system.model.structure if self.tunes_sparse else None
 
     @staticmethod
     def with_parts(decoder: HierarchicalDecoder, words: Sequence[str]) -> CandidateBatch:

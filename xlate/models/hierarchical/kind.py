@@ -109,8 +109,8 @@ class Hierarchical(Kind):
         assert isinstance(whole, TunedRules)
         stage = rule_stage(without.work, RuleSettings(**asdict(config.model.rules)), without)
         table = RuleTable.load(stage.folder / TABLE, without.work.words)
-        model = replace(whole.decoder.model, table=table, lm=without.lm)
-        return TunedRules(whole.decoder.changed(model=model), whole.processes, whole.tunes_sparse)
+        model = replace(whole.system.model, table=table, lm=without.lm)
+        return replace(whole, system=whole.system.changed(model=model))
 
 
 def _same_features(config: TrainConfig) -> WeightsFile | None:

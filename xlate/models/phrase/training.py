@@ -51,7 +51,7 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
 
     @property
     def trained_D(self) -> Bools:
-        trained_D, model = super().trained_D, self.decoder.model
+        trained_D, model = super().trained_D, self.system.model
         if model.reordering is None:
             trained_D[[name.startswith("LexicalReordering") for name in model.columns]] = False
         if model.sparse is not None:
@@ -61,13 +61,8 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
 
     @property
     def uniform(self) -> Weights:
-        start, sparse = super().uniform, self.decoder.model.sparse
+        start, sparse = super().uniform, self.system.model.sparse
         return replace(start, sparse_F=np.zeros(len(sparse))) if self.tunes_sparse and sparse is not None else start
-
-    @property
-    def growing(self) -> None:
-        """None: all features are known in advance."""
-        return
 
     @staticmethod
     def with_parts(decoder: PhraseDecoder, words: Sequence[str]) -> CandidateBatch:
@@ -285,7 +280,7 @@ class PhraseLists(ListedModel):
 
 
 def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSystem) -> TunedByFold:
-    """A system of the training text whose sentences are decoded without their folds; missing models are made.
+    """Decodes sentences of the training text without their folds; missing models are made.
 
     Copies of a sentence are in one fold, so its words determine the fold.
 
@@ -298,4 +293,4 @@ def by_fold(config: TrainConfig, kind: Kind, work: WorkDirectory, whole: TunedSy
         for s, fold in enumerate(folds.fold_S.tolist())
     }
     parts = {fold: kind.without_fold(config, whole, WithoutFold(work, folds, fold, rows)) for fold in folds.numbers}
-    return TunedByFold(whole, parts, fold_of)
+    return TunedByFold(parts, fold_of)
