@@ -42,13 +42,14 @@ def _index(file: Any) -> Any:
 
 IndexDataCacheFile._load_index = _index  # type: ignore[method-assign]
 
-loop = njit(cache=True, nogil=True)
+Function = TypeVar("Function", bound=Callable[..., Any])
+loop: Callable[[Function], Function] = cast(Any, njit(cache=True, nogil=True))
 """A function that runs without the interpreter's lock."""
-compiled = njit(cache=True)
+compiled: Callable[[Function], Function] = cast(Any, njit(cache=True))
 """A function that keeps the lock."""
-inlined = njit(cache=True, inline="always")
+inlined: Callable[[Function], Function] = cast(Any, njit(cache=True, inline="always"))
 """A function that numba inlines before it infers types."""
-embedded = njit(cache=True, nogil=True, forceinline=True)
+embedded: Callable[[Function], Function] = cast(Any, njit(cache=True, nogil=True, forceinline=True))
 """A function that LLVM inlines."""
 
 log = logging.getLogger(__name__)

@@ -110,7 +110,7 @@ class Hierarchical(Kind):
         stage = rule_stage(without.work, RuleSettings(**asdict(config.model.rules)), without)
         table = RuleTable.load(stage.folder / TABLE, without.work.words)
         model = replace(whole.system.model, table=table, lm=without.lm)
-        return replace(whole, system=whole.system.changed(model=model))
+        return TunedRules(whole.system.changed(model=model), whole.processes, whole.tunes_sparse)
 
 
 def _same_features(config: TrainConfig) -> WeightsFile | None:
