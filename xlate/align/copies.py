@@ -74,8 +74,7 @@ def balanced_folds(group_S: Ints, folds: int) -> Ints:
     held_K = np.zeros(folds, np.int64)
     held_K[[fold for _, fold in filled]] = [held for held, _ in filled]
     fold_G[alone] = np.repeat(np.arange(folds), _room(held_K, len(alone)))
-    fold_S: Ints = fold_G[place_S.reshape(-1)]
-    return fold_S
+    return fold_G[place_S.reshape(-1)]
 
 
 def _room(held_K: Ints, more: int) -> Ints:

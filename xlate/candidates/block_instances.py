@@ -134,7 +134,7 @@ class BlockInstances:
         # The rank of each block among the options of its source phrase; a block that is no option ranks last.
         rank_B = np.full(len(self.blocks.source_B), len(option_O), np.int64)
         rank_B[option_O] = places_in_rows(options_P1)
-        return np.asarray(rank_B[self.matches.block_M] < self.alternatives)
+        return rank_B[self.matches.block_M] < self.alternatives
 
     @cached_property
     def _shown_E(self) -> Bools:

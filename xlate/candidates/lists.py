@@ -121,8 +121,7 @@ def ngram_statistics(
         reference_offsets_I1: which of them belong to each list, at least one.
     """
     sides = words.ids_T, words.offsets_S1, candidate_offsets_I1, references.ids_T, references.offsets_S1
-    statistics_CK: Ints = list_statistics(*sides, reference_offsets_I1, order)
-    return statistics_CK
+    return list_statistics(*sides, reference_offsets_I1, order)
 
 
 def listed(
@@ -290,7 +289,7 @@ def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
     rows_I = np.flatnonzero(sizes_I)
     values_CD = np.asarray(dense_CD, np.float64)
     sums_ID = np.add.reduceat(values_CD, candidate_offsets_I1[:-1][rows_I], axis=0)
-    return np.asarray(values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0))
+    return values_CD - np.repeat(sums_ID / sizes_I[rows_I, None], sizes_I[rows_I], axis=0)
 
 
 def spread_within_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:

@@ -233,8 +233,7 @@ def probabilities(arrays: NbestArrays, scale: float) -> Floats:
     total_C = arrays.total_C if scale else np.zeros(len(arrays.total_C))
     starts_I, row_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
     weight_C = np.exp(scale * (total_C - np.maximum.reduceat(total_C, starts_I)[row_C]))
-    p_C: Floats = weight_C / np.add.reduceat(weight_C, starts_I)[row_C]
-    return p_C
+    return weight_C / np.add.reduceat(weight_C, starts_I)[row_C]
 
 
 def _bleu(match_BHN: Ints32, length_B: Ints, length_H: Ints) -> Floats:

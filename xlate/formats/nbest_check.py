@@ -40,7 +40,7 @@ def printed_error(values: Floats) -> Floats:
     size = np.floor(np.log10(np.maximum(np.abs(values), 1e-300)))
     units = (10.0 ** (size + 1 - s) for s in range(1, 17))
     unit = next((unit for unit in units if _close(np.round(values / unit) * unit, values)), 10.0 ** (size - 16))
-    return np.asarray(0.5 * np.maximum(10.0**-decimals, np.where(values == 0, 0.0, unit)))
+    return 0.5 * np.maximum(10.0**-decimals, np.where(values == 0, 0.0, unit))
 
 
 def _close(one: Floats, other: Floats) -> bool:
@@ -56,7 +56,7 @@ def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) 
             error_V[places] = abs(weights.get(name, 0.0)) * printed_error(arrays.values_V[places])
     candidate_V = row_numbers(arrays.value_offsets_C1)
     error_C = np.bincount(candidate_V, error_V, minlength=len(arrays.total_C)) + printed_error(arrays.total_C)
-    return np.asarray((4.0 if fitted else 2.0) * error_C + 1e-5 * np.maximum(1.0, np.abs(arrays.total_C)))
+    return (4.0 if fitted else 2.0) * error_C + 1e-5 * np.maximum(1.0, np.abs(arrays.total_C))
 
 
 def _fitted(arrays: NbestArrays) -> dict[str, float]:

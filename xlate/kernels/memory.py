@@ -307,8 +307,7 @@ def preorder(parent_N: Ints32, word_N: Ints32) -> Ints32:
     """The rank of each node when sequences are sorted by their words, prefixes first; shape (N,)."""
     order = np.argsort(pair_keys(parent_N[1:], word_N[1:])).astype(np.int32) + np.int32(1)
     first_N1 = np.searchsorted(parent_N[order], np.arange(len(parent_N) + 1)).astype(np.int64)
-    ranks: Ints32 = _walk(order, first_N1)
-    return ranks
+    return _walk(order, first_N1)
 
 
 @compiled

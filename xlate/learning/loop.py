@@ -113,8 +113,7 @@ def _errors(
     store: CandidateStore, rows_I: Ints, weights: Weights, loss: Loss, use_sparse: bool
 ) -> tuple[int, float, int]:
     given = weights.dense_D, weights.sparse_F, use_sparse, loss.numbers_array, loss.pointer
-    found: tuple[int, float, int] = prediction_errors(rows_I, store.arrays.arrays(), *given)
-    return found
+    return prediction_errors(rows_I, store.arrays.arrays(), *given)
 
 
 def step_scale(settings: PhaseSettings, epoch: int) -> float:

@@ -68,8 +68,7 @@ class NgramModel:
 
     def score_batch(self, states_Q: Ints32, words_Q: Ints32) -> tuple[Floats, Ints32]:
         """Q independent queries at once."""
-        logprob_Q, after_Q = step_all(self.arrays, states_Q, words_Q)
-        return logprob_Q, after_Q
+        return step_all(self.arrays, states_Q, words_Q)
 
     def score_words(self, state: int, words_T: Ints32) -> tuple[float, int]:
         """The log probability of words one after another, and the last state."""
@@ -82,8 +81,8 @@ class NgramModel:
 
     def sentence_logprobs(self, sentences: EncodedText, *, end: bool = True) -> Floats:
         """`sentence_logprob` of S sentences, shape (S,)."""
-        end_word, text = END_ID if end else -1, (sentences.ids_T, sentences.offsets_S1)
-        return np.asarray(walk_sentences(self.arrays, self.begin_state, end_word, *text))
+        end_word = END_ID if end else -1
+        return walk_sentences(self.arrays, self.begin_state, end_word, sentences.ids_T, sentences.offsets_S1)
 
     def state_of(self, context: Sequence[int] | Ints32) -> int:
         """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
@@ -251,7 +250,7 @@ class Perplexity:
 
 def token_logprobs(model: NgramModel, sentences: EncodedText) -> Floats:
     """The natural log probability of each word of some sentences and of the end of each, in order; shape (T + S,)."""
-    return np.asarray(walk_tokens(model.arrays, model.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1))
+    return walk_tokens(model.arrays, model.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1)
 
 
 def perplexity(model: NgramModel, sentences: Sequence[Sequence[str]]) -> Perplexity:

@@ -97,8 +97,7 @@ def prior_bleu(stats_HK: AnyArray) -> Floats:
     positive_H: Bools = np.min(precision_HN, axis=1) > 0
     logs_HN = np.log(np.where(positive_H[:, None], precision_HN, 1.0))
     brevity_H = 1.0 - sums_HK[:, 1] / np.maximum(sums_HK[:, 0], 1.0)
-    scores_H: Floats = np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
-    return scores_H
+    return np.where(positive_H, 100.0 * np.exp(logs_HN.mean(axis=1) + brevity_H), 0.0)
 
 
 Words = tuple[str, ...]

@@ -69,8 +69,7 @@ class LcsModel:
     @cached_property
     def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
-        number_V: Ints32 = self.lm.map_vocabulary(self.target_vocabulary.words)
-        return number_V
+        return self.lm.map_vocabulary(self.target_vocabulary.words)
 
     def target(self, pair: int) -> tuple[Words, Ints32]:
         """The target words of a pair, and the language model's numbers of them."""
@@ -299,7 +298,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @cached_property
     def _own_O(self) -> Floats:
-        return np.asarray(self.fixed_OD @ self.weights_D)
+        return self.fixed_OD @ self.weights_D
 
 
 def first_open(covered: int) -> int:

@@ -89,8 +89,7 @@ class UnitModel(ABC, Generic[Table]):
     @cached_property
     def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
-        number_V: Ints32 = self.lm.map_vocabulary(self.target_vocabulary.words)
-        return number_V
+        return self.lm.map_vocabulary(self.target_vocabulary.words)
 
     @cached_property
     def unit_offsets_P1(self) -> Ints:
@@ -304,8 +303,7 @@ class Ranking(ABC, Generic[Rows]):
     def sizes(self, rows: AnyInts) -> Ints:
         """The number of units of each of S ranked source sides; shape (S,)."""
         offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
-        size_S: Ints = offsets_S1[place_S + 1] - offsets_S1[place_S]
-        return size_S
+        return offsets_S1[place_S + 1] - offsets_S1[place_S]
 
     def units(self, rows: AnyInts) -> Rows:
         """The units of ranked source sides, one source side after the other."""
@@ -317,7 +315,7 @@ class Ranking(ABC, Generic[Rows]):
 
     def column(self, name: str, places: Ints) -> AnyArray:
         """One of the arrays of the units at these places."""
-        return np.asarray(self._columns[name].array[places])
+        return self._columns[name].array[places]
 
     def at(self, places: Ints) -> Rows:
         """The units at these places."""

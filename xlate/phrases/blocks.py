@@ -80,8 +80,7 @@ class BlockSet:
     def unigram_cost_B(self) -> Floats32:
         """(a): -ln N(b)/ΣN; a block never matched in the counted text counts half."""
         counts_B = np.maximum(self.count_B, UNSEEN_COUNT)
-        costs: Floats32 = -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
-        return costs
+        return -np.log(counts_B / max(1, int(self.count_B.sum()))).astype(np.float32)
 
     @cached_property
     def unigram_cost_per_word_B(self) -> Floats32:
@@ -195,7 +194,6 @@ def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
     target_K = table.target_phrases.ids_T[table.target_phrases.offsets_S1[table.target_B[rows]]]
     total_V = np.bincount(source_K, count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
-    costs: Floats32 = lexical_costs(
+    return lexical_costs(
         phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor
     )
-    return costs

@@ -236,7 +236,7 @@ def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
         return np.zeros(0, np.bool_)
     phrases = table.source_phrases
     occurring_P, _ = occurrences(phrase_finder(phrases), len(phrases), test.ids_T, test.offsets_S1)
-    return np.asarray(occurring_P[table.source_B])
+    return occurring_P[table.source_B]
 
 
 class WholeRows(NamedTuple):

@@ -72,7 +72,7 @@ def _probabilities(models: Sequence[NgramModel], weights_I: Floats, words_Kn: In
         states_K = np.zeros(len(words_Kn), np.int32)
         for words_K in np.ascontiguousarray(words_Kn.T):
             logprob_IK[i], states_K = model.score_batch(states_K, words_K)
-    return np.asarray(weights_I @ np.exp(logprob_IK))
+    return weights_I @ np.exp(logprob_IK)
 
 
 def mixed_table(

@@ -224,4 +224,4 @@ def best_of_each(score_C: AnyFloats, offsets_I1: Ints) -> Ints:
     """The place of the highest score in each list; ties go to the first."""
     lists = row_numbers(offsets_I1)
     order = np.lexsort((-score_C, lists))
-    return np.asarray(order[offsets_I1[:-1]])
+    return order[offsets_I1[:-1]]

@@ -98,8 +98,7 @@ class PairUpdate(OnlineUpdate):
 
     def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs that lack score, (M, K)."""
-        violated_MK: Bools = (loss_MK > 0) & (lead_MK < loss_MK)
-        return violated_MK
+        return (loss_MK > 0) & (lead_MK < loss_MK)
 
     def step(self, given: OneList) -> OnlineStep:
         """The step given by the α; the loss is the largest amount that a pair lacks."""
@@ -135,8 +134,7 @@ class Mira(PairUpdate):
         """The α that maximise the dual."""
         rows = given.oracle_M, given.hypothesis_K
         products_CC = inner_products(given.arrays, given.rule.eta_D, given.rule.eta, given.room_F)
-        alpha_MK: Floats = largest_margins(products_CC, given.score_C, *rows, loss_MK, self.C, STEPS)
-        return alpha_MK
+        return largest_margins(products_CC, given.score_C, *rows, loss_MK, self.C, STEPS)
 
 
 @dataclass(frozen=True)
@@ -147,8 +145,7 @@ class AveragedPerceptron(PairUpdate):
 
     def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs in which the oracle does not lead."""
-        violated_MK: Bools = (loss_MK > 0) & (lead_MK <= 0)
-        return violated_MK
+        return (loss_MK > 0) & (lead_MK <= 0)
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
         """The same α for each violated pair, 1 in total."""
@@ -169,8 +166,7 @@ class TillmannZhang(PairUpdate):
 
     def violated(self, loss_MK: Floats, lead_MK: Floats) -> Bools:
         """The pairs in which the oracle leads by less than 1."""
-        violated_MK: Bools = (loss_MK > 0) & (lead_MK < 1)
-        return violated_MK
+        return (loss_MK > 0) & (lead_MK < 1)
 
     def alphas(self, given: OneList, loss_MK: Floats, lead_MK: Floats) -> Floats:  # noqa: ARG002
         """η L (1 - lead) for each violated pair."""

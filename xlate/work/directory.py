@@ -126,7 +126,7 @@ def load_copies(folder: Path) -> Ints:
     def check(stored: StoredArrays) -> None:
         check_within(stored, "group_S", 0, len(stored["group_S"]))
 
-    return np.asarray(open_arrays(folder, COPIES, COPIES_LAYOUT, check, memory_map=False)["group_S"])
+    return open_arrays(folder, COPIES, COPIES_LAYOUT, check, memory_map=False)["group_S"]
 
 
 @dataclass(frozen=True)

@@ -267,8 +267,7 @@ def sampled(lists: CandidateBatch, settings: FoldedListsConfig, seed: int) -> Ca
 
 def sample(lists: int, wanted: int | None, seed: int) -> Ints:
     """A random sample of W lists or sentences, in order, (W,); all of them if `wanted` is None."""
-    chosen: Ints = np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
-    return chosen
+    return np.sort(np.random.default_rng(seed).permutation(lists)[:wanted])
 
 
 def check_lists(config: TrainConfig) -> None:

@@ -86,8 +86,7 @@ def best_through(graph: ArcGraph, score_A: Floats) -> Floats:
     for arc in range(len(score_A)):
         ahead_N[target_A[arc]] = max(ahead_N[target_A[arc]], ahead_N[source_A[arc]] + score_A[arc])
     behind_N = completion_scores(source_A, target_A, score_A, graph.nodes - 1, graph.nodes)
-    through_A: Floats = ahead_N[source_A] + score_A + behind_N[target_A]
-    return through_A
+    return ahead_N[source_A] + score_A + behind_N[target_A]
 
 
 def trimmed(graph: ArcGraph) -> tuple[ArcGraph, Ints]:

@@ -224,8 +224,7 @@ class SpanMoves(SearchSpace[int]):
         if not self.search.future_cost:
             return np.zeros((self.levels, self.levels))
         options, n = self.options, len(self.options.words)
-        found: Floats = span_futures(n, options.longest, options.cell_offsets_C1, options.alone_O, self.local)
-        return found
+        return span_futures(n, options.longest, options.cell_offsets_C1, options.alone_O, self.local)
 
     def arrays(self, kind: type[Arrays]) -> Arrays:
         """The options in the form that the compiled moves take."""

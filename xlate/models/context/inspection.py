@@ -132,7 +132,7 @@ def candidate_weights(model: Classifier, ids_X: AnyInts, candidates: Bags) -> Fl
     offsets_C1, ids_N = candidates
     sparse_F = model.weights.sparse_F
     crossed_XN = crossed_ids(np.asarray(ids_X, np.int64)[:, None], ids_N.astype(np.int64)[None], len(sparse_F))
-    return np.asarray(np.add.reduceat(sparse_F[crossed_XN].astype(np.float64), offsets_C1[:-1], axis=1))
+    return np.add.reduceat(sparse_F[crossed_XN].astype(np.float64), offsets_C1[:-1], axis=1)
 
 
 def against_the_others(weight_XC: Floats, share_C: Floats) -> Floats:
@@ -142,7 +142,7 @@ def against_the_others(weight_XC: Floats, share_C: Floats) -> Floats:
         weight_XC: what each feature adds to the score of each translation.
         share_C: how much each translation counts, 1 in all.
     """
-    return np.asarray(weight_XC - (weight_XC @ share_C)[:, None])
+    return weight_XC - (weight_XC @ share_C)[:, None]
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class Classifier(ABC):
 
     def scores(self, batch: CandidateBatch) -> Floats:
         """The scores of C candidates, (C,)."""
-        return np.asarray(plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F))
+        return plain_scores(batch.arrays(), self.weights.dense_D, self.weights.sparse_F)
 
     @abstractmethod
     def named(self, number: int, vocabulary: Vocabulary) -> str:
@@ -249,7 +249,7 @@ class DistanceModel(Classifier):
         offsets_N1, ids = self.beside.of(np.asarray(pair_N, np.int64))
         known = (ids.astype(np.int64) + len(self.contexts))[:, None]
         weight_KR = self.weights.sparse_F[crossed_ids(known, np.arange(size)[None], len(self.weights.sparse_F))]
-        return np.asarray(np.add.reduceat(weight_KR.astype(np.float64), offsets_N1[:-1], axis=0))
+        return np.add.reduceat(weight_KR.astype(np.float64), offsets_N1[:-1], axis=0)
 
     def log_probabilities(self, score_NR: Floats) -> Floats:
         """ln p of the classes, (N, R)."""
@@ -260,7 +260,7 @@ class DistanceModel(Classifier):
 def log_probabilities(score_C: Floats, offsets_I1: Ints, *, alone: bool) -> Floats:
     """ln p of the C candidates of I instances: of each on its own, or of all of an instance together; (C,)."""
     if alone:
-        return np.asarray(-np.logaddexp(0.0, -score_C))
+        return -np.logaddexp(0.0, -score_C)
     if not len(score_C):
         return score_C
     # The softmax of the scores of each instance, none of which is empty.

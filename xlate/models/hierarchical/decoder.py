@@ -89,8 +89,7 @@ class RuleList:
         words = self.moves.structure.words
         if not self.moves.structure.active:
             words = sentence_words(model, options)
-        found: tuple[Ints, Ints32] = path_facts(words, self.paths.offsets_N1, self.phrase_L, self.gaps_L, BEGIN_ID)
-        return found
+        return path_facts(words, self.paths.offsets_N1, self.phrase_L, self.gaps_L, BEGIN_ID)
 
     @cached_property
     def features_ND(self) -> Floats:

@@ -123,8 +123,7 @@ class RuleMoves(SearchSpace[RuleState]):
         first, side_M = np.unique(options.begin_M, return_inverse=True)
         best_S2 = np.stack([np.maximum.reduceat(scores, first) for scores in by_order], axis=1)
         best_M2, glue = best_S2[side_M] + self.backtrack_M2, float(self.weights_D[GLUE])
-        found: tuple[Floats, Floats] = estimate_spans(options.matches, best_M2, n, options.longest, glue)
-        return found
+        return estimate_spans(options.matches, best_M2, n, options.longest, glue)
 
     @cached_property
     def backtrack_M2(self) -> Floats:

@@ -188,7 +188,7 @@ class PhraseList:
         return offsets_K1, ids[places]
 
     def _path_features(self, *, last: bool) -> Floats:
-        return np.asarray(path_features(self.paths, self._options, self.oriented, last))
+        return path_features(self.paths, self._options, self.oriented, last)
 
     @cached_property
     def oriented(self) -> Oriented:

@@ -104,8 +104,7 @@ class PhraseMoves(SearchSpace[int]):
             return np.zeros((n + 1, n + 1))
         kinds = zip(model.histories, self.weights_D[model.history_slots], strict=True)
         alone_O = options.alone_O + sum(w * kind.alone(model, options) for kind, w in kinds if kind.alone is not None)
-        found: Floats = span_futures(n, options.longest, options.cell_offsets_C1, alone_O, False)
-        return found
+        return span_futures(n, options.longest, options.cell_offsets_C1, alone_O, False)
 
 
 def reordering_of(model: PhraseModel) -> int:
