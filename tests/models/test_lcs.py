@@ -87,7 +87,7 @@ def test_the_search_without_limits_is_all_permutations(window: int, deletions: b
 def test_what_is_in_the_lattice() -> None:
     system = decoder(6, least_probability=0.0, options=20)
     words = ["a", "zz", "b"]
-    options = system.space(words).options
+    options = system.space(words)
     assert options.unit_O[options.cell(1)].tolist() == [COPIED]
     assert options.target_O[options.cell(1)[0]] == ("zz",)
     for position in (0, 2):
@@ -95,16 +95,16 @@ def test_what_is_in_the_lattice() -> None:
         assert len(log) > 1
         assert (np.diff(log) <= 0).all()
     middle = float(np.exp(options.log_O[options.cell(0)][0])) * 0.999
-    few = system.with_search(least_probability=middle).space(words).options
+    few = system.with_search(least_probability=middle).space(words)
     assert few.unit_O[few.cell(0)].tolist() == options.unit_O[options.cell(0)][:1].tolist()
     # Nothing is that probable: the best stays.
-    best = system.with_search(least_probability=1.0, deletions=True).space(words).options
+    best = system.with_search(least_probability=1.0, deletions=True).space(words)
     assert [best.unit_O[best.cell(i)].tolist() for i in range(3)] == [
         [options.unit_O[options.cell(0)][0], DELETED],
         [COPIED, DELETED],
         [options.unit_O[options.cell(2)][0], DELETED],
     ]
-    assert [len(system.with_search(options=1).space(words).options.cell(i)) for i in range(3)] == [1, 1, 1]
+    assert [len(system.with_search(options=1).space(words).cell(i)) for i in range(3)] == [1, 1, 1]
 
 
 def test_words_are_left_out_where_that_pays() -> None:

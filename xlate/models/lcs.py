@@ -78,38 +78,11 @@ class LcsModel:
         return tuple(self.target_vocabulary.word(number) for number in ids.tolist()), self.lm_number_V[ids]
 
 
-@dataclass(frozen=True)
-class LcsOptions:
-    """O options of a sentence of n words: those of position i are numbers `offsets_n1[i]` to `offsets_n1[i + 1]`.
-
-    The best come first, the deletion last. `unit_O` are pairs of the table, `COPIED` or `DELETED`; `log_O` is ln p of a
-    block in the sentence, 0 for the others; `place_OR` is what each scores at each place (`SentencePlaces`), 0 for
-    deletions.
-    """
-
-    words: Words
-    offsets_n1: Ints
-    position_O: Ints32
-    unit_O: Ints
-    log_O: Floats
-    target_O: tuple[Words, ...]
-    lm_words_O: tuple[Ints32, ...]
-    place_OR: Floats
-
-    def cell(self, position: int) -> range:
-        """The options of one source word."""
-        return range(int(self.offsets_n1[position]), int(self.offsets_n1[position + 1]))
-
-    def __len__(self) -> int:
-        """The number of options O."""
-        return len(self.unit_O)
-
-
-def collect_lcs_options(
-    model: LcsModel, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None = None
-) -> LcsOptions:
-    """The options of every word of a sentence: predicted blocks and a term, or the word itself if there are none; and
-    deletion. A hard term is the only option.
+def lattice_moves(
+    model: LcsModel, weights_D: Floats, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None = None
+) -> LatticeMoves:
+    """The search space of a sentence; the options of every word are predicted blocks and a term, or the word itself if
+    there are none; and deletion. A hard term is the only option.
 
     With a target, they are all predicted blocks that occur in it, however improbable.
     """
@@ -135,7 +108,10 @@ def collect_lcs_options(
     place_OR = np.zeros((len(rows), 0))
     if model.placed is not None:
         place_OR = model.placed.of(SentencePhrases(words, position_O, position_O + 1, unit_O))
-    return LcsOptions(
+    return LatticeMoves(
+        model=model,
+        weights_D=weights_D,
+        search=search,
         words=tuple(words),
         offsets_n1=np.array(offsets),
         position_O=position_O,
@@ -180,15 +156,29 @@ class LatticeState(NamedTuple):
 
 @dataclass(frozen=True)
 class LatticeMoves(SearchSpace[LatticeState]):
-    """The search space over one sentence. Labels are option numbers, -1 the end.
+    """The search space over one sentence of n words with O options. Labels are option numbers, -1 the end.
 
-    The word that is done next is less than `window` positions after the first one that is not done.
+    The word that is done next is less than `window` positions after the first one that is not done. The options of
+    position i are numbers `offsets_n1[i]` to `offsets_n1[i + 1]`, the best first, the deletion last. `unit_O` are pairs
+    of the table, `COPIED` or `DELETED`; `log_O` is ln p of a block in the sentence, 0 for the others; `place_OR` is
+    what each scores at each place (`SentencePlaces`), 0 for deletions.
     """
 
     model: LcsModel
     weights_D: Floats
     search: LcsSearch
-    options: LcsOptions
+    words: Words
+    offsets_n1: Ints
+    position_O: Ints32
+    unit_O: Ints
+    log_O: Floats
+    target_O: tuple[Words, ...]
+    lm_words_O: tuple[Ints32, ...]
+    place_OR: Floats
+
+    def cell(self, position: int) -> range:
+        """The options of one source word."""
+        return range(int(self.offsets_n1[position]), int(self.offsets_n1[position + 1]))
 
     @property
     def start(self) -> LatticeState:
@@ -196,30 +186,29 @@ class LatticeMoves(SearchSpace[LatticeState]):
 
     @property
     def levels(self) -> int:
-        return len(self.options.words) + 1
+        return len(self.words) + 1
 
     @cached_property
     def fixed_OD(self) -> Floats:
         """The features of options in any position; those of the language model and of places are 0; shape (O, D)."""
-        fixed_OD = np.zeros((len(self.options), len(self.model.names)))
-        fixed_OD[:, CONTEXT] = self.options.log_O
-        fixed_OD[self.options.unit_O == DELETED, DELETION] = self.search.deletion_cost
+        fixed_OD = np.zeros((len(self.unit_O), len(self.model.names)))
+        fixed_OD[:, CONTEXT] = self.log_O
+        fixed_OD[self.unit_O == DELETED, DELETION] = self.search.deletion_cost
         return fixed_OD
 
     @cached_property
     def future_n(self) -> list[float]:
         """The best score of each word without a history, 0 for one without options; zeros without `future_cost`."""
-        options, lm = self.options, self.model.lm
+        lm, positions = self.model.lm, range(len(self.words))
         if not self.search.future_cost:
-            return [0.0] * len(options.words)
-        alone = [lm.score_words(lm.empty_state, words)[0] for words in options.lm_words_O]
+            return [0.0] * len(positions)
+        alone = [lm.score_words(lm.empty_state, words)[0] for words in self.lm_words_O]
         score_O = (self._own_O + self.weights_D[LM] * np.array(alone)).tolist()
-        cells = (options.cell(position) for position in range(len(options.words)))
-        return [max((score_O[label] for label in cell), default=0.0) for cell in cells]
+        return [max((score_O[label] for label in self.cell(position)), default=0.0) for position in positions]
 
     def future(self, state: LatticeState) -> float:
         """The summed estimates of all words that are not done."""
-        first, n = first_open(state.covered), len(self.options.words)
+        first, n = first_open(state.covered), len(self.words)
         if first >= n:
             return 0.0
         behind = min(n, first + self.search.window)
@@ -235,7 +224,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return state.covered
 
     def expand(self, state: LatticeState) -> Iterator[Move[LatticeState]]:
-        n, (covered, lm_state) = len(self.options.words), state
+        n, (covered, lm_state) = len(self.words), state
         first = first_open(covered)
         if first == n:
             score = float(self.weights_D[LM]) * self.end_logprob(lm_state)
@@ -253,8 +242,8 @@ class LatticeMoves(SearchSpace[LatticeState]):
     def place(self, label: int, covered: int) -> float:
         """What an option scores when it is placed after `covered` words."""
         assert self.model.placed is not None
-        shift = shift_of(self.model.placed.reach, covered, int(self.options.position_O[label]))
-        return float(self.options.place_OR[label, shift])
+        shift = shift_of(self.model.placed.reach, covered, int(self.position_O[label]))
+        return float(self.place_OR[label, shift])
 
     def features(self, graph: ArcGraph, label_A: Ints32) -> Floats:
         """The features of arcs, shape (A, D); all ways to a node must share their history and number of words."""
@@ -273,12 +262,12 @@ class LatticeMoves(SearchSpace[LatticeState]):
         return dense_AD
 
     def words_of(self, label: int) -> Words:
-        return () if label == END_LABEL else self.options.target_O[label]
+        return () if label == END_LABEL else self.target_O[label]
 
     @cached_property
     def language(self) -> Callable[[int, int], tuple[float, int]]:
         """ln p of an option's words after a history, and the history after them; by history and label."""
-        return cache(lambda lm_state, label: self.model.lm.score_words(lm_state, self.options.lm_words_O[label]))
+        return cache(lambda lm_state, label: self.model.lm.score_words(lm_state, self.lm_words_O[label]))
 
     def end_logprob(self, lm_state: int) -> float:
         """ln p(</s> | history)."""
@@ -290,8 +279,7 @@ class LatticeMoves(SearchSpace[LatticeState]):
         weight = float(self.weights_D[LM])
 
         def arcs(lm_state: int, position: int) -> list[tuple[int, float, int]]:
-            cell = self.options.cell(position)
-            said = [(label, *self.language(lm_state, label)) for label in cell]
+            said = [(label, *self.language(lm_state, label)) for label in self.cell(position)]
             return [(label, float(self._own_O[label]) + weight * logprob, after) for label, logprob, after in said]
 
         return cache(arcs)
@@ -365,30 +353,25 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def with_weights(self, weights: Weights) -> LcsDecoder:
         return self.changed(weights_D=weights.dense_D)
 
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> LatticeMoves:
-        """The moves with all predicted blocks that occur in the target."""
-        return self.space(words, target)
-
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> LatticeMoves:
         self.check_length(words)
-        options = collect_lcs_options(self.model, self.search, words, target)
-        return LatticeMoves(self.model, self.weights_D, self.search, options)
+        return lattice_moves(self.model, self.weights_D, self.search, words, target)
 
     def compiled_search(self, space: LatticeMoves, *, every_arc: bool) -> SearchGraph:  # noqa: ARG002
         """The readable search."""
         return search_graph(space, self.limits())
 
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
-        options, steps, place_L = space.options, list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
+        steps, place_L = list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
         for label in labels:
             if label != END_LABEL:
-                at = int(options.position_O[label])
+                at = int(space.position_O[label])
                 side = side_of(steps[-1].source_span if steps else None, (at, at + 1))
-                said = int(options.unit_O[label]), ((at, at + 1),), options.target_O[label], side
-                steps.append(LcsStep(*said, float(options.log_O[label])))
+                said = int(space.unit_O[label]), ((at, at + 1),), space.target_O[label], side
+                steps.append(LcsStep(*said, float(space.log_O[label])))
         graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
-        sums_D = space.features(graph, np.array(labels, np.int32)).sum(axis=0)
-        return Derivation(options.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
+        sums_D = space.features(graph, np.array(labels, dtype=np.int32)).sum(axis=0)
+        return Derivation(space.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:
         return found._replace(dense_AD=space.features(found.graph, found.label_A))

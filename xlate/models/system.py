@@ -84,8 +84,8 @@ class System(ABC, Generic[Space, Settings]):
         """The same system under other weights, in the form of `weights`."""
 
     @abstractmethod
-    def space(self, words: Sequence[str]) -> Space:
-        """The moves over a sentence.
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> Space:
+        """The moves over a sentence; with a target, those that forced decoding to it considers, or more.
 
         Raises:
             InputError: more words than the search can number.
@@ -124,10 +124,6 @@ class System(ABC, Generic[Space, Settings]):
         A derivation joined from pieces is treated as one. Without sparse features there are none.
         """
         return np.zeros(len(derivation.steps) + 1, np.int64), np.zeros(0, np.int32)
-
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Space:  # noqa: ARG002
-        """The moves that forced decoding to a translation considers: those of the free search, or more."""
-        return self.space(words)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
         """Computes what is shared by all of these sentences once, so that forked processes share it."""
@@ -213,7 +209,7 @@ class System(ABC, Generic[Space, Settings]):
         """
         if not words:
             return self.translate(words)[0] if not target else None
-        space = self.forced_space(words, target)
+        space = self.space(words, target)
         graph = search_graph(ForcedSpace(space, tuple(target)), self.limits())
         return self.derivation(space, graph.best_labels()) if graph.goal >= 0 else None
 

@@ -92,11 +92,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         """Which labels need the block before; an orientation is a label, too: that of the first option."""
         return np.ones(len(label_A), np.bool_)
 
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> Moves:
-        """The moves with all blocks of the model that occur in the target."""
-        return self.space(words, target)
-
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> Moves:
+        """The moves; with a target, those with all blocks of the model that occur in it."""
         self.check_length(words)
         search = self.search
         longest, scored = max(1, min(search.max_phrase, len(words))), search.option_order == "score"
@@ -363,9 +360,9 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
         """All except those of N steps."""
         return np.asarray(_orientations(label_A) != NEUTRAL)
 
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> BlockMoves:
-        """The moves with all blocks of the model that occur in the target; a partition needs those of the search."""
-        return super().forced_space(words, target) if self.search.partition == "off" else self.space(words)
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> BlockMoves:
+        """The moves; a partition needs those of the search."""
+        return super().space(words, target if self.search.partition == "off" else None)
 
     def orientation(self, space: BlockMoves, label: int, before: BlockStep | None) -> int:  # noqa: ARG002
         return RIGHT if label < 0 else label % 3

@@ -216,7 +216,10 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         """The best rules of source sides under the weights, as far as requested."""
         return RankedRules(self.model, self.weights_D, self.search.options)
 
-    def space(self, words: Sequence[str]) -> RuleMoves:
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> RuleMoves:
+        """The moves; with a target, all rules whose words occur in it, whatever the search's limit of options."""
+        if target is not None:
+            return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
         self.check_length(words)
         options = collect_rule_options(self.ranked, self.search.max_span, words)
         if not self.has_sparse:
@@ -229,10 +232,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
         found = replace(found, static_R=found.static_R + more_T, alone_R=found.alone_R + more_T)
         options = replace(options, found=found)
         return RuleMoves(self.model, self.weights_D, self.search, options, structure_of(held, known))
-
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> RuleMoves:
-        """The moves with all rules whose words occur in the target, whatever the search's limit of options."""
-        return replace(self.unlimited.space(words), allowed=frozenset(phrases_in(target)))
 
     def derivation(self, space: RuleMoves, labels: Sequence[int]) -> Derivation[RuleStep]:
         own = np.array([label for label in labels if label != END_LABEL], np.int32)

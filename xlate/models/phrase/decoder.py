@@ -18,12 +18,7 @@ from xlate.models.derivation import Derivation, Step
 from xlate.models.phrase.lists import PhraseList, list_of_steps, target_ids
 from xlate.models.phrase.model import FIVE_WAY, PhraseModel
 from xlate.models.phrase.moves import PhraseMoves
-from xlate.models.phrase.options import (
-    GroupWeights,
-    PhraseOptions,
-    RankedPhrases,
-    collect_phrase_options,
-)
+from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phrase_options
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
 from xlate.search.beam import END_LABEL, SearchGraph
@@ -111,17 +106,11 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     def list_of(self, space: PhraseMoves, paths: Paths) -> PhraseList:
         return PhraseList(self.model, space.options, paths, self.weights_D, self.sparse_F if self.has_sparse else None)
 
-    def space(self, words: Sequence[str]) -> PhraseMoves:
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> PhraseMoves:
+        """The moves; with a target, all pairs that occur in it, whatever the search's limit of options."""
         self.check_length(words)
-        return self._moves(collect_phrase_options(self.ranked, self.search.max_phrase, words))
-
-    def forced_space(self, words: Sequence[str], target: Sequence[str]) -> PhraseMoves:
-        """The moves with all pairs of the table that occur in the target, whatever the search's limit of options."""
-        decoder = self.unlimited
-        decoder.check_length(words)
-        return decoder._moves(collect_phrase_options(decoder.ranked, self.search.max_phrase, words, target))
-
-    def _moves(self, options: PhraseOptions) -> PhraseMoves:
+        ranked = (self if target is None else self.unlimited).ranked
+        options = collect_phrase_options(ranked, self.search.max_phrase, words, target)
         return PhraseMoves(self.model, self.weights_D, self.search, options, self.group_scores(options))
 
     def derivation(self, space: PhraseMoves, labels: Sequence[int]) -> Derivation[Step]:
