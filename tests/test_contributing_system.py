@@ -99,7 +99,7 @@ class Toy(System[ToySpace, ToySearch]):
     def with_weights(self, weights: Weights) -> Toy:
         return self.changed(dense_D=weights.dense_D)
 
-    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> ToySpace:  # noqa: ARG002
+    def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> ToySpace:
         self.check_length(words)
         return ToySpace(words, self.dense_D)
 

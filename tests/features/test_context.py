@@ -21,13 +21,13 @@ from xlate.features.context import (
     ContextFeatures,
     Distances,
     Layer,
-    Spans,
     TargetFeatures,
     check_target,
     distance_classes,
     first_links,
 )
 from xlate.features.word_values import every_word, word_classes
+from xlate.kernels.search.predictions import PhraseSpans
 from xlate.models.phrase import model as phrase_model
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
@@ -39,7 +39,7 @@ TEXT = encoded([[A, B, C], [D]])
 PHRASES = encoded([[A], [B], [B, C], [D]])
 
 
-def names(features: ContextFeatures, spans: Spans, factors: list[np.ndarray]) -> list[list[str]]:
+def names(features: ContextFeatures, spans: PhraseSpans, factors: list[np.ndarray]) -> list[list[str]]:
     offsets, ids = features.of(TEXT, factors, spans)
     found = list(features.names(ids, PHRASES, WORDS))
     assert (ids < len(features)).all()
@@ -49,7 +49,7 @@ def names(features: ContextFeatures, spans: Spans, factors: list[np.ndarray]) ->
 def test_word_classes_are_named_with_their_words() -> None:
     classes = word_classes("class2", WORDS.words, {"a": "0", "b": "1", "c": "1", "d": "1"})
     features = ContextFeatures((Layer.of_words("class2", classes),), 1, "distance", 4)
-    spans = Spans(np.array([0]), np.array([0]), np.array([1]), np.array([0]))
+    spans = PhraseSpans(np.array([0]), np.array([0]), np.array([1]), np.array([0]))
     _, ids = features.of(TEXT, [], spans)
     assert list(features.names(ids, PHRASES, WORDS))[-1] == "class2[+1]=1"
     shown = list(features.names(ids, PHRASES, WORDS, members=2))
@@ -57,7 +57,7 @@ def test_word_classes_are_named_with_their_words() -> None:
 
 
 def test_words_around_a_phrase_by_distance() -> None:
-    spans = Spans(np.array([0, 1]), np.array([1, 0]), np.array([3, 1]), np.array([2, 3]))
+    spans = PhraseSpans(np.array([0, 1]), np.array([1, 0]), np.array([3, 1]), np.array([2, 3]))
     found = names(ContextFeatures((ALL,), 2, "distance", 4), spans, [])
     assert found[0] == [
         "always",
@@ -72,13 +72,13 @@ def test_words_around_a_phrase_by_distance() -> None:
 
 
 def test_words_around_a_phrase_as_a_bag() -> None:
-    spans = Spans(np.array([0]), np.array([2]), np.array([3]), np.array([0]))
+    spans = PhraseSpans(np.array([0]), np.array([2]), np.array([3]), np.array([0]))
     found = names(ContextFeatures((ALL,), 2, "bag", 4), spans, [])
     assert found == [["always", "phrase=a", "all[-]=b", "all[-]=a", "all[first]=c", "all[last]=c", "all[+]=<end>"]]
 
 
 def test_factors_are_values_of_tokens() -> None:
-    spans = Spans(np.array([0, 1]), np.array([1, 0]), np.array([2, 1]), np.array([1, 3]))
+    spans = PhraseSpans(np.array([0, 1]), np.array([1, 0]), np.array([2, 1]), np.array([1, 3]))
     features = ContextFeatures((POS,), 1, "distance", 4)
     found = names(features, spans, [np.array([0, 1, -1, 1], np.int32)])
     assert found[0] == ["always", "phrase=b", "pos[-1]=N", "pos[first]=V", "pos[last]=V"]

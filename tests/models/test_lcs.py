@@ -34,7 +34,7 @@ def blocks_of(system: LcsDecoder, words: list[str]) -> list[list[tuple[Words, fl
     for position, word in enumerate(words):
         rows = [
             (found.log_C[c], tuple(model.target_vocabulary.word(w) for w in table.target_phrases[table.target_B[pair]]))
-            for i in range(len(found.spans))
+            for i in range(len(found.spans.start_I))
             if (found.spans.start_I[i], found.spans.end_I[i]) == (position, position + 1)
             for c in range(found.offsets_I1[i], found.offsets_I1[i + 1])
             for pair in [found.pair_C[c]]

@@ -14,7 +14,8 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, marked_in_rows, offsets_of, places_of_keys, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.features.context import Bags, ContextFeatures, Distances, Spans, TargetFeatures, joined_bags
+from xlate.features.context import Bags, ContextFeatures, Distances, TargetFeatures, joined_bags
+from xlate.kernels.search.predictions import PhraseSpans
 from xlate.phrases.occurrences import ListedPairs
 from xlate.text.vocabulary import EncodedText
 
@@ -82,7 +83,7 @@ class Examples:
             instance.
     """
 
-    spans: Spans
+    spans: PhraseSpans
     number_X: Ints
     pair_X: Ints
 
@@ -99,7 +100,7 @@ class Examples:
         spans, pair_I, of_X = self.instances()
         return Examples(spans, self.number_X[np.flatnonzero(np.diff(of_X, prepend=-1))], pair_I)
 
-    def instances(self) -> tuple[Spans, Ints, Ints]:
+    def instances(self) -> tuple[PhraseSpans, Ints, Ints]:
         """The I different spans with their pairs, (I,), and the instance of each fact, (X,)."""
         keys_4X = np.stack([self.spans.sentence_I, self.spans.start_I, self.spans.end_I, self.pair_X])
         new_X = np.ones(len(self), np.bool_)
@@ -126,7 +127,7 @@ class ContextInstances:
     factors: Sequence[Ints32]
     beside: TargetFeatures | None = None
 
-    def of(self, spans: Spans, pair_I: Ints | None = None) -> tuple[CandidateBatch, Ints]:
+    def of(self, spans: PhraseSpans, pair_I: Ints | None = None) -> tuple[CandidateBatch, Ints]:
         """Instances of I spans, all gains 0, and the number of each of their C candidates.
 
         Args:

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
+from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.errors import InputError, check_choice
 from xlate.features.index import Numbers
@@ -73,29 +73,6 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Spans:
-    """I source phrases in their sentences: half-open spans, and the row of each phrase in the table."""
-
-    sentence_I: AnyInts
-    start_I: AnyInts
-    end_I: AnyInts
-    phrase_I: AnyInts
-
-    def __len__(self) -> int:
-        """The number of phrases I."""
-        return len(self.start_I)
-
-    def select(self, kept_I: Bools) -> Spans:
-        """Some of them."""
-        return Spans(*(column[kept_I] for column in self.columns))
-
-    @property
-    def columns(self) -> tuple[AnyInts, ...]:
-        """The sentences, starts, ends and phrases."""
-        return self.sentence_I, self.start_I, self.end_I, self.phrase_I
-
-
-@dataclass(frozen=True)
 class ContextFeatures:
     """The features of source phrases in their sentences.
 
@@ -139,7 +116,7 @@ class ContextFeatures:
         sizes = {layer.name: layer.size for layer in self.layers}
         return 1 + self.phrases + sum(sizes[layer] for layer, _ in self._starts)
 
-    def of(self, text: EncodedText, factors: Sequence[Ints32], spans: Spans) -> Bags:
+    def of(self, text: EncodedText, factors: Sequence[Ints32], spans: PhraseSpans) -> Bags:
         """The features of I phrases: offsets, (I + 1,), and ids.
 
         Args:
@@ -147,7 +124,7 @@ class ContextFeatures:
             factors: those of the T tokens, for each layer that is not of words, in the order of the layers.
             spans: the phrases.
         """
-        asked = PhraseSpans(*(np.asarray(column, np.int64) for column in spans.columns))
+        asked = PhraseSpans._make(np.asarray(column, np.int64) for column in spans)
         return context_bags(self.values(text.ids_T, factors), text.offsets_S1, self.arrays, asked)
 
     def values(self, ids_T: Ints32, factors: Sequence[Ints32]) -> Ints32:

@@ -128,7 +128,7 @@ def _predicted(
 ) -> Iterator[list[tuple[int, float]] | None]:
     """The pairs of each word with ln p, best first; None where nothing is predicted."""
     found = model.of_words.predict(words)
-    instances = dict(zip(found.spans.start_I.tolist(), range(len(found.spans)), strict=True))
+    instances = dict(zip(found.spans.start_I.tolist(), range(len(found.spans.start_I)), strict=True))
     for position in range(len(words)):
         if position not in instances:
             yield None

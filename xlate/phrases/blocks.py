@@ -194,6 +194,4 @@ def _lexical(table: PhraseTable, count_B: Ints32, floor: float) -> Floats32:
     target_K = table.target_phrases.ids_T[table.target_phrases.offsets_S1[table.target_B[rows]]]
     total_V = np.bincount(source_K, count_B[rows].astype(np.float64)) if len(rows) else np.ones(1)
     probability_K = count_B[rows] / np.maximum(total_V[source_K], 1e-300)
-    return lexical_costs(
-        phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor
-    )
+    return lexical_costs(phrase_pairs(table), build_table(pair_keys(source_K, target_K)), probability_K, floor)

@@ -72,7 +72,7 @@ def test_what_is_said_to_change_a_phrase_adds_up_to_its_probabilities(seed: int,
     found = changes(model, WORDS)
     predicted = model.predict(WORDS)
     known = places_of(predicted)
-    assert len(found) == len(predicted.spans)
+    assert len(found) == len(predicted.spans.start_I)
     assert [one.largest for one in found] == sorted((one.largest for one in found), reverse=True)
     for one in found:
         added_C = one.weight_XC.sum(axis=0)

@@ -15,7 +15,8 @@ from xlate.candidates.context_instances import Translations
 from xlate.features.context import ContextFeatures, Layer, TargetFeatures
 from xlate.features.word_values import every_word
 from xlate.kernels.learning.candidates import crossed_ids
-from xlate.models.context.model import Classifier, ContextModel, Prediction
+from xlate.kernels.search.predictions import Predicted
+from xlate.models.context.model import Classifier, ContextModel
 from xlate.models.context.predicted import PredictedScores
 from xlate.models.derivation import COPIED
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -80,7 +81,7 @@ def by_hand(model: ContextModel, start: int, end: int) -> dict[int, float]:
     return {pair: score - total for pair, score in scores.items()}
 
 
-def places_of(found: Prediction) -> dict[tuple[int, int, int], int]:
+def places_of(found: Predicted) -> dict[tuple[int, int, int], int]:
     """The place of each candidate by its span and pair."""
     rows = row_numbers(found.offsets_I1)
     keys = zip(found.spans.start_I[rows].tolist(), found.spans.end_I[rows].tolist(), found.pair_C.tolist(), strict=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, Bools, Floats, Floats32, Ints, Ints32
+from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Floats32, Ints, Ints32
 from xlate.compiled import lent, loop
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.learning.candidates import CandidateArrays, score_crossed
@@ -37,7 +37,11 @@ class Predictor(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """I phrases and their C candidates; see `models/context/model.py` (`Prediction`)."""
+    """The output of a classifier for I source phrases of a sentence, with C candidates in all.
+
+    `log_C` is ln p of each, in the sentence; `share_C` is ln p without it. `pair_C` are their numbers: pairs of the
+    table, or classes of distances.
+    """
 
     spans: PhraseSpans
     offsets_I1: Ints
@@ -120,12 +124,16 @@ class ContextPlaces(NamedTuple):
 
 
 class PhraseSpans(NamedTuple):
-    """I source phrases in their sentences; see `features/context.py` (`Spans`)."""
+    """I source phrases in their sentences: half-open spans, and the row of each phrase in the table."""
 
-    sentence_I: Ints
-    start_I: Ints
-    end_I: Ints
-    phrase_I: Ints
+    sentence_I: AnyInts
+    start_I: AnyInts
+    end_I: AnyInts
+    phrase_I: AnyInts
+
+    def select(self, kept_I: Bools) -> PhraseSpans:
+        """Some of them."""
+        return PhraseSpans._make(column[kept_I] for column in self)
 
 
 class TargetArrays(NamedTuple):

@@ -22,12 +22,12 @@ from xlate.features.context import (
     ContextFeatures,
     Distances,
     Layer,
-    Spans,
     TargetFeatures,
     distance_classes,
     first_links,
 )
 from xlate.features.word_values import word_values
+from xlate.kernels.search.predictions import PhraseSpans
 from xlate.kernels.search.spans import span_rows
 from xlate.machine import check_memory
 from xlate.models.context.model import Classifier, ContextModel, DistanceModel, FactorsOf
@@ -133,7 +133,7 @@ class ContextParts:
         """What is learned from: extracted pairs, or how far the translations of their sources are from their places."""
         seen = self.occurrences()
         if self.distances is None:
-            spans = Spans(seen.sentence_X, seen.start_X, seen.end_X, self.table.source_B[seen.pair_X])
+            spans = PhraseSpans(seen.sentence_X, seen.start_X, seen.end_X, self.table.source_B[seen.pair_X])
             return Examples(spans, seen.pair_X.astype(np.int64), np.full(len(seen.pair_X), NO_PAIR))
         texts, links = self.work.encoded, self.work.links
         source, first_T = texts[0], first_links(texts[0], links)
@@ -142,16 +142,16 @@ class ContextParts:
         at_I = np.flatnonzero((first_T == UNLINKED) & (row_T >= 0))
         sentence_I = np.searchsorted(source.offsets_S1, at_I, side="right") - 1
         start_I = at_I - source.offsets_S1[sentence_I]
-        alone = Spans(sentence_I, start_I, start_I + 1, row_T[at_I])
+        alone = PhraseSpans(sentence_I, start_I, start_I + 1, row_T[at_I])
         pairs = (seen.sentence_X, alone.sentence_I), (seen.start_X, alone.start_I), (seen.end_X, alone.end_I)
         sentence_X, start_X, end_X = (np.concatenate(both) for both in pairs)
         phrase_X = np.concatenate([self.table.source_B[seen.pair_X], alone.phrase_I])
-        pair_X = np.append(seen.pair_X.astype(np.int64), np.full(len(alone), NO_PAIR))
+        pair_X = np.append(seen.pair_X.astype(np.int64), np.full(len(alone.start_I), NO_PAIR))
         if self.translations is None:
             pair_X[:] = NO_PAIR
         number_X = distance_classes(self.distances, first_T, texts, sentence_X, start_X, end_X)
         order = np.lexsort((pair_X, end_X, start_X, sentence_X))
-        spans = Spans(sentence_X[order], start_X[order], end_X[order], phrase_X[order])
+        spans = PhraseSpans(sentence_X[order], start_X[order], end_X[order], phrase_X[order])
         return Examples(spans, number_X[order], pair_X[order]).once()
 
     def occurrences(self) -> Occurrences:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import AnyFloats, AnyInts, Bools, Floats, Ints, Ints32
-from xlate.features.context import Bags, Spans
+from xlate.features.context import Bags
 from xlate.kernels.learning.candidates import crossed_ids
+from xlate.kernels.search.predictions import PhraseSpans
 from xlate.models.context.model import Classifier
 from xlate.search.oracle import best_of_each
 from xlate.text.vocabulary import EncodedText
@@ -153,7 +154,7 @@ class Influences:
         names: of the features.
         count_X: in how many of the `places` each occurs.
         weight_XC: what each adds to the score of each candidate, for a softmax against the others.
-        pair_C, share_C: the candidates as `Prediction` numbers them, and p of each without a context.
+        pair_C, share_C: the candidates as `Predicted` numbers them, and p of each without a context.
         places: where the phrase occurs in the text.
     """
 
@@ -176,7 +177,7 @@ def influences(
     spans = _places(model.targets.table.source_phrases[phrase], phrase, text)
     _, ids = model.contexts.of(text, factors, spans)
     ids_X, count_X = np.unique(ids, return_counts=True)
-    differing_X = count_X < len(spans)
+    differing_X = count_X < len(spans.start_I)
     ids_X, count_X = ids_X[differing_X], count_X[differing_X]
     chosen = model.choices.of(np.array([phrase]))
     share_C = np.exp(chosen.log_share_C)
@@ -186,10 +187,10 @@ def influences(
         weight_XC = against_the_others(weight_XC, share_C)
     order = np.argsort(-share_C, kind="stable")
     names = model.context_names(ids_X, members)
-    return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans))
+    return Influences(names, count_X, weight_XC[:, order], chosen.number_C[order], share_C[order], len(spans.start_I))
 
 
-def _places(words: Ints32, phrase: int, text: EncodedText) -> Spans:
+def _places(words: Ints32, phrase: int, text: EncodedText) -> PhraseSpans:
     """Where the words of a phrase occur in a text."""
     size, last = len(words), len(text.ids_T) - len(words) + 1
     here_T = np.ones(max(last, 0), np.bool_)
@@ -199,7 +200,7 @@ def _places(words: Ints32, phrase: int, text: EncodedText) -> Spans:
     sentence_I = np.searchsorted(text.offsets_S1, begin_I, side="right") - 1
     inside_I = begin_I + size <= text.offsets_S1[sentence_I + 1]
     sentence_I, start_I = sentence_I[inside_I], (begin_I - text.offsets_S1[sentence_I])[inside_I]
-    return Spans(sentence_I, start_I, start_I + size, np.full(len(start_I), phrase))
+    return PhraseSpans(sentence_I, start_I, start_I + size, np.full(len(start_I), phrase))
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ class SpanChange:
 
     Attributes:
         start, end: the span.
-        pair_C: the candidates as `Prediction` numbers them.
+        pair_C: the candidates as `Predicted` numbers them.
         share_C: p of each without the context.
         probability_C: in the context.
         names: of the X features there; for a softmax the first is that p, by how much its weight differs from 1.
@@ -244,7 +245,7 @@ def changes(model: Classifier, words: Sequence[str], members: int = 0) -> list[S
     offsets_I1, contexts_X = batch.contexts
     chosen = model.choices.of(found.spans.phrase_I)
     listed = []
-    for i in range(len(found.spans)):
+    for i in range(len(found.spans.start_I)):
         part = slice(found.offsets_I1[i], found.offsets_I1[i + 1])
         pair_C, log_C, share_C = found.pair_C[part], found.log_C[part], found.share_C[part]
         ids_X = contexts_X[offsets_I1[i] : offsets_I1[i + 1]]

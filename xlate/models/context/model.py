@@ -18,11 +18,11 @@ from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Places, Translations
-from xlate.features.context import ContextFeatures, Distances, Spans, TargetFeatures
+from xlate.features.context import ContextFeatures, Distances, TargetFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.learning.candidates import crossed_ids
 from xlate.kernels.learning.scores import plain_scores
-from xlate.kernels.search.predictions import Predictor, predicted_sentence
+from xlate.kernels.search.predictions import PhraseSpans, Predicted, Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.model import SentencePhrases
 from xlate.phrases.matching import phrase_finder
@@ -34,21 +34,6 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 NO_CHOICE = -1
 # The values of a sentence's words in the layers that belong to tokens, not to words.
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The output of a classifier for I source phrases of a sentence, with C candidates in all.
-
-    `log_C` is ln p of each, in the sentence; `share_C` is ln p without it. `pair_C` are their numbers: pairs of the
-    table, or classes of distances.
-    """
-
-    spans: Spans
-    offsets_I1: Ints
-    pair_C: Ints
-    log_C: Floats
-    share_C: Floats
 
 
 def no_factors(_words: Sequence[str]) -> Sequence[Ints32]:
@@ -91,14 +76,14 @@ class Classifier(ABC):
         """Finds source phrases."""
         return phrase_finder(self.targets.table.source_phrases)
 
-    def spans(self, text: EncodedText) -> Spans:
+    def spans(self, text: EncodedText) -> PhraseSpans:
         """All source phrases of the table in a sentence."""
         ids_n = text.ids_T
         longest = max(1, min(self.longest, len(ids_n)))
         row_C = span_rows(self.finder, ids_n, longest)
         cells = np.flatnonzero(row_C >= 0)
         start = cells // longest
-        return Spans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
+        return PhraseSpans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
 
     def scores(self, batch: CandidateBatch) -> Floats:
         """The scores of C candidates, (C,)."""
@@ -108,7 +93,7 @@ class Classifier(ABC):
     def named(self, number: int, vocabulary: Vocabulary) -> str:
         """A candidate in words, by its number and the target words."""
 
-    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[Spans, CandidateBatch, Ints]:
+    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[PhraseSpans, CandidateBatch, Ints]:
         """All known phrases of a sentence as instances, and the number of each of their C candidates.
 
         `pair_P` is the pair that is considered with each of the P source phrases of the table.
@@ -122,12 +107,12 @@ class Classifier(ABC):
         """The names of features of contexts, with `members` words after that of a word class."""
         return list(self.contexts.names(ids_X, self.targets.table.source_phrases, self.vocabulary, members))
 
-    def predict(self, words: Sequence[str]) -> Prediction:
+    def predict(self, words: Sequence[str]) -> Predicted:
         """The candidates of all known phrases of a sentence with their probabilities in it."""
         spans, batch, number_C = self.instances(words)
         log_C = log_probabilities(self.scores(batch), batch.candidate_offsets_I1, alone=self.alone)
         share_C = batch.dense_CD[:, 0].astype(np.float64)
-        return Prediction(spans, batch.candidate_offsets_I1, number_C, log_C, share_C)
+        return Predicted(spans, batch.candidate_offsets_I1, number_C, log_C, share_C)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +123,10 @@ class ContextModel(Classifier):
     without: ClassVar[str] = "p(e|f)"
     choices: Translations
 
-    def predict(self, words: Sequence[str]) -> Prediction:
+    def predict(self, words: Sequence[str]) -> Predicted:
         """The same in one compiled call."""
         ids_n = self.vocabulary.ids(words)
-        found = predicted_sentence(self._predictor, ids_n, self.contexts.values(ids_n, self.factors(words)))
-        return Prediction(Spans(*found.spans), found.offsets_I1, found.pair_C, found.log_C, found.share_C)
+        return predicted_sentence(self._predictor, ids_n, self.contexts.values(ids_n, self.factors(words)))
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -160,10 +144,10 @@ class ContextModel(Classifier):
             self.alone,
         )
 
-    def places_of_pairs(self, found: Prediction, phrases: SentencePhrases) -> Ints:
+    def places_of_pairs(self, found: Predicted, phrases: SentencePhrases) -> Ints:
         """Where each of O pairs at a span is among the C that were found, -1 if it is not predicted; (O,)."""
         size, spans = len(phrases.words) + 1, found.spans
-        span_I, span_O = (start * size + end for start, end in (spans.columns[1:3], phrases[1:3]))
+        span_I, span_O = (start * size + end for start, end in (spans[1:3], phrases[1:3]))
         # Spans are sorted.
         at_O = np.searchsorted(span_I, span_O)
         known = np.flatnonzero((np.append(span_I, -1)[at_O] == span_O) & (phrases.pair_O >= 0))
@@ -186,7 +170,7 @@ class ContextModel(Classifier):
         table = self.targets.table
         return " ".join(vocabulary.word(w) for w in table.target_phrases[int(table.target_B[number])].tolist())
 
-    def spans(self, text: EncodedText) -> Spans:
+    def spans(self, text: EncodedText) -> PhraseSpans:
         """All source phrases in a sentence that have listed translations."""
         spans, offsets_P1 = super().spans(text), self.choices.listed.offsets_P1
         phrase_I = np.asarray(spans.phrase_I, np.int64)
@@ -217,7 +201,7 @@ class DistanceModel(Classifier):
         """The R classes."""
         return self.choices.distances
 
-    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[Spans, CandidateBatch, Ints]:
+    def instances(self, words: Sequence[str], pair_P: Ints | None = None) -> tuple[PhraseSpans, CandidateBatch, Ints]:
         """All known phrases of a sentence, each with its most frequent translation, and the classes of candidates."""
         return super().instances(words, self._frequent_P if pair_P is None else pair_P)
 
@@ -236,10 +220,10 @@ class DistanceModel(Classifier):
         # Those of translations follow those of the context, in each instance.
         return [*names, *(f"to {name}" for name in self.targets.names(behind_X[behind_X >= 0], self.target_vocabulary))]
 
-    def span_scores(self, words: Sequence[str]) -> tuple[Spans, Floats]:
+    def span_scores(self, words: Sequence[str]) -> tuple[PhraseSpans, Floats]:
         """All I known phrases of a sentence, and the score of each class, whatever the translation; (I, R)."""
         spans, batch, _ = super().instances(words)
-        return spans, self.scores(batch).reshape(len(spans), len(self.distances))
+        return spans, self.scores(batch).reshape(len(spans.start_I), len(self.distances))
 
     def pair_scores(self, pair_N: AnyInts) -> Floats:
         """What translations add to the score of each class, (N, R); 0 if they are not considered."""
@@ -286,10 +270,10 @@ def chosen_in(
     """
     spans, batch, number_C = model.instances(words)
     offsets_S1, share_C = batch.candidate_offsets_I1, batch.dense_CD[:, 0].astype(np.float64)
-    found = Prediction(spans, offsets_S1, number_C, share_C, share_C)
+    found = Predicted(spans, offsets_S1, number_C, share_C, share_C)
     place_P = model.places_of_pairs(found, SentencePhrases(words, start_P, end_P, pair_P))
     span_C = row_numbers(offsets_S1)
-    used_S = np.zeros(len(spans), np.bool_)
+    used_S = np.zeros(len(spans.start_I), np.bool_)
     used_S[span_C[place_P[place_P >= 0]]] = True
     if not model.alone:
         used_S &= np.diff(offsets_S1) > 1

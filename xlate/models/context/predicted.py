@@ -10,8 +10,8 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints
 from xlate.arrays.ragged import places_in_rows, places_of_keys, row_numbers
-from xlate.features.context import Spans
-from xlate.models.context.model import ContextModel, DistanceModel, Prediction
+from xlate.kernels.search.predictions import PhraseSpans, Predicted
+from xlate.models.context.model import ContextModel, DistanceModel
 from xlate.models.phrase.model import SentencePhrases
 from xlate.models.unit_model import LOWEST_LOG
 from xlate.phrases.table import DIRECT_PHRASE, PhraseTable
@@ -59,7 +59,7 @@ class PredictedScores:
     best: int = 0
     share: float = 1.0
     own: OtherTable | None = None
-    _known: dict[tuple[object, ...], Prediction] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: dict[tuple[object, ...], Predicted] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class PredictedScores:
             value_N = _floored(np.log(table.scores_B4[np.maximum(pair_N, 0), DIRECT_PHRASE]))
         return np.where(np.asarray(pair_N) < 0, 0.0, value_N)
 
-    def _options(self, found: Prediction) -> Floats:
+    def _options(self, found: Predicted) -> Floats:
         """The scores of the C predictions, -inf for those that are no options."""
         log_C = found.log_C
         if self.share < 1.0:
@@ -111,7 +111,7 @@ class PredictedScores:
         alone_C = np.repeat(found.spans.end_I - found.spans.start_I == 1, sizes)
         return np.where(allowed_C | (alone_C & (rank_C == 0)), log_C, -np.inf)
 
-    def predicted(self, words: Sequence[str]) -> Prediction:
+    def predicted(self, words: Sequence[str]) -> Predicted:
         """The output of the classifier for a sentence; the last one is remembered."""
         return _remembered(self._known, words, self.model.predict)
 
@@ -143,7 +143,7 @@ class PredictedPlaces:
 
     model: DistanceModel
     own: OtherTable | None = None
-    _known: dict[tuple[object, ...], tuple[Spans, Floats]] = field(
+    _known: dict[tuple[object, ...], tuple[PhraseSpans, Floats]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
