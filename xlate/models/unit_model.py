@@ -20,7 +20,6 @@ from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of
 from xlate.features.index import FeatureIndex
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
-from xlate.kernels.memory import best_of_rows
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED
 from xlate.phrases.matching import phrase_finder
@@ -213,6 +212,8 @@ AT_A_TIME = 1 << 14
 # How many units are kept, some 150 bytes each, before ranking starts over; this bounds memory for texts of any length.
 MOST = 1 << 20
 UNRANKED = -1
+# The name of the array of `PhrasesAlone` that says where phrases begin.
+OFFSETS = "offsets_O1"
 
 
 @dataclass(frozen=True)
@@ -283,12 +284,10 @@ class Ranking(ABC, Generic[Rows]):
         return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
 
     def _forget(self) -> None:
-        self._place_P = np.full(len(self.model.source_sides), UNRANKED, np.int32)
-        self._offsets_S1 = GrowingArray(np.zeros(1, np.int64))
-        self._word_offsets_R1 = GrowingArray(np.zeros(1, np.int64))
+        self._place_P = np.full(len(self.model.source_sides), UNRANKED, dtype=np.int32)
+        self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
         # Its names are known once something is ranked.
         self._columns: dict[str, GrowingArray] = {}
-        self._words: list[GrowingArray] = []
 
     def rank(self, rows: AnyInts) -> None:
         """Ranks those of these source sides that are not ranked yet; when too many are kept, the others are dropped."""
@@ -319,29 +318,20 @@ class Ranking(ABC, Generic[Rows]):
 
     def at(self, places: Ints) -> Rows:
         """The units at these places."""
-        phrases = PhrasesAlone(self._word_offsets_R1.array, *(column.array for column in self._words))
         columns = {name: column.array for name, column in self._columns.items()}
-        return rows_at(self.ROWS(phrases=phrases, **columns), places)
+        return rows_at(_of_columns(self.ROWS, columns), places)
 
     def _append(self, rows: Ints) -> None:
         found, size_S = self.ranked(rows)
         self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
         self._offsets_S1.append(self._offsets_S1.array[-1] + offsets_of(size_S)[1:])
-        self._word_offsets_R1.append(self._word_offsets_R1.array[-1] + found.phrases.offsets_O1[1:])
-        columns, words = _columns(found), [np.asarray(values) for values in found.phrases[1:]]
+        columns = _columns(found)
         if not self._columns:
             self._columns = {name: GrowingArray(array) for name, array in columns.items()}
-            self._words = [GrowingArray(values) for values in words]
             return
+        columns[OFFSETS] = self._columns[OFFSETS].array[-1] + columns[OFFSETS][1:]
         for name, array in columns.items():
             self._columns[name].append(array)
-        for column, values in zip(self._words, words, strict=True):
-            column.append(values)
-
-
-def best_of_groups(score_B: Floats, size_S: Ints, most: int) -> Ints:
-    """The places of the `most` highest scores of each of S groups, best first; the first wins a tie."""
-    return best_of_rows(score_B, offsets_of(size_S), most)
 
 
 class GrowingArray:
@@ -371,25 +361,29 @@ class GrowingArray:
 
 def rows_at(rows: Rows, places: Ints) -> Rows:
     """The units at some places."""
-    words, offsets_O1 = gathered(rows.phrases.offsets_O1, places)
-    old = rows.phrases
-    phrases = PhrasesAlone(offsets_O1, old.words_W[words], old.states_W[words], old.rest_W[words])
-    return type(rows)(phrases=phrases, **{name: column[places] for name, column in _columns(rows).items()})
+    columns = _columns(rows)
+    words, offsets_O1 = gathered(columns.pop(OFFSETS), places)
+    taken = {name: column[words if name.endswith("_W") else places] for name, column in columns.items()}
+    return _of_columns(type(rows), {OFFSETS: offsets_O1, **taken})
 
 
 def joined_rows(one: Rows, other: Rows, other_O: Bools) -> Rows:
     """Units of two kinds in one order; `other_O` says which of them are of the second."""
     order_O = np.argsort(np.concatenate([np.flatnonzero(~other_O), np.flatnonzero(other_O)]), kind="stable")
-    a, b, others = one.phrases, other.phrases, _columns(other)
-    phrases = PhrasesAlone(
-        joined_offsets([a.offsets_O1, b.offsets_O1]),
-        np.concatenate([a.words_W, b.words_W]),
-        np.concatenate([a.states_W, b.states_W]),
-        np.concatenate([a.rest_W, b.rest_W]),
-    )
-    columns = {name: np.concatenate([array, others[name]]) for name, array in _columns(one).items()}
-    return rows_at(type(one)(phrases=phrases, **columns), order_O)
+    others = _columns(other)
+    columns = {
+        name: (joined_offsets if name == OFFSETS else np.concatenate)([array, others[name]])
+        for name, array in _columns(one).items()
+    }
+    return rows_at(_of_columns(type(one), columns), order_O)
 
 
 def _columns(rows: RankedRows) -> dict[str, AnyArray]:
-    return {field.name: getattr(rows, field.name) for field in fields(rows) if field.name != "phrases"}
+    """The arrays of units and, `_W`, of the words of their phrases, which are at `OFFSETS`."""
+    columns = {field.name: getattr(rows, field.name) for field in fields(rows)}
+    return {**columns.pop("phrases")._asdict(), **columns}
+
+
+def _of_columns(kind: type[Rows], columns: dict[str, AnyArray]) -> Rows:
+    phrases = PhrasesAlone(*(columns.pop(name) for name in PhrasesAlone._fields))
+    return kind(phrases=phrases, **columns)

@@ -98,16 +98,18 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         self._weights_D = np.asarray(weights_D, np.float64)
         self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
         self.fast = fast
-        self._sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, np.float64)
+        # Those of sparse features, (F,) or fewer.
+        self.sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
         self._check()
 
     def _check(self) -> None:
         known = 0 if self.features is None else len(self.features)
         if self._weights_D.shape != (self.model.size,) or not np.isfinite(self._weights_D).all():
-            raise InputError("the weights cannot be used", self._weights_D, f"{self.model.size} finite numbers")
-        if len(self._sparse_F) > known or not np.isfinite(self._sparse_F).all():
-            seen, expected = f"{len(self._sparse_F)} sparse weights", f"at most {known}, all of them finite"
-            raise InputError("the weights cannot be used", seen, expected)
+            expected = f"{self.model.size} finite numbers"
+            raise InputError("the weights cannot be used", seen=self._weights_D, expected=expected)
+        if len(self.sparse_F) > known or not np.isfinite(self.sparse_F).all():
+            seen, expected = f"{len(self.sparse_F)} sparse weights", f"at most {known}, all of them finite"
+            raise InputError("the weights cannot be used", seen=seen, expected=expected)
         if self.search.algorithm == "cube" and not self.fast:
             raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
 
@@ -134,11 +136,6 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     def weights_D(self) -> Floats:
         """The float weights in the order of the model's `features`, shape (D,)."""
         return self._weights_D
-
-    @property
-    def sparse_F(self) -> Floats:
-        """Weights of sparse features, (F,) or fewer."""
-        return self._sparse_F
 
     @cached_property
     def has_sparse(self) -> bool:

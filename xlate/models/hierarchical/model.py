@@ -16,7 +16,7 @@ from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_of
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import Kinds, StructureWeights, new_memory
-from xlate.kernels.memory import build_table, distinct_rows
+from xlate.kernels.memory import best_of_rows, build_table, distinct_rows
 from xlate.kernels.search.rule_facts import NO_PAIR, RuleWords, Structure, own_words
 from xlate.kernels.search.spans import NO_GAP, Matches, match_rules
 from xlate.models.derivation import COPIED, Span
@@ -25,7 +25,6 @@ from xlate.models.unit_model import (
     RankedRows,
     Ranking,
     UnitModel,
-    best_of_groups,
     columns_of,
     joined_rows,
     slots_of,
@@ -116,7 +115,7 @@ class RankedRules(Ranking[RankedRows]):
         rule_B, size_S = self.units_of(rows)
         static_B = weighted_sum(self.model.rule_features(rule_B), self.weights_D)
         alone_B = self.alone(static_B, self.words_of(rule_B))
-        kept = best_of_groups(alone_B, size_S, self.options)
+        kept = best_of_rows(alone_B, offsets_of(size_S), self.options)
         found = RankedRows(rule_B[kept], static_B[kept], alone_B[kept], self.phrases(self.words_of(rule_B[kept])))
         return found, np.minimum(size_S, self.options)
 

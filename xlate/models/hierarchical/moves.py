@@ -248,6 +248,8 @@ class BottomUpRules:
         self.moves = moves
         self.languages = Languages(moves.model.lm, float(moves.weights_D[LM]))
         self.glue = float(moves.weights_D[GLUE])
+        # The target sides of rules by their numbers, as far as they were options.
+        self.sides = dict(GLUE_SIDES)
 
     def chart(self) -> Chart:
         """The chart of the sentence, filled from short spans to long ones."""
@@ -285,6 +287,7 @@ class BottomUpRules:
         for n in order:
             at = int(at_T[n])
             side = (*self.moves.phrase(at).tolist(), *(gaps[::-1] if options.swapped_T[at] else gaps))
+            self.sides[match.rules[n]] = side
             listed.append(Option(float(promise_T[n]), match.rules[n], float(score_T[n]), side))
         return listed
 
@@ -295,11 +298,7 @@ class BottomUpRules:
 
     def order(self, rule: int) -> Sequence[int]:
         """The gaps of a rule in the order of the target, by their places in the source."""
-        if rule in GLUE_SIDES:
-            return range(len(GLUE_SIDES[rule]))
-        match, at = self.moves.options.place(rule)
-        order = range(len(self.moves.options.gaps(match, swapped=False)))
-        return order[::-1] if self.moves.options.swapped_T[at] else order
+        return [-1 - symbol for symbol in self.sides[rule] if symbol < 0]
 
     def labels(self, tree: Tree) -> list[int]:
         """The labels of a derivation in the order of the target."""

@@ -45,14 +45,11 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
 
     def _check(self) -> None:
         super()._check()
-        held, known = len(self._sparse_F), 0 if self.model.sparse is None else len(self.model.sparse)
+        held, known = len(self.sparse_F), 0 if self.model.sparse is None else len(self.model.sparse)
         if held not in (0, known):
             raise InputError("the weights cannot be used", f"{held} sparse weights", f"0 or {known}")
-
-    @cached_property
-    def sparse_F(self) -> Floats:
-        """Weights of sparse features, shape (F,)."""
-        return self._sparse_F if len(self._sparse_F) or self.model.sparse is None else np.zeros(len(self.model.sparse))
+        if not held:
+            self.sparse_F = np.zeros(known)
 
     @property
     def weights(self) -> Weights:

@@ -12,7 +12,7 @@ from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.features.phrase_sparse import OWN, Steps
 from xlate.kernels.lm import PhrasesAlone
-from xlate.kernels.memory import distinct_rows
+from xlate.kernels.memory import best_of_rows, distinct_rows
 from xlate.kernels.search.phrase_moves import GroupScores
 from xlate.kernels.search.spans import span_rows
 from xlate.models.derivation import COPIED, Step
@@ -21,7 +21,6 @@ from xlate.models.unit_model import (
     UNKNOWN_PENALTY,
     RankedRows,
     Ranking,
-    best_of_groups,
     joined_rows,
     joined_targets,
     own_cells,
@@ -124,16 +123,16 @@ class RankedPhrases(Ranking[RankedPairs]):
     def _kept(self, pair_B: Ints, alone_B: Floats, size_S: Ints) -> tuple[Ints, Ints, Floats]:
         """The places of pairs that may be options, best first, the number per source phrase, and `more_RE`."""
         if self.model.in_sentence is None:
-            kept = best_of_groups(alone_B, size_S, self.options)
+            kept = best_of_rows(alone_B, offsets_of(size_S), self.options)
             return kept, np.minimum(size_S, self.options), np.zeros((len(kept), 0))
-        order = best_of_groups(alone_B, size_S, max(len(alone_B), 1))
+        order = best_of_rows(alone_B, offsets_of(size_S), max(len(alone_B), 1))
         more_RE = self.model.in_sentence.anywhere(pair_B[order])
         score_R = alone_B[order] + (more_RE * self.weights_D[self.model.sentence_slots]).sum(axis=1)
         source_R = np.repeat(np.arange(len(size_S)), size_S)
         settled = np.flatnonzero((more_RE > -np.inf).all(axis=1))
         size = np.bincount(source_R[settled], minlength=len(size_S))
         kept_R = np.asarray(np.isnan(more_RE).any(axis=1))
-        kept_R[settled[best_of_groups(score_R[settled], size, self.options)]] = True
+        kept_R[settled[best_of_rows(score_R[settled], offsets_of(size), self.options)]] = True
         size_S = np.bincount(source_R[kept_R], minlength=len(size_S))
         return order[kept_R], size_S, more_RE[kept_R]
 
@@ -274,7 +273,7 @@ def _in_sentence(
     there = np.flatnonzero((more_OE > -np.inf).all(axis=1))
     added_O = (more_OE[there] * ranked.weights_D[model.sentence_slots]).sum(axis=1)
     alone_O = ranked.column("alone_R", places[there]) + added_O
-    order = best_of_groups(alone_O, np.bincount(cell_O[there], minlength=1), ranked.options)
+    order = best_of_rows(alone_O, offsets_of(np.bincount(cell_O[there], minlength=1)), ranked.options)
     kept, added_O = there[order], added_O[order]
     chosen = ranked.at(places[kept])
     static_O, alone_O = chosen.static_R + added_O, chosen.alone_R + added_O
