@@ -29,8 +29,8 @@ from xlate.features.block import (
     MORE_FLOATS,
     BigramIndex,
     BlockNames,
-    Contexts,
     MoreFloats,
+    begun_with,
     bigram_families,
     block_arrays,
     families_of,
@@ -39,6 +39,7 @@ from xlate.features.block import (
     more_floats,
     sides,
     split_key,
+    standing,
 )
 from xlate.kernels.features.blocks import Before, Placed, bigrams_weight, block_costs
 from xlate.kernels.memory import find_all
@@ -246,7 +247,7 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
     blocks = words.blocks
     index = BigramIndex.frequent(words, ["WB"], 0)
     every = np.arange(len(blocks))
-    context_B = Contexts.of(bigram_families(blocks, index.keys_F), index.keys_F).standing(every)
+    context_B = standing(index.families, begun_with(index.families, index.keys_F), every)
     last_B, _ = sides(blocks, "WB")
     begun = {split_key(key)[1] for key in index.keys_F.tolist()}
     for b in range(len(blocks)):
@@ -255,7 +256,8 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
             assert last_B[context_B[b]] == last_B[b]
     assert families_of(index.keys_F) == ("WB",)
     nothing = np.zeros(0, np.uint64)
-    assert (Contexts.of(bigram_families(blocks, nothing), nothing).standing(every) == -1).all()
+    families = bigram_families(blocks, nothing)
+    assert (standing(families, begun_with(families, nothing), every) == -1).all()
 
 
 def test_a_model_under_other_weights_keeps_what_they_do_not_change():

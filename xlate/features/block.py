@@ -183,51 +183,35 @@ def bigram_families(blocks: BlockSet, keys_F: Uints) -> BigramFamilies:
     )
 
 
-@dataclass(frozen=True)
-class Contexts:
-    """Which block represents another one as predecessor, because it has the same features.
+def begun_with(families: BigramFamilies, keys_F: Uints) -> list[Ints]:
+    """What the features with these sorted keys begin with, by family, ascending."""
+    begun, ranges = [], family_ranges(keys_F)
+    for tag in families.tag_A.tolist():
+        left_K = (keys_F[ranges[_family(tag)]] >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
+        begun.append(left_K[np.flatnonzero(np.diff(left_K, prepend=-1))])
+    return begun
 
-    A decoder need remember no more about the previous block. Two blocks count as the same if every family sees the same
-    of them; whatever no feature begins with counts as nothing.
 
-    Attributes:
-        families: what every family sees of blocks.
-        begun: for each family, what features begin with, ascending.
+def standing(families: BigramFamilies, begun: Sequence[Ints], block_O: AnyInts) -> Ints32:
+    """For each of O blocks the one that represents it as predecessor, because it has the same features; (O,).
+
+    It is -1 if no feature begins with it; see `begun_with`. A negative number is no block. A decoder need remember no
+    more about the previous block. Two blocks count as the same if every family sees the same of them; whatever no
+    feature begins with counts as nothing.
     """
-
-    families: BigramFamilies
-    begun: tuple[Ints, ...]
-
-    @classmethod
-    def of(cls, families: BigramFamilies, keys_F: Uints) -> Contexts:
-        """The contexts of the features with these sorted keys."""
-        ranges = family_ranges(keys_F)
-        return cls(families, tuple(_begun(keys_F[ranges[_family(tag)]]) for tag in families.tag_A.tolist()))
-
-    def standing(self, block_O: AnyInts) -> Ints32:
-        """For each of O blocks the one that represents it, or -1 if no feature begins with it; (O,).
-
-        A negative number is no block.
-        """
-        context_O = np.full(len(block_O), -1, np.int32)
-        seen_AO = np.full((len(self.begun), len(block_O)), -1, np.int64)
-        for family, begun in enumerate(self.begun):
-            if len(begun):
-                left_O = self.families.left_AB[family, np.maximum(block_O, 0)]
-                same_O = begun[np.minimum(np.searchsorted(begun, left_O), len(begun) - 1)] == left_O
-                seen_AO[family] = np.where((block_O >= 0) & same_O, left_O, -1)
-        known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
-        if not len(known_K):
-            return context_O
-        _, first, inverse = np.unique(seen_AO[:, known_K], axis=1, return_index=True, return_inverse=True)
-        context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
+    context_O = np.full(len(block_O), -1, dtype=np.int32)
+    seen_AO = np.full((len(begun), len(block_O)), -1, dtype=np.int64)
+    for family, left_K in enumerate(begun):
+        if len(left_K):
+            left_O = families.left_AB[family, np.maximum(block_O, 0)]
+            same_O = left_K[np.minimum(np.searchsorted(left_K, left_O), len(left_K) - 1)] == left_O
+            seen_AO[family] = np.where((block_O >= 0) & same_O, left_O, -1)
+    known_K = np.flatnonzero((seen_AO >= 0).any(axis=0))
+    if not len(known_K):
         return context_O
-
-
-def _begun(keys_K: Uints) -> Ints:
-    """What features of one family begin with, ascending; their keys are sorted."""
-    left_K = (keys_K >> np.uint64(SIDE_BITS)).astype(np.int64) & SIDE_MASK
-    return left_K[np.flatnonzero(np.diff(left_K, prepend=-1))]
+    _, first, inverse = np.unique(seen_AO[:, known_K], axis=1, return_index=True, return_inverse=True)
+    context_O[known_K] = block_O[known_K[first[inverse.reshape(-1)]]]
+    return context_O
 
 
 @dataclass(frozen=True)
@@ -299,8 +283,9 @@ class BigramIndex:
 
     @cached_property
     def standing_B(self) -> Ints32:
-        """What represents each of B blocks if every feature counts, even with weight 0; see `Contexts`."""
-        return Contexts.of(self.families, self.keys_F).standing(np.arange(len(self.words.blocks)))
+        """What represents each of B blocks if every feature counts, even with weight 0; see `standing`."""
+        begun, every = begun_with(self.families, self.keys_F), np.arange(len(self.words.blocks))
+        return standing(self.families, begun, every)
 
 
 # Minus the lowest log of a probability, which 0 gets too, as in the phrase-based model.

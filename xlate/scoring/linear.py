@@ -52,9 +52,7 @@ class LinearScorer(nn.Module):
         values_N = None if batch.part_values_N is None else tensor(batch.part_values_N, dtype)
         ids_N = tensor(batch.part_ids_N, torch.int64)
         parts_P = self.bag(ids_N, tensor(batch.part_id_offsets_P1, torch.int64), per_sample_weights=values_N)[:, 0]
-        sparse_C = parts_P
-        if batch.candidate_parts_K is not None:
-            sparse_C = bags_of_parts(batch, parts_P)
+        sparse_C = parts_P if batch.is_plain else bags_of_parts(batch, parts_P)
         scores_C: Tensor = tensor(batch.dense_CD, dtype) @ self.dense + sparse_C
         return scores_C if batch.base_C is None else scores_C + tensor(batch.base_C, dtype)
 

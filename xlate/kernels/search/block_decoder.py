@@ -166,13 +166,12 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
 
 
 @loop
-def begun(task: Task) -> Hypotheses:
-    """A search with hypothesis number 0, which has translated nothing."""
-    search = no_hypotheses(task.sentence.words + 2, np.empty(MEMO_SIZE, dtype=COSTS))
-    cover = cover_of(0, 0, 0, False)
-    future = level_and_future(cover, task.sentence.words, task.sentence.future_nn)[1]
-    key = key_of(cover, join(NONE, task.model.begin_state), 0)
-    add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future, 0.0, NONE)
+def begun(task: Any) -> Hypotheses:
+    """A search of any model over blocks with hypothesis number 0, which has translated nothing: its coverage is 0."""
+    n, future_nn = task.sentence.words, task.sentence.future_nn
+    search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, dtype=COSTS))
+    key = key_of(0, join(NONE, task.model.begin_state), 0)
+    add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future_nn[0, n], 0.0, NONE)
     return search
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.blocks import bigrams_weight
-from xlate.kernels.lm import MEMO_SIZE, step
-from xlate.kernels.search.block_decoder import COSTS, ModelArrays, ask_costs
+from xlate.kernels.lm import step
+from xlate.kernels.search.block_decoder import ModelArrays, ask_costs, begun
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -21,7 +19,6 @@ from xlate.kernels.search.hypotheses import (
     join,
     key_of,
     low,
-    no_hypotheses,
     survivors,
     with_room,
 )
@@ -74,17 +71,6 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
         for node in survivors(found, limits, level):
             found = extended(task, limits, found, node)
     return finished(found)
-
-
-@loop
-def begun(task: Task) -> Hypotheses:
-    """A search with hypothesis number 0, which has translated nothing."""
-    sentence = task.sentence
-    search = no_hypotheses(sentence.words + 2, np.empty(MEMO_SIZE, dtype=COSTS))
-    future = rest_estimate(0, 0, sentence.words, sentence.future_nn)
-    key = key_of(0, join(NONE, task.model.begin_state), 0)
-    add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future, 0.0, NONE)
-    return search
 
 
 @loop

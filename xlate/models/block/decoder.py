@@ -15,7 +15,7 @@ from xlate.arrays.ragged import offsets_of, places_of
 from xlate.features.block import BigramIndex
 from xlate.kernels.memory import best_of_rows
 from xlate.kernels.pairs import LEFT, LETTERS, NEUTRAL, RIGHT
-from xlate.kernels.search.best_paths import Texts, k_best_paths
+from xlate.kernels.search.best_paths import Texts
 from xlate.kernels.search.block_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.lattice_passes import ArcGraph, arc_bigrams, arc_language_costs, live_contexts
 from xlate.models.block.model import LEXICAL, LM_FIRST, LM_REST, ORIENTATION, UNIGRAM, BlockLexicon, BlockModel
@@ -159,14 +159,6 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
                 )
             )
         return steps
-
-    def nbest_labels(self, space: Moves) -> list[list[int]]:
-        if not self.fast:
-            return super().nbest_labels(space)
-        arcs = self.search_space(space, every_arc=True).arcs
-        offsets_N1, labels_L, _ = k_best_paths(arcs, self.texts(space), self.search.nbest)
-        labels = labels_L.tolist()
-        return [[*labels[a:b], END_LABEL] for a, b in pairwise(offsets_N1.tolist())]
 
     def texts(self, space: Moves) -> Texts:
         """The target words of each label of a space."""

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from xlate.array_types import Floats, Floats32, Ints32, Uints
+from xlate.array_types import Floats, Floats32, Ints, Ints32, Uints
 from xlate.errors import InputError
-from xlate.features.block import FLOATS, BigramIndex, BlockNames, Contexts, MoreFloats
+from xlate.features.block import FLOATS, BigramIndex, BlockNames, MoreFloats, begun_with
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.blocks import BigramFamilies
 from xlate.kernels.search.block_decoder import ModelArrays
@@ -119,9 +119,9 @@ class BlockLexicon:
         return ModelArrays(self.lm.arrays, int(self.lm.begin_state), self.families, weights_F)
 
     @cached_property
-    def contexts(self) -> Contexts:
-        """Says what a search must remember about a block for all features that have a weight."""
-        return Contexts.of(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
+    def begun(self) -> list[Ints]:
+        """What features that have a weight begin with: what a search must remember about a block; see `standing`."""
+        return begun_with(self.families, np.asarray(self.feature_keys)[np.asarray(self.feature_weights) != 0])
 
     def target_words(self, block: int) -> tuple[str, ...]:
         """The target phrase of a block."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of
+from xlate.features.block import standing
 from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search import block_decoder
 from xlate.kernels.search.hypotheses import Hypotheses, Limits
@@ -229,14 +230,14 @@ class SpanMoves(SearchSpace[int]):
     def arrays(self, kind: type[Arrays]) -> Arrays:
         """The options in the form that the compiled moves take."""
         options, fields = self.options, kind._fields  # type: ignore[attr-defined]  # it is a named tuple
-        context_O: Ints32 = self.model.contexts.standing(options.block_O)
+        context_O = standing(self.model.families, self.model.begun, options.block_O)
         own = {"words": len(options.words), "context_O": context_O, "future_nn": self.future_nn}
         return kind(**own, **{name: getattr(options, name) for name in fields if name not in own})
 
     @cached_property
     def _search(self) -> list[Hypotheses]:
         """One search, which grows."""
-        return [self.KERNEL.begun(self.task)]
+        return [block_decoder.begun(self.task)]
 
     @cached_property
     def _moves(self) -> dict[int, AnyArray]:
