@@ -189,16 +189,15 @@ def pool(batches: Sequence[CandidateBatch], *, by_words: bool = False) -> Candid
     # The first of equals, ordered by instance, and within each in the given order.
     first_C = np.zeros(len(pairs_C), np.bool_)
     first_C[np.unique(pairs_C, return_index=True)[1]] = True
-    return _of_candidates(whole, instances, order_C[first_C])
+    return chosen(whole, order_C[first_C], instances)
 
 
-def chosen(batch: CandidateBatch, rows_C: AnyInts) -> CandidateBatch:
-    """Some candidates of a batch, given in the order of their instances; only their own parts stay."""
-    return _of_candidates(batch, len(batch), np.asarray(rows_C, np.int64))
+def chosen(whole: CandidateBatch, rows_C: AnyInts, instances: int | None = None) -> CandidateBatch:
+    """Some candidates of a batch, given in the order of their instances; only their own parts stay.
 
-
-def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> CandidateBatch:
-    """Candidates of a batch in which the same sequence of I instances occurs several times."""
+    The same sequence of `instances` may occur several times in the batch, by default once.
+    """
+    kept_C, instances = np.asarray(rows_C, dtype=np.int64), instances or len(whole)
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
     rows = {"I": np.arange(instances), "C": kept_C, "P": kept_C}
     offsets_I1 = offsets_of(np.bincount(instance_C[kept_C], minlength=instances))
@@ -225,7 +224,18 @@ def _of_candidates(whole: CandidateBatch, instances: int, kept_C: Ints) -> Candi
 
 def _keys(batch: CandidateBatch) -> NDArray[np.void]:
     """All that candidates are compared by, as one string of bytes per candidate."""
-    hash_C = hash_P = _part_hashes(batch)
+    # The contents of a part as a sum of 64-bit hashes, so that sums over parts are those of all their contents.
+    values_N = batch.part_values_N
+    bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
+    mixed_N = (batch.part_ids_N.astype(np.uint64) << np.uint64(32)) | bits_N.view(np.uint32).astype(np.uint64)
+    hash_P = _sums(_mixed(mixed_N), batch.part_id_offsets_P1)
+    if batch.unit_PU is not None:
+        unit_PU, offsets_P1, between_T = batch.units
+        width = unit_PU.shape[1]
+        terms_PU = (unit_PU.astype(np.uint64) + np.uint64(2)) * _powers(width + 1)[1:]
+        sums_P = terms_PU.sum(axis=1, dtype=np.uint64) + _sequence_hashes(between_T, offsets_P1, width + 1)
+        hash_P = hash_P + _mixed(sums_P)
+    hash_C = hash_P
     if batch.candidate_part_offsets_C1 is not None:
         hash_C = _sums(hash_P[batch.part_of_K()], batch.candidate_part_offsets_C1)
     # Adding 0 turns -0 into 0, which is equal but has different bytes.
@@ -242,20 +252,6 @@ def _word_hashes(batch: CandidateBatch) -> Uints:
     words = batch.words
     sizes_C = np.diff(words.offsets_S1).astype(np.uint64)
     return _mixed(_sequence_hashes(words.ids_T, words.offsets_S1) + sizes_C)
-
-
-def _part_hashes(batch: CandidateBatch) -> Uints:
-    """The contents of each part as a sum of 64-bit hashes, so that sums over parts are those of all their contents."""
-    values_N = batch.part_values_N
-    bits_N = np.ones(len(batch.part_ids_N), np.float32) if values_N is None else values_N + np.float32(0)
-    mixed_N = (batch.part_ids_N.astype(np.uint64) << np.uint64(32)) | bits_N.view(np.uint32).astype(np.uint64)
-    hash_P = _sums(_mixed(mixed_N), batch.part_id_offsets_P1)
-    if batch.unit_PU is None:
-        return hash_P
-    unit_PU, offsets_P1, between_T = batch.units
-    width = unit_PU.shape[1]
-    terms_PU = (unit_PU.astype(np.uint64) + np.uint64(2)) * _powers(width + 1)[1:]
-    return hash_P + _mixed(terms_PU.sum(axis=1, dtype=np.uint64) + _sequence_hashes(between_T, offsets_P1, width + 1))
 
 
 def _sequence_hashes(values_N: Ints32, offsets_R1: Ints, first: int = 0) -> Uints:
@@ -333,23 +329,18 @@ def under_templates(
     base_C = None if weights_D is None else lists.dense_CD @ weights_D
     if lists.draws_C is not None and lists.draws_C.any():
         base_C = np.log(lists.draws_C) / gamma
-    return _of_ids(
-        lists,
-        _template_ids(lists, sparse) if isinstance(sparse, SparseFeatures) else sparse.of_units(lists.units[0]),
+    return replace(
+        with_ids(lists, sparse),
         dense_CD=lists.dense_CD if weights_D is None else lists.dense_CD[:, :0],
         base_C=None if base_C is None else base_C.astype(np.float32),
     )
 
 
-def with_ids(lists: CandidateBatch, index: BigramIndex | StructureFeatures) -> CandidateBatch:
+def with_ids(lists: CandidateBatch, index: UnitFeatures) -> CandidateBatch:
     """Lists of units as lists of the ids of their features; new features get ids."""
-    return _of_ids(lists, index.of_units(lists.units[0]))
-
-
-def _of_ids(lists: CandidateBatch, found: tuple[Ints, Ints32], **changes: Any) -> CandidateBatch:
-    """Lists of units with the ids of their parts in place of the units."""
-    changes |= dict.fromkeys(UNITS)
-    return replace(lists, part_id_offsets_P1=found[0], part_ids_N=found[1], **changes)
+    found = _template_ids(lists, index) if isinstance(index, SparseFeatures) else index.of_units(lists.units[0])
+    no_units: dict[str, Any] = dict.fromkeys(UNITS)
+    return replace(lists, part_id_offsets_P1=found[0], part_ids_N=found[1], **no_units)
 
 
 def _template_ids(lists: CandidateBatch, sparse: SparseFeatures) -> tuple[Ints, Ints32]:

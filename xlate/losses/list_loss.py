@@ -83,7 +83,14 @@ class ListLoss(nn.Module):
     def _padded(self, scores: Tensor, gains: Tensor, mask: Tensor | None) -> Tensor:
         if mask is None:
             mask = torch.ones_like(scores, dtype=torch.bool)
-        _check_mask(scores, mask)
+        if mask.dtype != torch.bool:
+            raise InputError("a mask of the wrong type", seen=str(mask.dtype), expected="torch.bool: mask != 0")
+        if mask.shape != scores.shape:
+            seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
+            raise InputError("mask and scores differ in shape", seen=seen, expected=expected)
+        if not len(mask):
+            raise InputError("no list", seen=f"scores {_shape(scores)}", expected="one list or more")
+        _check_filled(mask.any(-1))
         gap = ~mask
         scores = scores.masked_fill(gap, 0.0)
         gains = gains.masked_fill(gap.unsqueeze(-1) if gains.ndim == 3 else gap, 0.0)
@@ -134,17 +141,6 @@ def _check_flat(scores: Tensor, gains: Tensor, mask: Tensor | None, offsets: Ten
         raise InputError("offsets decrease", f"list {_first(sizes < 0)}", "each at least the one before")
     _check_filled(sizes > 0)
     _check_finite(scores, gains)
-
-
-def _check_mask(scores: Tensor, mask: Tensor) -> None:
-    if mask.dtype != torch.bool:
-        raise InputError("a mask of the wrong type", str(mask.dtype), "torch.bool: mask != 0")
-    if mask.shape != scores.shape:
-        seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
-        raise InputError("mask and scores differ in shape", seen, expected)
-    if not len(mask):
-        raise InputError("no list", f"scores {_shape(scores)}", "one list or more")
-    _check_filled(mask.any(-1))
 
 
 def _check_filled(filled_I: Tensor) -> None:

@@ -36,11 +36,6 @@ NO_CHOICE = -1
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
 
 
-def no_factors(_words: Sequence[str]) -> Sequence[Ints32]:
-    """For a model whose layers are all values of words."""
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Classifier(ABC):
     """Makes predictions for source phrases of at most `longest` words in their sentence.
@@ -68,7 +63,7 @@ class Classifier(ABC):
     longest: int
     weights: Weights
     alone: bool
-    factors: FactorsOf = field(default=no_factors)
+    factors: FactorsOf = field(default=lambda _: ())
     beside: TargetFeatures | None = None
 
     @cached_property

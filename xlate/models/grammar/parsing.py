@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.formats.moses_table import phrases_in
 from xlate.formats.scfg import Gap, Scfg, ScfgRule, Side, gaps_of, words_of
 from xlate.text.terms import is_hard, own_target, terms_in
@@ -84,9 +84,15 @@ class SynchronousGrammar:
     def __init__(self, scfg: Scfg, goal: str, copy_label: str = "X") -> None:
         self.scfg, self.goal, self.copy_label = scfg, goal, copy_label
         self.marked = any(BEGIN in rule.source for rule in scfg.rules)
-        self._check_labels()
+        known = {rule.lhs for rule in scfg.rules} | {copy_label}
+        expected = f"one of the left sides: {', '.join(sorted(known)[:20])}"
+        remedy = "give the glue grammar too, and name the goal and the label of copied words"
+        refuse_if(goal not in known, "an unknown label", f"{goal} as the goal", expected, remedy)
         self.root = Node()
         for b, rule in enumerate(scfg.rules):
+            for gap in gaps_of(rule.source):
+                if gap.label not in known:
+                    raise scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
             self.root.add(rule, b)
         self.unary: dict[str, list[tuple[str, int, list[int]]]] = defaultdict(list)
         for label, node in self.root.gaps.items():
@@ -136,17 +142,6 @@ class SynchronousGrammar:
     def target(self, source: Sequence[str], cell: Cell, rule: int) -> Side:
         """The target side of a rule over a cell of a sentence in parsed form; for copies and terms their words."""
         return own_target(source, rule, cell.start) if rule < 0 else self.scfg.rules[rule].target
-
-    def _check_labels(self) -> None:
-        known = {rule.lhs for rule in self.scfg.rules} | {self.copy_label}
-        expected = f"one of the left sides: {', '.join(sorted(known)[:20])}"
-        remedy = "give the glue grammar too, and name the goal and the label of copied words"
-        if self.goal not in known:
-            raise InputError("an unknown label", f"{self.goal} as the goal", expected, remedy)
-        for b, rule in enumerate(self.scfg.rules):
-            for gap in gaps_of(rule.source):
-                if gap.label not in known:
-                    raise self.scfg.error(b, "an unknown label", f"{gap.label} in {rule}", expected, remedy)
 
     def _label_order(self) -> list[str]:
         """All left sides, each after those that it can be made of by rules alone whose source side is one gap."""

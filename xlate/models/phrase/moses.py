@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats
 from xlate.errors import InputError
-from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni
+from xlate.formats.moses_ini import MODELS, MosesIni
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
 from xlate.formats.sentence_tables import SentenceTable, TableFolder
@@ -42,7 +42,12 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
     reordering, line = None, lines.get("LexicalReordering0")
     if line is not None:
-        kind = _reordering_kind(ini, line)
+        text = line.arguments.get("type", "")
+        kind, _, rest = text.partition("-")
+        if kind not in ("wbe", "phrase", "hier") or rest.removesuffix("-allff") != "msd-bidirectional-fe":
+            message, expected = "an unsupported reordering model", "wbe-, phrase- or hier-msd-bidirectional-fe"
+            raise InputError(message, text, expected, file=ini.path, line=line.line)
+        kind = "hier" if kind == "hier" else "wbe"
         reordering = Reordering(kind, read_reordering_table(ini.file(line), table, source, target))
     # Features without a line weigh 0, except the penalty for unknown words.
     weights_D = np.zeros(SIZE)
@@ -61,15 +66,6 @@ _KINDS = {
     "TranslationModel0": ("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk"),
     "UnknownWordPenalty0": ("UnknownWordPenalty",),
 }
-
-
-def _reordering_kind(ini: MosesIni, line: FeatureLine) -> str:
-    text = line.arguments.get("type", "")
-    kind, _, rest = text.partition("-")
-    if kind not in ("wbe", "phrase", "hier") or rest.removesuffix("-allff") != "msd-bidirectional-fe":
-        message, expected = "an unsupported reordering model", "wbe-, phrase- or hier-msd-bidirectional-fe"
-        raise InputError(message, text, expected, file=ini.path, line=line.line)
-    return "hier" if kind == "hier" else "wbe"
 
 
 @dataclass(frozen=True)
