@@ -71,22 +71,6 @@ class FeatureNames:
         among = set(dense)
         return cls(tuple(dense), NamedFeatures.of(name for one in flat for name in one if name not in among))
 
-    def arrays(self, features: FeatureDicts, gains: Gains) -> dict[str, Any]:
-        """The arrays of a batch with these features; see `CandidateBatch.from_lists`."""
-        flat, gain_CG, id_of = _flat(features), _checked_gains(features, gains), self.sparse.id
-        dense = [[one.get(name, 0.0) for name in self.dense] for one in flat]
-        # Features missing from the index are left out.
-        rows = [sorted((id_of(name), value) for name, value in one.items() if id_of(name) >= 0) for one in flat]
-        values_N = np.array([value for row in rows for _, value in row], np.float32)
-        return {
-            "candidate_offsets_I1": offsets_of([len(one) for one in features]),
-            "dense_CD": np.array(dense, np.float32).reshape(len(flat), len(self.dense)),
-            "gain_CG": gain_CG,
-            "part_id_offsets_P1": offsets_of([len(row) for row in rows]),
-            "part_ids_N": np.array([feature for row in rows for feature, _ in row], np.int32),
-            "part_values_N": None if (values_N == 1).all() else values_N,
-        }
-
     def weights(self, dense_D: Iterable[float], sparse_F: Iterable[float]) -> dict[str, float]:
         """Weights by the names of their features, without those that are 0.
 
@@ -248,7 +232,19 @@ class CandidateBatch:
             >>> lists.to_lists(names)[0][1]
             [{'lm': -3.5, 'bigram=b c': 2.0}]
         """
-        return cls(**names.arrays(features, gains)).validate()
+        flat, gain_CG, id_of = _flat(features), _checked_gains(features, gains), names.sparse.id
+        dense = [[one.get(name, 0.0) for name in names.dense] for one in flat]
+        # Features missing from the index are left out.
+        rows = [sorted((id_of(name), value) for name, value in one.items() if id_of(name) >= 0) for one in flat]
+        values_N = np.array([value for row in rows for _, value in row], np.float32)
+        return cls(
+            candidate_offsets_I1=offsets_of([len(one) for one in features]),
+            dense_CD=np.array(dense, np.float32).reshape(len(flat), len(names.dense)),
+            gain_CG=gain_CG,
+            part_id_offsets_P1=offsets_of([len(row) for row in rows]),
+            part_ids_N=np.array([feature for row in rows for feature, _ in row], np.int32),
+            part_values_N=None if (values_N == 1).all() else values_N,
+        ).validate()
 
     def to_lists(self, names: FeatureNames) -> tuple[list[list[dict[str, float]]], list[list[Any]]]:
         """The features and gains in the form of `from_lists`, including float features that are 0.

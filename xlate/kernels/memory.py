@@ -89,15 +89,8 @@ def equal_rows(bits_RW: Uints, one: int, other: int) -> bool:
 @compiled
 def find(table: HashTable, key: np.uint64) -> int:
     """The row of a key, -1 when it is not in the table."""
-    mask = np.uint64(len(table.keys_H) - 1)
-    slot = first_slot(key, mask)
-    while True:
-        seen = table.keys_H[slot]
-        if seen == key:
-            return int(table.rows_H[slot])
-        if seen == EMPTY:
-            return -1
-        slot = (slot + np.uint64(1)) & mask
+    slot = slot_of(table.keys_H, key)
+    return int(table.rows_H[slot]) if table.keys_H[slot] == key else -1
 
 
 @compiled

@@ -161,14 +161,10 @@ class Lattice:
         """The phrases as numbers; see `beam.spelled`."""
         return spelled(self.phrases)
 
-    def arc_words(self, arc: int) -> Words:
-        """The target words of an arc."""
-        return self.phrases[self.phrase_A[arc]]
-
     def path(self, arcs: Sequence[int] | AnyInts) -> LatticePath:
         """Arcs that follow each other, with their words and score."""
         rows = np.asarray(arcs).astype(np.int64)
-        words = tuple(word for arc in rows.tolist() for word in self.arc_words(arc))
+        words = tuple(word for arc in rows.tolist() for word in self.phrases[self.phrase_A[arc]])
         return LatticePath(float(self.score_A[rows].sum()), rows, words)
 
     def best(self) -> LatticePath:

@@ -52,11 +52,6 @@ class SpanOptions:
     phrase_offsets_O1: Ints
     phrase_words_W: Ints32
 
-    def cell(self, start: int, end: int) -> range:
-        """The numbers of the options of one source span of at most J words."""
-        c = start * self.longest + end - start - 1
-        return range(int(self.cell_offsets_C1[c]), int(self.cell_offsets_C1[c + 1]))
-
     def __len__(self) -> int:
         """The number of options O."""
         return len(self.block_O)
