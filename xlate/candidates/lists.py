@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
 from xlate.arrays.ragged import offsets_of, places_in_rows, places_of, row_numbers
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.features.block import BigramIndex
 from xlate.features.phrase_sparse import STEP, SparseFeatures
 from xlate.features.structure import StructureFeatures
@@ -144,8 +144,7 @@ def listed(
     Raises:
         InputError: there is no sentence.
     """
-    if not found:
-        raise InputError("no sentences", expected="one or more")
+    refuse_if(not found, "no sentences", None, "one or more")
     joined = CandidateBatch.joined(found)
     statistics_CK = ngram_statistics(joined.words, joined.candidate_offsets_I1, references, reference_offsets_I1)
     left_out: dict[str, Any] = {} if words else dict.fromkeys(WORDS)

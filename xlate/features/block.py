@@ -48,7 +48,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Floats32, Ints, Ints32, Uints
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import Numbers, Ranges
 from xlate.kernels.features.blocks import SIDE_BITS, BigramFamilies, BlockArrays, DistortionArrays
 from xlate.kernels.memory import build_table
@@ -143,8 +143,7 @@ def split_key(key: int) -> tuple[str, int, int]:
 def _tag(family: str) -> int:
     """The number of a family in keys."""
     tag = list(FAMILIES).index(family)
-    if tag >= MOST_FAMILIES:
-        raise InputError("too many families of sparse features", family, f"at most {MOST_FAMILIES}")
+    refuse_if(tag >= MOST_FAMILIES, "too many families of sparse features", family, f"at most {MOST_FAMILIES}")
     return tag
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_of, row_numbers
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import Numbers, Ranges
 from xlate.features.word_values import (
     WordValues,
@@ -112,8 +112,12 @@ def check_templates(reordering: Sequence[str], plain: Sequence[str]) -> None:
     """
     for given, known in ((reordering, REORDERING), (plain, PLAIN)):
         for position in given:
-            if position not in known or list(given).count(position) > 1:
-                raise InputError("an unknown or repeated template", position, ", ".join(known))
+            refuse_if(
+                position not in known or list(given).count(position) > 1,
+                "an unknown or repeated template",
+                position,
+                ", ".join(known),
+            )
 
 
 def _sizes(

@@ -21,7 +21,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import Numbers, Ranges, ranges_of
 from xlate.features.word_values import WordValues
 from xlate.kernels.features.structure import (
@@ -56,8 +56,12 @@ class StructureTemplates:
     def __post_init__(self) -> None:
         """Checks the families."""
         for family in self.families:
-            if family not in FAMILIES or self.families.count(family) > 1:
-                raise InputError("an unknown or repeated family", family, ", ".join(FAMILIES))
+            refuse_if(
+                family not in FAMILIES or self.families.count(family) > 1,
+                "an unknown or repeated family",
+                family,
+                ", ".join(FAMILIES),
+            )
         if not self.source or not self.target:
             seen = f"{len(self.source)} of the source and {len(self.target)} of the target"
             raise InputError("structure features need kinds of words", seen, "one or more for each side")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.text.classes import class_numbers, read_classes
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID, Vocabulary
 
@@ -156,6 +156,7 @@ def class_files(kind: str, factors: Iterable[str] = ()) -> list[str] | None:
     if kind in ("all", DIGITS) or _NUMBERED_KIND.fullmatch(kind):
         return None
     files = kind.split(",")
-    if len(files) != 2:
-        raise InputError("an unknown kind of words", kind, ", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"]))
+    refuse_if(
+        len(files) != 2, "an unknown kind of words", kind, ", ".join([*NAMED, *factors, "or two files SOURCE,TARGET"])
+    )
     return files

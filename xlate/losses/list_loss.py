@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.losses import expected_bleu, hinge, local_softmax, pro, ramp, softmax_margin
 from xlate.losses.lists import FlatLists, Lists, PaddedLists
 from xlate.losses.loss import Loss, Needs
@@ -44,10 +44,8 @@ class ListLoss(nn.Module):
 
     def __init__(self, loss: Loss, reduction: Reduction = "mean") -> None:
         super().__init__()
-        if reduction not in get_args(Reduction):
-            raise InputError("unknown reduction", repr(reduction), "mean, sum or none")
-        if loss.needs is Needs.LATTICE:
-            raise InputError("a loss over lattices", loss.name, "one over lists")
+        refuse_if(reduction not in get_args(Reduction), "unknown reduction", repr(reduction), "mean, sum or none")
+        refuse_if(loss.needs is Needs.LATTICE, "a loss over lattices", loss.name, "one over lists")
         self.loss = loss
         self.reduction = reduction
 
@@ -84,12 +82,12 @@ class ListLoss(nn.Module):
         if mask is None:
             mask = torch.ones_like(scores, dtype=torch.bool)
         if mask.dtype != torch.bool:
-            raise InputError("a mask of the wrong type", seen=str(mask.dtype), expected="torch.bool: mask != 0")
+            raise InputError("a mask of the wrong type", str(mask.dtype), "torch.bool: mask != 0")
         if mask.shape != scores.shape:
             seen, expected = _shape(mask), f"{_shape(scores)}, as the scores"
-            raise InputError("mask and scores differ in shape", seen=seen, expected=expected)
+            raise InputError("mask and scores differ in shape", seen, expected)
         if not len(mask):
-            raise InputError("no list", seen=f"scores {_shape(scores)}", expected="one list or more")
+            raise InputError("no list", f"scores {_shape(scores)}", "one list or more")
         _check_filled(mask.any(-1))
         gap = ~mask
         scores = scores.masked_fill(gap, 0.0)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from xlate.array_types import AnyFloats, Floats, Ints
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import FlatLists, Lists
 from xlate.scoring.linear import Resident
@@ -42,8 +42,7 @@ def scale(value: float) -> float:
     Raises:
         InputError: it is not above 0, or not finite.
     """
-    if not 0.0 < value < math.inf:
-        raise InputError("scale of scores out of range", f"gamma={value}", "a finite number above 0")
+    refuse_if(not 0.0 < value < math.inf, "scale of scores out of range", f"gamma={value}", "a finite number above 0")
     return value
 
 
@@ -53,8 +52,7 @@ def margin_of(value: float) -> float:
     Raises:
         InputError: it is below 0, or not finite.
     """
-    if not 0.0 <= value < math.inf:
-        raise InputError("margin out of range", f"margin={value}", "a finite number, 0 or more")
+    refuse_if(not 0.0 <= value < math.inf, "margin out of range", f"margin={value}", "a finite number, 0 or more")
     return value
 
 
@@ -147,14 +145,15 @@ def gains_for(
     Raises:
         InputError: it needs a lattice, not candidates, or judges each candidate on its own.
     """
-    if loss.judges_each:
-        raise InputError(
-            "a loss that judges each candidate on its own needs a 0, which scores of whole derivations lack",
-            loss.name,
-            "one that compares them: expected_bleu, cll, hinge …",
-        )
-    if loss.needs is Needs.LATTICE:
-        raise InputError("a loss over lattices", loss.name, "one over lists: expected_bleu, cll, hinge …")
+    refuse_if(
+        loss.judges_each,
+        "a loss that judges each candidate on its own needs a 0, which scores of whole derivations lack",
+        loss.name,
+        "one that compares them: expected_bleu, cll, hinge …",
+    )
+    refuse_if(
+        loss.needs is Needs.LATTICE, "a loss over lattices", loss.name, "one over lists: expected_bleu, cll, hinge …"
+    )
     if loss.needs is Needs.STATISTICS:
         return statistics_CK
     gain_C = gains(statistics_CK)
@@ -194,8 +193,7 @@ def loss_of(name: str, **settings: Any) -> Loss:
         InputError: there is no loss of this name, or a setting is outside its range.
     """
     known = losses()
-    if name not in known:
-        raise InputError("no such loss", name, ", ".join(known))
+    refuse_if(name not in known, "no such loss", name, ", ".join(known))
     has = inspect.signature(known[name].__init__).parameters
     return known[name](**{key: value for key, value in settings.items() if key in has})
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from xlate.array_types import AnyFloats, AnyInts, Floats, Floats32, Ints, Uints
 from xlate.compiled import loop
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.learning.slopes import Slope, draw
 from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss, scale
@@ -88,8 +88,9 @@ class Pro(Loss):
 
     def __init__(self, gamma: float = 1.0, pairs: int = 20, least_difference: float = 0.05, seed: int = 1) -> None:
         super().__init__()
-        if pairs < 1 or least_difference <= 0:
-            raise InputError("settings of PRO", f"{pairs} pairs, {least_difference}", "both above 0")
+        refuse_if(
+            pairs < 1 or least_difference <= 0, "settings of PRO", f"{pairs} pairs, {least_difference}", "both above 0"
+        )
         self.gamma, self.pairs, self.least_difference, self.seed = scale(gamma), pairs, least_difference, seed
 
     def numbers(self) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from xlate.array_types import Floats, Floats32, Uints
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.learning.slopes import Slope
 from xlate.losses.lists import Lists
 from xlate.losses.loss import Loss, margin_of
@@ -47,8 +47,7 @@ class Ramp(Loss):
 
     def __init__(self, margin: float = 1.0, kind: int = 3) -> None:
         super().__init__()
-        if kind not in KINDS:
-            raise InputError("unknown kind of ramp loss", kind, "1, 2 or 3")
+        refuse_if(kind not in KINDS, "unknown kind of ramp loss", kind, "1, 2 or 3")
         self.margin = margin_of(margin)
         self.kind = kind
 

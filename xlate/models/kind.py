@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Protocol,
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.models.run_files import WORK_IDENTITY, located, made_with, weights_of, weights_path
 from xlate.models.system import AnySystem
 from xlate.scoring.weights import Weights, WeightsFile
@@ -273,9 +273,8 @@ def check_model_of_base(
     ours, theirs = asdict(config.model), asdict(config_of_run(base).model)
     keys = ["kind"] if ours["kind"] != theirs["kind"] else [key for key in ours if key not in (*free, "name")]
     differing = [key for key in keys if key not in theirs or ours[key] != theirs[key]]
-    if differing:
-        seen, expected = (", ".join(f"model.{key}={of.get(key)}" for key in differing) for of in (theirs, ours))
-        raise InputError("the base run has a different model", seen, expected, remedy, file=base)
+    seen, expected = (", ".join(f"model.{key}={of.get(key)}" for key in differing) for of in (theirs, ours))
+    refuse_if(differing, "the base run has a different model", seen, expected, remedy, file=base)
 
 
 # The kinds by name: module and class. Each is imported on demand, because the systems of the others are many.
@@ -321,8 +320,7 @@ def event_kind(name: str) -> EventKind:
 
 
 def _named(kinds: dict[str, tuple[str, str]], name: str) -> object:
-    if name not in kinds:
-        raise InputError("unknown value of model.kind", name, ", ".join(kinds))
+    refuse_if(name not in kinds, "unknown value of model.kind", name, ", ".join(kinds))
     module, kind = kinds[name]
     return getattr(import_module(f"{__package__}.{module}"), kind)()
 

@@ -15,7 +15,7 @@ from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import LcsModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import context_model, distance_model
@@ -330,8 +330,12 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
         self.search = search or LcsSearch()
         self.fast = fast
         size = len(model.names)
-        if self._weights_D.shape != (size,) or not np.isfinite(self._weights_D).all():
-            raise InputError("the weights cannot be used", weights_D, f"{size} finite numbers")
+        refuse_if(
+            self._weights_D.shape != (size,) or not np.isfinite(self._weights_D).all(),
+            "the weights cannot be used",
+            weights_D,
+            f"{size} finite numbers",
+        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:

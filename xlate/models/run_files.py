@@ -18,7 +18,7 @@ from typing import Any, cast
 from xlate.config.model_schema import ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.models.pack_format import OUTSIDE, REMEDY, check_links, is_pack, leads_within
 from xlate.report.run_directory import CONFIG_FILE, differing_keys
 from xlate.scoring.weights import WEIGHTS_FILE, WeightsFile, load_weights
@@ -63,14 +63,14 @@ def weights_of(run: Path, trained: TrainConfig | None = None) -> WeightsFile:
             file=run / WEIGHTS_FILE,
         )
     differences = differing_keys(held, asdict(config.model))
-    if differences:
-        raise InputError(
-            "the configuration and the weights belong to different models",
-            "; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
-            "; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
-            "restore the configuration, or train a run with these settings under another name",
-            file=run / CONFIG_FILE,
-        )
+    refuse_if(
+        differences,
+        "the configuration and the weights belong to different models",
+        "; ".join(f"model.{key}={there}" for key, _, there in differences[:8]),
+        "; ".join(f"model.{key}={here}" for key, here, _ in differences[:8]),
+        "restore the configuration, or train a run with these settings under another name",
+        file=run / CONFIG_FILE,
+    )
     return weights
 
 
@@ -81,14 +81,14 @@ def weights_path(run: Path) -> Path:
         InputError: it is not there.
     """
     path = run / WEIGHTS_FILE
-    if not path.exists():
-        raise InputError(
-            "the run has no weights yet",
-            "no such file",
-            "the weights of a finished run",
-            f"let xlate train … run={run} finish",
-            file=path,
-        )
+    refuse_if(
+        not path.exists(),
+        "the run has no weights yet",
+        "no such file",
+        "the weights of a finished run",
+        f"let xlate train … run={run} finish",
+        file=path,
+    )
     return path
 
 
@@ -194,9 +194,14 @@ def _with_runs(run: Path, config: TrainConfig) -> TrainConfig:
 def _work(run: Path, stored: str, identity: str | None, near: str | None, given: str | None) -> str:
     """The path of the work directory; one of another identity only if the right one is missing."""
     placed, packed = _placed(run, places_of(run), WORK), _pack_of(run) is not None
-    if given is not None and (packed or not stored):
-        seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
-        raise InputError("this run does not use a work directory elsewhere", seen, expected, file=run)
+    seen, expected = f"work={given}", "no work=: the run was packed or imported and has all it needs"
+    refuse_if(
+        given is not None and (packed or not stored),
+        "this run does not use a work directory elsewhere",
+        seen,
+        expected,
+        file=run,
+    )
     if given is not None:
         return given
     if placed is not None or not stored:

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyFloats, Floats, Ints
 from xlate.config.model_schema import PhraseModelConfig, SparseConfig, StructureConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.phrase_sparse import BIGRAM, GROUP, SparseFeatures, make_families
 from xlate.features.structure import StructureFeatures, StructureTemplates
 from xlate.features.word_values import ClassesOf, Side, word_values
@@ -109,12 +109,12 @@ def check_orientations(model: PhraseModelConfig) -> None:
     if model.sparse is None or kind.startswith("hier"):
         return
     beyond = [template for template in model.sparse.reordering if template in GROUP]
-    if beyond or (model.sparse.reordering and kind == "none"):
-        raise InputError(
-            "sparse reordering features need the hierarchical model",
-            f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
-            "model.reordering=hier or hier5, or templates of the phrase itself and a model other than none",
-        )
+    refuse_if(
+        beyond or (model.sparse.reordering and kind == "none"),
+        "sparse reordering features need the hierarchical model",
+        f"model.reordering={kind}, templates {', '.join(beyond or model.sparse.reordering)}",
+        "model.reordering=hier or hier5, or templates of the phrase itself and a model other than none",
+    )
 
 
 def imported_sparse_features(settings: SparseConfig, model: PhraseModel) -> SparseFeatures:
@@ -162,18 +162,22 @@ def folded(model: PhraseModel, weights: Weights) -> tuple[PhraseModel, Floats]:
     Raises:
         InputError: features that depend on more than the phrase, or five orientations: Moses has no column for them.
     """
-    if model.orientations != 3:
-        raise InputError("Moses has no five-way reordering", expected="a run with model.reordering=hier, wbe or none")
+    refuse_if(
+        model.orientations != 3,
+        "Moses has no five-way reordering",
+        None,
+        "a run with model.reordering=hier, wbe or none",
+    )
     if model.sparse is None:
         return model, weights.dense_D
     beyond = [f.name for f in model.sparse.families if f.position in GROUP or f.position == BIGRAM]
-    if beyond:
-        raise InputError(
-            "Moses's tables cannot express sparse features that look beyond the phrase",
-            ", ".join(beyond),
-            "local templates only",
-            "train with sparse=local",
-        )
+    refuse_if(
+        beyond,
+        "Moses's tables cannot express sparse features that look beyond the phrase",
+        ", ".join(beyond),
+        "local templates only",
+        "train with sparse=local",
+    )
     weights_D = np.array(weights.dense_D[:SIZE])
     every = model.sparse.of_pairs(np.arange(len(model.table)))
     crossed_BK, plain_B = model.sparse.local_scores(weights.sparse_F, every)

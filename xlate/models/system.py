@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import FeatureIndex
 from xlate.formats.moses_table import escape_bars
 from xlate.kernels.search.hypotheses import Limits
@@ -233,8 +233,7 @@ class System(ABC, Generic[Space, Settings]):
         return plain, [space.words_of(label) for label in plain.label_A.tolist()]
 
     def _useful(self, words: Sequence[str]) -> tuple[Space, LatticeArcs]:
-        if not words:
-            raise InputError("a lattice of a sentence without words", expected="one word or more")
+        refuse_if(not words, "a lattice of a sentence without words", None, "one word or more")
         space = self.space(words)
         return space, useful_arcs(self.search_space(space, every_arc=True))
 
@@ -244,8 +243,7 @@ class System(ABC, Generic[Space, Settings]):
         Raises:
             InputError: it cannot.
         """
-        if len(words) > self.LONGEST:
-            raise InputError("the sentence is too long", f"{len(words)} words", f"≤ {self.LONGEST}")
+        refuse_if(len(words) > self.LONGEST, "the sentence is too long", f"{len(words)} words", f"≤ {self.LONGEST}")
 
     def nbest_line(self, number: int, derivation: Derivation[Any]) -> str:
         """A line of a Moses n-best list: `id ||| words ||| features ||| total ||| segmentation`, and any word links.

@@ -12,7 +12,7 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import FeatureIndex
 from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
@@ -104,14 +104,26 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     def _check(self) -> None:
         known = 0 if self.features is None else len(self.features)
-        if self._weights_D.shape != (self.model.size,) or not np.isfinite(self._weights_D).all():
-            expected = f"{self.model.size} finite numbers"
-            raise InputError("the weights cannot be used", seen=self._weights_D, expected=expected)
-        if len(self.sparse_F) > known or not np.isfinite(self.sparse_F).all():
-            seen, expected = f"{len(self.sparse_F)} sparse weights", f"at most {known}, all of them finite"
-            raise InputError("the weights cannot be used", seen=seen, expected=expected)
-        if self.search.algorithm == "cube" and not self.fast:
-            raise InputError("cube pruning has no readable form", expected="the compiled search, or algorithm stack")
+        expected = f"{self.model.size} finite numbers"
+        refuse_if(
+            self._weights_D.shape != (self.model.size,) or not np.isfinite(self._weights_D).all(),
+            "the weights cannot be used",
+            self._weights_D,
+            expected,
+        )
+        seen, expected = f"{len(self.sparse_F)} sparse weights", f"at most {known}, all of them finite"
+        refuse_if(
+            len(self.sparse_F) > known or not np.isfinite(self.sparse_F).all(),
+            "the weights cannot be used",
+            seen,
+            expected,
+        )
+        refuse_if(
+            self.search.algorithm == "cube" and not self.fast,
+            "cube pruning has no readable form",
+            None,
+            "the compiled search, or algorithm stack",
+        )
 
     @classmethod
     def opened(cls, model: Model, weights: Weights, settings: Stacks) -> Self:
@@ -177,8 +189,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         Raises:
             InputError: a sentence without words, or of more than the search can number.
         """
-        if not words:
-            raise InputError("an empty sentence has no n-best list", expected="one word or more")
+        refuse_if(not words, "an empty sentence has no n-best list", None, "one word or more")
         return self.space_list(self.space(words))
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Floats
 from xlate.candidates.nbest import NbestArrays
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_list import Hypothesis
 from xlate.scoring.weights import WEIGHTS_FILE, load_weights
 from xlate.text.lines import iterate_lines, write_lines
@@ -43,9 +43,8 @@ def load_feature_weights(path: str | Path) -> dict[str, float]:
     if path.is_dir():
         path = path / WEIGHTS_FILE
     weights = _from_safetensors(path) if path.suffix == ".safetensors" else _from_text(path)
-    if not weights:
-        expected = "a Moses configuration, lines of name and weight, or a safetensors file"
-        raise InputError("no weights", expected=expected, file=path)
+    expected = "a Moses configuration, lines of name and weight, or a safetensors file"
+    refuse_if(not weights, "no weights", None, expected, file=path)
     return weights
 
 
@@ -80,13 +79,13 @@ def unweighted(arrays: NbestArrays, weights: Mapping[str, float]) -> list[str]:
         InputError: none has one, or of a feature's several values some have a weight and others have none.
     """
     missing = [name for name in arrays.names if name not in weights]
-    if len(missing) == len(arrays.names):
-        raise InputError(
-            "no feature of the list has a weight",
-            ", ".join(arrays.names[:10]),
-            "one of " + ", ".join(list(weights)[:10]),
-            "give the weights of the model that made the list",
-        )
+    refuse_if(
+        len(missing) == len(arrays.names),
+        "no feature of the list has a weight",
+        ", ".join(arrays.names[:10]),
+        "one of " + ", ".join(list(weights)[:10]),
+        "give the weights of the model that made the list",
+    )
     features = {arrays.names[column].rpartition("_")[0] for column in arrays.several}
     for feature in sorted(features):
         listed = {name for name in arrays.names if _is_value(name, feature)}

@@ -22,7 +22,7 @@ from safetensors.numpy import save as save_tensors
 
 from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import FeatureIndex, Numbers, Ranges, ranges_of, signature
 from xlate.text.lines import atomic_write, unreadable
 from xlate.text.numbers import LARGEST_FLOAT32
@@ -200,14 +200,14 @@ class WeightsFile:
         weights = self.sets[name]
         held = signature(self.features[name]) if name in self.features else None
         expected = None if index is None else signature(index)
-        if held != expected:
-            raise InputError(
-                "sparse weights of different features",
-                f"weights of {held}",
-                str(expected),
-                "translate with the work directory the run was trained on",
-                file=path,
-            )
+        refuse_if(
+            held != expected,
+            "sparse weights of different features",
+            f"weights of {held}",
+            str(expected),
+            "translate with the work directory the run was trained on",
+            file=path,
+        )
         return replace(weights, sparse_F=weights.sparse_F.astype(np.float64))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from xlate.array_types import AnyFloats, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, places_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
 from xlate.kernels.search.lattice_passes import (
     DEAD,
@@ -215,12 +215,13 @@ class Lattice:
         Raises:
             InputError: the decoder normalised each step, so that scores are not linear in the weights.
         """
-        if self.arcs.base_A.any():
-            raise InputError(
-                "the global model needs scores that are linear in the weights",
-                "a lattice decoded with partition=local",
-                remedy="decode with partition=off",
-            )
+        refuse_if(
+            self.arcs.base_A.any(),
+            "the global model needs scores that are linear in the weights",
+            "a lattice decoded with partition=local",
+            None,
+            "decode with partition=off",
+        )
         arcs = CandidateBatch(
             candidate_offsets_I1=np.array([0, len(self)], np.int64),
             dense_CD=self.arcs.dense_AD.astype(np.float32),

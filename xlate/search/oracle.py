@@ -21,7 +21,7 @@ import numpy as np
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.lists import ngram_statistics
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.search.lattice_passes import best_path, product
 from xlate.metrics.bleu import ORDER, ReferenceAutomaton, bleu_scores, sentence_bleu
 from xlate.search.beam import Words
@@ -108,8 +108,7 @@ class OracleSearch:
         Raises:
             InputError: no reference.
         """
-        if not references:
-            raise InputError("an oracle needs a reference", "none", "one or more")
+        refuse_if(not references, "an oracle needs a reference", "none", "one or more")
         self.lattice = lattice
         self.automaton = ReferenceAutomaton(references)
         self.references = self._encoded(references)

@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.text.batches import Batches
 
 # Sentences per chunk.
@@ -73,8 +73,7 @@ class HeldProcesses(Generic[Decoder, Result]):
     """
 
     def __init__(self, decoder: Decoder, translate: Translate[Decoder, Result], processes: int) -> None:
-        if processes < 1:
-            raise InputError("too few processes", processes, "1 or more")
+        refuse_if(processes < 1, "too few processes", processes, "1 or more")
         self.decoder = decoder
         self.translate = translate
         self.processes = processes

@@ -12,7 +12,7 @@ import numpy as np
 from xlate.array_types import Uints
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.block import FLOATS, MORE_FLOATS, BigramIndex, BlockNames, MoreFloats, block_arrays, more_floats
 from xlate.kernels.features.blocks import BlockArrays
 from xlate.models.block.decoder import BlockDecoder
@@ -143,8 +143,8 @@ class EventKind(Kind):
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be binary features, no partition, and a base run with the floats."""
-        if not config.model.binary:
-            raise InputError("no binary features to train", "model.binary=[]", "model.binary=[BB] or another")
+        expected = "model.binary=[BB] or another"
+        refuse_if(not config.model.binary, "no binary features to train", "model.binary=[]", expected)
         check_sums(config)
         if config.base is None:
             raise InputError(
@@ -229,9 +229,13 @@ def check_sums(config: TrainConfig) -> None:
     Raises:
         InputError: it has a partition.
     """
-    if getattr(config.decoder, "partition", "off") != "off":
-        seen, expected = f"decoder.partition={config.decoder.partition}", "decoder.partition=off"
-        raise InputError("scores with a partition are not sums over features", seen, expected)
+    seen, expected = f"decoder.partition={config.decoder.partition}", "decoder.partition=off"
+    refuse_if(
+        getattr(config.decoder, "partition", "off") != "off",
+        "scores with a partition are not sums over features",
+        seen,
+        expected,
+    )
 
 
 def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramIndex:

@@ -22,7 +22,7 @@ from xlate.candidates.lists import Draw, decoded, of_no_words, with_ids, with_st
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.features.block import BigramIndex, more_floats
 from xlate.kernels.search.best_paths import k_best_paths, sample_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
@@ -57,8 +57,7 @@ def with_units(
     Raises:
         InputError: a sentence without words, or of more than the search can number.
     """
-    if not words:
-        raise InputError("an empty sentence has no list", expected="one word or more")
+    refuse_if(not words, "an empty sentence has no list", None, "one word or more")
     space, search = decoder.space(words), decoder.search
     arcs = decoder.search_space(space, every_arc=True).arcs
     texts = decoder.texts(space)
@@ -299,14 +298,14 @@ class BlockLists(ListedModel):
     def __init__(self, kind: EventKind, config: TrainConfig, work: WorkDirectory, base: Path) -> None:
         self.kind, self.config, self.work = kind, config, work
         self.file = weights_of(base)
-        if self.file.metadata.get("work_identity") != work.identity:
-            raise InputError(
-                "the base run was trained on a different work directory",
-                self.file.metadata.get("work"),
-                str(work.path),
-                "train the float weights on this work directory",
-                file=base,
-            )
+        refuse_if(
+            self.file.metadata.get("work_identity") != work.identity,
+            "the base run was trained on a different work directory",
+            self.file.metadata.get("work"),
+            str(work.path),
+            "train the float weights on this work directory",
+            file=base,
+        )
         self.theta = self._whole(NO_KEYS).weights
 
     @cached_property

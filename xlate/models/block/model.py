@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from xlate.array_types import Floats, Floats32, Ints, Ints32, Uints
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.block import FLOATS, BigramIndex, BlockNames, MoreFloats, begun_with
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.blocks import BigramFamilies
@@ -76,8 +76,7 @@ class BlockLexicon:
                 f"{len(keys)} keys, {len(given)} weights, {int((~np.isfinite(given)).sum())} not finite",
                 "one finite weight per key",
             )
-        if (keys[1:] <= keys[:-1]).any():
-            raise InputError("feature keys are not sorted", expected="ascending keys, each once")
+        refuse_if((keys[1:] <= keys[:-1]).any(), "feature keys are not sorted", None, "ascending keys, each once")
 
     @cached_property
     def names(self) -> BlockNames:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.formats.scfg import (
     COPIES,
     LANGUAGE,
@@ -146,13 +146,13 @@ class GrammarSystem(System[Any, GrammarSearch]):
         whole = Cell(grammar.goal, 0, len(source))
         found = islice(chart.derivations(whole, target_of, marked=grammar.marked), self.search.nbest)
         listed = [self._derivation(score, tree, words, source) for score, tree in found]
-        if not listed:
-            raise InputError(
-                "the grammar has no derivation of a sentence",
-                " ".join(words),
-                f"one that ends in {grammar.goal}",
-                "add glue rules that concatenate any two pieces",
-            )
+        refuse_if(
+            not listed,
+            "the grammar has no derivation of a sentence",
+            " ".join(words),
+            f"one that ends in {grammar.goal}",
+            "add glue rules that concatenate any two pieces",
+        )
         return listed
 
     def _options(self, words: Sequence[str], cell: Cell, match: Match) -> Sequence[Option]:

@@ -12,7 +12,7 @@ from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import decoded, of_no_words, with_steps
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
 from xlate.kernels.lm import PhrasesAlone
@@ -189,12 +189,12 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
 
     def _check(self) -> None:
         super()._check()
-        if self.search.algorithm == CKY and self.model.structure is not None:
-            raise InputError(
-                "bottom-up search cannot look across the borders of rules",
-                "structure features, decoder.algorithm=cky",
-                "structure=none, or decoder.algorithm=cube",
-            )
+        refuse_if(
+            self.search.algorithm == CKY and self.model.structure is not None,
+            "bottom-up search cannot look across the borders of rules",
+            "structure features, decoder.algorithm=cky",
+            "structure=none, or decoder.algorithm=cube",
+        )
 
     @property
     def weights(self) -> Weights:

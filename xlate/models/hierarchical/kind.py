@@ -15,7 +15,7 @@ from xlate.array_types import Ints32
 from xlate.config.model_schema import HierarchicalModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.features.index import FeatureIndex
 from xlate.features.structure import StructureFeatures
 from xlate.models.hierarchical.decoder import HierarchicalDecoder
@@ -75,13 +75,13 @@ class Hierarchical(Kind):
         assert tune is not None
         learned, from_base = _same_features(config), tune.start == "base"
         fixed = config.model.structure is not None and config.loss.name != ONLINE
-        if fixed and learned is None:
-            raise InputError(
-                "only online training can number new structure features",
-                f"structure=… and loss={config.loss.name}, and no base run with the same features",
-                "source=online, structure=none, or base=RUN that has learned them",
-                file=None if config.base is None else Path(config.base),
-            )
+        refuse_if(
+            fixed and learned is None,
+            "only online training can number new structure features",
+            f"structure=… and loss={config.loss.name}, and no base run with the same features",
+            "source=online, structure=none, or base=RUN that has learned them",
+            file=None if config.base is None else Path(config.base),
+        )
         described_F7 = learned.extra[FEATURES] if learned is not None and (fixed or from_base) else None
         model = hierarchical_model(work, config.model, described_F7)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
@@ -128,9 +128,13 @@ def _with_sum(weights: Weights, model: HierarchicalModel) -> Weights:
     Raises:
         InputError: they are of another model, or have sparse weights already.
     """
-    if weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F):
-        seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
-        raise InputError("the base run cannot be trained further", seen, " ".join(COLUMNS))
+    seen = f"{' '.join(weights.dense_names)} and {len(weights.sparse_F)} sparse weights"
+    refuse_if(
+        weights.dense_names[: len(COLUMNS)] != COLUMNS or len(weights.sparse_F),
+        "the base run cannot be trained further",
+        seen,
+        " ".join(COLUMNS),
+    )
     dense_D = np.ones(model.size)
     dense_D[: len(COLUMNS)] = weights.dense_D[: len(COLUMNS)]
     return Weights(dense_D, np.zeros(0), model.columns)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import Floats, Ints, Ints32
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
 from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
@@ -46,8 +46,7 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
     def _check(self) -> None:
         super()._check()
         held, known = len(self.sparse_F), 0 if self.model.sparse is None else len(self.model.sparse)
-        if held not in (0, known):
-            raise InputError("the weights cannot be used", f"{held} sparse weights", f"0 or {known}")
+        refuse_if(held not in (0, known), "the weights cannot be used", f"{held} sparse weights", f"0 or {known}")
         if not held:
             self.sparse_F = np.zeros(known)
 

@@ -12,7 +12,7 @@ import numpy as np
 from xlate.array_types import Floats
 from xlate.arrays.ragged import offsets_of
 from xlate.compiled import cfunc
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.kernels.search.phrase_moves import AFTER, FEATURE, MOVE, Histories
 
 if TYPE_CHECKING:
@@ -54,8 +54,12 @@ class HistoryFeature:
 
     def __post_init__(self) -> None:
         """Registers it by its name."""
-        if KNOWN.setdefault(self.name, self) is not self:
-            raise InputError("two features with the same name", self.name, "another name for one of them")
+        refuse_if(
+            KNOWN.setdefault(self.name, self) is not self,
+            "two features with the same name",
+            self.name,
+            "another name for one of them",
+        )
 
     @cached_property
     def compiled(self) -> Any:
@@ -70,9 +74,13 @@ def histories_named(names: Sequence[str]) -> tuple[HistoryFeature, ...]:
         InputError: a name is unknown, or occurs twice.
     """
     for name in names:
-        if name not in KNOWN or list(names).count(name) > 1:
-            known = ", ".join(KNOWN) or "none, unless you import modules with your own"
-            raise InputError("an unknown or repeated feature with history", name, f"distinct names from: {known}")
+        known = ", ".join(KNOWN) or "none, unless you import modules with your own"
+        refuse_if(
+            name not in KNOWN or list(names).count(name) > 1,
+            "an unknown or repeated feature with history",
+            name,
+            f"distinct names from: {known}",
+        )
     return tuple(KNOWN[name] for name in names)
 
 

@@ -15,7 +15,7 @@ from xlate.align.links import Links
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError, check_choice
+from xlate.errors import check_choice, refuse_if
 from xlate.models.context.runs import (
     check_folds,
     check_predicted_by,
@@ -109,15 +109,16 @@ class Phrase(Kind):
 
     def check_lists(self, config: TrainConfig) -> None:
         """There must be sparse features, and classifiers of folds; a base must be a phrase model with weights."""
-        if config.model.sparse is None:
-            raise InputError("no sparse features to train", "sparse=none", "sparse=local, full or another")
-        if config.model.histories:
-            raise InputError(
-                "models trained without a fold cannot have features with history",
-                f"loss={config.loss.name} model.histories={config.model.histories}",
-                "a tuner, such as loss=mira",
-                "leave out model.histories here, and tune with it: sparse=… loss=mira",
-            )
+        refuse_if(
+            config.model.sparse is None, "no sparse features to train", "sparse=none", "sparse=local, full or another"
+        )
+        refuse_if(
+            config.model.histories,
+            "models trained without a fold cannot have features with history",
+            f"loss={config.loss.name} model.histories={config.model.histories}",
+            "a tuner, such as loss=mira",
+            "leave out model.histories here, and tune with it: sparse=… loss=mira",
+        )
         check_folds(config.model.context)
         if config.base is not None:
             phrase_base(Path(config.base))
@@ -137,8 +138,9 @@ def phrase_base(base: Path, *, weighted: bool = True) -> None:
         InputError: it is not, or has none.
     """
     trained = config_of_run(base)
-    if trained.model.kind != KIND:
-        raise InputError("the base run has a different model", trained.model.name, "model=phrase", file=base)
+    refuse_if(
+        trained.model.kind != KIND, "the base run has a different model", trained.model.name, "model=phrase", file=base
+    )
     if weighted:
         weights_path(base)
 
@@ -178,14 +180,14 @@ def _of_table(run: Path, config: TrainConfig) -> PhraseModel:
     if config.base is not None and config.model.sparse is None:
         base = Path(config.base)
         trained = config_of_run(base)
-        if trained.model.reordering != config.model.reordering:
-            raise InputError(
-                "the base run and the run tuned on it differ in their reordering models",
-                f"model.reordering={trained.model.reordering}",
-                f"model.reordering={config.model.reordering}",
-                "restore the configuration of the base run",
-                file=base / CONFIG_FILE,
-            )
+        refuse_if(
+            trained.model.reordering != config.model.reordering,
+            "the base run and the run tuned on it differ in their reordering models",
+            f"model.reordering={trained.model.reordering}",
+            f"model.reordering={config.model.reordering}",
+            "restore the configuration of the base run",
+            file=base / CONFIG_FILE,
+        )
         return _of_table(base, located_config(base, near=config.work))
     work = WorkDirectory(Path(config.work)).check()
     model = load_phrase_model(phrase_stage(work, config.model.reordering or "none").folder / MODEL)

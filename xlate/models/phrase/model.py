@@ -13,7 +13,7 @@ import numpy as np
 from xlate.array_types import AnyArray, AnyInts, Floats
 from xlate.arrays.ranges import check_hash_table, check_lengths, check_within
 from xlate.arrays.stored import HEADER, StoredArrays, check_seals, open_arrays, save_arrays, seal_of, unusable
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.phrase_sparse import SparseFeatures
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory import EMPTY, HashTable
@@ -152,15 +152,19 @@ class PhraseModel(UnitModel[PhraseTable]):
             held = self.reordering.probability_BK2.shape
             raise InputError("reordering probabilities do not fit the phrase table", held, str(shape))
         if self.sparse is not None and self.sparse.has_orientations:
-            if self.reordering is not None and self.reordering.kind == "wbe" and self.sparse.has_groups:
-                raise InputError(
-                    "sparse features of the group before a phrase need the hierarchical model",
-                    "a word-based reordering model",
-                    "model.reordering=hier, hier5 or none",
-                )
-            if self.sparse.orientations != self.orientations:
-                seen = f"sparse features of {self.sparse.orientations} orientations"
-                raise InputError("sparse features do not match the reordering model", seen, f"{self.orientations}")
+            refuse_if(
+                self.reordering is not None and self.reordering.kind == "wbe" and self.sparse.has_groups,
+                "sparse features of the group before a phrase need the hierarchical model",
+                "a word-based reordering model",
+                "model.reordering=hier, hier5 or none",
+            )
+            seen = f"sparse features of {self.sparse.orientations} orientations"
+            refuse_if(
+                self.sparse.orientations != self.orientations,
+                "sparse features do not match the reordering model",
+                seen,
+                f"{self.orientations}",
+            )
 
     @property
     def sparse_features(self) -> SparseFeatures | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.formats.moses_ini import MODELS, MosesIni
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table
@@ -35,8 +35,7 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     ini.check_kinds(sorted(kind for kinds in _KINDS.values() for kind in kinds))
     found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
     for name in ("TranslationModel0", "LM0"):
-        if found[name] is None:
-            raise InputError("a feature is missing", expected=" or ".join(_KINDS[name]), file=ini.path)
+        refuse_if(found[name] is None, "a feature is missing", None, " or ".join(_KINDS[name]), file=ini.path)
     lines = {name: line for name, line in found.items() if line is not None}
     table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), only)
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
@@ -129,12 +128,12 @@ def sentence_models(model: PhraseModel, folder: Path, sentences: int) -> Callabl
         InputError: a file is missing, or the model has sparse features, whose weights are those of its own table; of
             the function that is returned: whatever reading the table raises.
     """
-    if model.sparse is not None:
-        raise InputError(
-            "sparse features know only the phrases of their own table",
-            f"tables={folder}",
-            "a run without sparse features",
-        )
+    refuse_if(
+        model.sparse is not None,
+        "sparse features know only the phrases of their own table",
+        f"tables={folder}",
+        "a run without sparse features",
+    )
     tables = TableFolder.open(folder, sentences)
     first = len(model.sentence_names)
     floats = first + (0 if model.placed is None else 2 * model.placed.reach + 1)

@@ -22,7 +22,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, decoded, of_no_words, with_steps
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError
+from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
 from xlate.kernels.search.best_paths import sample_paths
 from xlate.kernels.search.phrase_paths import Paths
@@ -91,8 +91,7 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
     Raises:
         InputError: a sentence without words, or of more than the search can number.
     """
-    if not words:
-        raise InputError("an empty sentence has no list", expected="one word or more")
+    refuse_if(not words, "an empty sentence has no list", None, "one word or more")
     space = decoder.space(words)
     if draw is None:
         found = decoder.space_list(space)
