@@ -15,7 +15,7 @@ import numpy as np
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.text.lines import LONGEST_RECORD, iterate_lines, write_lines
 from xlate.text.numbers import LARGEST_FLOAT32, parse_float, parse_int
 
@@ -74,12 +74,13 @@ def write_datapoints(path: str | Path, batches: Iterable[CandidateBatch]) -> Non
 
 
 def _lines(path: str | Path, batch: CandidateBatch) -> Iterator[str]:
-    if batch.part_values_N is not None:
-        raise _unfit(path, "sparse features with values", "sparse features that are present or absent")
-    if batch.base_C is not None:
-        raise _unfit(path, "fixed scores", "candidates without fixed scores")
-    if batch.gain_CG.shape[1] != 1 or not (np.abs(batch.gain_CG) == 1).all():
-        raise _unfit(path, "other gains", "one gain per candidate, 1 or -1")
+    other_gains = batch.gain_CG.shape[1] != 1 or not (np.abs(batch.gain_CG) == 1).all()
+    for unfit, seen, expected in (
+        (batch.part_values_N is not None, "sparse features with values", "sparse features that are present or absent"),
+        (batch.base_C is not None, "fixed scores", "candidates without fixed scores"),
+        (other_gains, "other gains", "one gain per candidate, 1 or -1"),
+    ):
+        refuse_if(unfit, "candidates that datapoint text cannot hold", seen, expected, file=path)
     ids, offsets, _ = batch.flat_ids()
     for i in range(len(batch)):
         for c in range(int(batch.candidate_offsets_I1[i]), int(batch.candidate_offsets_I1[i + 1])):
@@ -104,10 +105,6 @@ def _parse(fields: list[str], path: str | Path, number: int, line: str) -> tuple
     except ValueError as error:
         raise _refuse(str(error), path, number, line, "finite 32-bit floats, ids from 0 to 2147483647") from error
     return label, values, keys
-
-
-def _unfit(path: str | Path, seen: str, expected: str) -> InputError:
-    return InputError("candidates that datapoint text cannot hold", seen, expected, file=path)
 
 
 def _refuse(message: str, path: str | Path, number: int, seen: str, expected: str) -> InputError:

@@ -14,7 +14,6 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, listed, under_templates
 from xlate.errors import InputError
 from xlate.kernels.pairs import NEUTRAL
-from xlate.kernels.search.best_paths import sample_paths
 from xlate.models.block.decoder import BlockDecoder, BlockSearch
 from xlate.models.block.lists import with_units
 from xlate.models.distortion import DistortionDecoder
@@ -72,8 +71,7 @@ def test_lists_hold_what_the_derivations_do(name: str, distinct: bool) -> None:
 def test_drawn_lists_are_those_of_the_system(name: str) -> None:
     decoder, words = system(name, 2), random_words(np.random.default_rng(2), 5)
     draw = Draw(40, 0.5, 7)
-    space, generator = decoder.space(words), np.random.default_rng(draw.seed_of(words))
-    drawn = sample_paths(decoder.graph(words).arcs, draw.scale, draw.draws, generator)
+    space, drawn = decoder.space(words), draw.paths(decoder.graph(words).arcs, words)
     paths = pairwise(drawn[0].tolist())
     found = [decoder.derivation(space, [*drawn[1][a:b].tolist(), END_LABEL]) for a, b in paths]
     made = with_units(decoder, words, draw)

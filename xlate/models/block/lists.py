@@ -24,7 +24,7 @@ from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
 from xlate.features.block import BigramIndex, more_floats
-from xlate.kernels.search.best_paths import k_best_paths, sample_paths
+from xlate.kernels.search.best_paths import k_best_paths
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.models.block.decoder import AnyBlockSystem
 from xlate.models.block.kind import EventKind, frequent_features, with_features
@@ -65,9 +65,7 @@ def with_units(
         offsets_N1, labels_L, _ = k_best_paths(arcs, texts, search.nbest)
         draws_C = np.zeros(len(offsets_N1) - 1, np.int32)
     else:
-        generator = np.random.default_rng(draw.seed_of(words))
-        offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
-        draws_C = drawn_C.astype(np.int32)
+        offsets_N1, labels_L, draws_C = draw.paths(arcs, words)
     # The paths as a graph in which they share only the start: arc a leads to node a + 1.
     label_A = np.insert(labels_L, offsets_N1[1:], END_LABEL).astype(np.int32)
     first_N = offsets_N1[:-1] + np.arange(len(draws_C))

@@ -24,7 +24,6 @@ from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
 from xlate.features.phrase_sparse import STEP, SparseFeatures, features_of_subset
-from xlate.kernels.search.best_paths import sample_paths
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import with_predictions
@@ -97,9 +96,9 @@ def with_units(decoder: PhraseDecoder, words: Sequence[str], draw: Draw | None =
         found = decoder.space_list(space)
         draws_C = np.zeros(len(found), np.int32)
     else:
-        arcs, generator = decoder.search_space(space, every_arc=True).arcs, np.random.default_rng(draw.seed_of(words))
-        offsets_N1, labels_L, drawn_C = sample_paths(arcs, draw.scale, draw.draws, generator)
-        found, draws_C = decoder.list_of(space, Paths(offsets_N1, labels_L)), drawn_C.astype(np.int32)
+        arcs = decoder.search_space(space, every_arc=True).arcs
+        offsets_N1, labels_L, draws_C = draw.paths(arcs, words)
+        found = decoder.list_of(space, Paths(offsets_N1, labels_L))
     part_L, steps = found.told_apart(groups=True, last_words=True)
     listed = decoded(found.floats_ND[:, : found.model.sums.start], found.words)
     return with_steps(
