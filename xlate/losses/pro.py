@@ -59,18 +59,17 @@ def pairs_slope(score_X: Floats, gain_X: Floats32, slope_X: Floats, size: int, n
 class PairwiseLogistic(Loss):
     """The loss of P given pairs as an autograd module; candidate `better_P[p]` is better than `worse_P[p]`."""
 
-    def __init__(self, better_P: Tensor, worse_P: Tensor, gamma: float = 1.0) -> None:
+    def __init__(self, better_P: Tensor, worse_P: Tensor) -> None:
         super().__init__()
         self.better_P = better_P
         self.worse_P = worse_P
-        self.gamma = scale(gamma)
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:  # noqa: ARG002
         """The summed loss; scalar. The pairs are given, so gains and lists are not used."""
-        return pairwise_logistic(scores_C, self.better_P, self.worse_P, self.gamma).sum()
+        return pairwise_logistic(scores_C, self.better_P, self.worse_P).sum()
 
 
-def pairwise_logistic(scores_C: Tensor, better_P: Tensor, worse_P: Tensor, gamma: float) -> Tensor:
+def pairwise_logistic(scores_C: Tensor, better_P: Tensor, worse_P: Tensor, gamma: float = 1.0) -> Tensor:
     """The loss of every pair, (P,)."""
     return nn.functional.softplus(gamma * (scores_C[worse_P] - scores_C[better_P]))
 

@@ -229,13 +229,9 @@ def check_sums(config: TrainConfig) -> None:
     Raises:
         InputError: it has a partition.
     """
-    seen, expected = f"decoder.partition={config.decoder.partition}", "decoder.partition=off"
-    refuse_if(
-        getattr(config.decoder, "partition", "off") != "off",
-        "scores with a partition are not sums over features",
-        seen,
-        expected,
-    )
+    partition = getattr(config.decoder, "partition", "off")
+    seen, expected = f"decoder.partition={partition}", "decoder.partition=off"
+    refuse_if(partition != "off", "scores with a partition are not sums over features", seen, expected)
 
 
 def frequent_features(work: WorkDirectory, model: EventModelConfig) -> BigramIndex:
