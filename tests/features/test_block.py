@@ -228,7 +228,7 @@ def test_the_context_of_a_block_scores_as_the_block_itself(seed):
     families, weights = model.families, model.arrays.feature_weights_F
     size = len(model.blocks)
     # A search asks for the blocks of a sentence only, among them words that are copied.
-    blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], dtype=np.int32)
+    blocks = np.array([b for b in range(size) if b % 3 != seed % 3] + [-1], np.int32)
     context_O = standing(families, model.begun, blocks)
     assert set(context_O.tolist()) <= set(blocks.tolist())
     assert context_O[-1] == -1

@@ -199,7 +199,7 @@ def chosen(whole: CandidateBatch, rows_C: AnyInts, instances: int | None = None)
 
     The same sequence of `instances` may occur several times in the batch, by default once.
     """
-    kept_C, instances = np.asarray(rows_C, dtype=np.int64), instances or len(whole)
+    kept_C, instances = np.asarray(rows_C, np.int64), instances or len(whole)
     instance_C = row_numbers(whole.candidate_offsets_I1) % instances
     rows = {"I": np.arange(instances), "C": kept_C, "P": kept_C}
     offsets_I1 = offsets_of(np.bincount(instance_C[kept_C], minlength=instances))

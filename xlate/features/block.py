@@ -198,8 +198,8 @@ def standing(families: BigramFamilies, begun: Sequence[Ints], block_O: AnyInts) 
     more about the previous block. Two blocks count as the same if every family sees the same of them; whatever no
     feature begins with counts as nothing.
     """
-    context_O = np.full(len(block_O), -1, dtype=np.int32)
-    seen_AO = np.full((len(begun), len(block_O)), -1, dtype=np.int64)
+    context_O = np.full(len(block_O), -1, np.int32)
+    seen_AO = np.full((len(begun), len(block_O)), -1, np.int64)
     for family, left_K in enumerate(begun):
         if len(left_K):
             left_O = families.left_AB[family, np.maximum(block_O, 0)]

@@ -58,17 +58,14 @@ def _agreement(arrays: NbestArrays, groups: Groups, first: Sequence[str], reach:
     """The mean chrF, 0 to 1, with the first hypotheses of the sentences within reach; 0 if there are none."""
     list_C = row_numbers(arrays.candidate_offsets_I1)
     sum_C, count_C = np.zeros(len(list_C)), np.zeros(len(list_C))
-    for step in (sign * distance for distance in range(1, reach + 1) for sign in (-1, 1)):
-        # The neighbour at this distance of each list that has one.
-        near = {
-            group[place]: group[place + step]
-            for group in groups
-            for place in range(max(0, -step), min(len(group), len(group) - step))
-        }
-        lines = [[first[near[number]] if number in near else ""] for number in range(len(first))]
-        there_C = np.isin(list_C, list(near))
-        sum_C += np.where(there_C, chrf_scores(chrf_statistics(arrays, lines)) / 100.0, 0.0)
-        count_C += there_C
+    for distance in range(1, reach + 1):
+        # Pairs of lists at this distance, in both directions.
+        ahead = [pair for group in groups for pair in zip(group, group[distance:], strict=False)]
+        for near in ({later: earlier for earlier, later in ahead}, dict(ahead)):
+            lines = [[first[near[number]] if number in near else ""] for number in range(len(first))]
+            there_C = np.isin(list_C, list(near))
+            sum_C += np.where(there_C, chrf_scores(chrf_statistics(arrays, lines)) / 100.0, 0.0)
+            count_C += there_C
     return sum_C / np.maximum(count_C, 1.0)
 
 

@@ -374,7 +374,7 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
                 said = int(space.unit_O[label]), ((at, at + 1),), space.target_O[label], side
                 steps.append(LcsStep(*said, float(space.log_O[label])))
         graph = ArcGraph(place_L[:-1], place_L[1:], len(place_L))
-        sums_D = space.features(graph, np.array(labels, dtype=np.int32)).sum(axis=0)
+        sums_D = space.features(graph, np.array(labels, np.int32)).sum(axis=0)
         return Derivation(space.words, tuple(steps), sums_D, float(self.weights_D @ sums_D))
 
     def arc_features(self, space: LatticeMoves, found: LatticeArcs) -> LatticeArcs:

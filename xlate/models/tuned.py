@@ -170,7 +170,7 @@ class TunedUnits(TunedSystem, Generic[Decoder]):
     def trained_D(self) -> Bools:
         """All except the penalty for unknown words, and sums of sparse features whose weights are tuned."""
         model = self.system.model
-        trained_D = np.ones(model.size, dtype=np.bool_)
+        trained_D = np.ones(model.size, np.bool_)
         trained_D[model.slots["UnknownWordPenalty0"]] = False
         if self.tunes_sparse:
             trained_D[model.sums] = False

@@ -284,8 +284,8 @@ class Ranking(ABC, Generic[Rows]):
         return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
 
     def _forget(self) -> None:
-        self._place_P = np.full(len(self.model.source_sides), UNRANKED, dtype=np.int32)
-        self._offsets_S1 = GrowingArray(np.zeros(1, dtype=np.int64))
+        self._place_P = np.full(len(self.model.source_sides), UNRANKED, np.int32)
+        self._offsets_S1 = GrowingArray(np.zeros(1, np.int64))
         # Its names are known once something is ranked.
         self._columns: dict[str, GrowingArray] = {}
 

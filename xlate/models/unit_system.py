@@ -99,7 +99,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
         self.fast = fast
         # Those of sparse features, (F,) or fewer.
-        self.sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, dtype=np.float64)
+        self.sparse_F = np.zeros(0) if sparse_F is None else np.asarray(sparse_F, np.float64)
         self._check()
 
     def _check(self) -> None:

@@ -169,7 +169,7 @@ def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
 def begun(task: Any) -> Hypotheses:
     """A search of any model over blocks with hypothesis number 0, which has translated nothing: its coverage is 0."""
     n, future_nn = task.sentence.words, task.sentence.future_nn
-    search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, dtype=COSTS))
+    search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, COSTS))
     key = key_of(0, join(NONE, task.model.begin_state), 0)
     add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future_nn[0, n], 0.0, NONE)
     return search
