@@ -151,7 +151,6 @@ def test_it_is_tuned(tmp_path: Path) -> None:
     settings = MiraConfig(epochs=20, length_band=9.0, C=0.1)
     loop = Tuning(lists.decode, optimiser(settings, tuned.trained_D), replace(settings, rounds=3), tmp_path)
     found = loop.run(tuned.trained)
-    assert found is not None
     weights, rounds = found
     assert rounds[0].bleu < 50
     assert words_of(tuned.weighted(weights)) == list(TEXT.values())

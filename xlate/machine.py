@@ -142,6 +142,10 @@ def private_folder(name: str) -> Path:
 STOPPING = "stopping as soon as the work is saved; press Ctrl-C again to stop at once\n"
 
 
+class Stopped(Exception):
+    """A training or waiting ended early because a signal asked for it; what was done is saved."""
+
+
 class StopFlag:
     """Within its `with` block the two signals set a flag and report it; a second SIGINT interrupts at once."""
 

@@ -21,7 +21,6 @@ from xlate.config.choices import folder_name
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.learning.run import Outcome
 
 
 def expanded(*arguments: str) -> list[str]:
@@ -76,9 +75,7 @@ def test_rows_over_seeds_start_from_the_row_of_their_seed(tmp_path: Path, monkey
     """Row 2 has row 1 of its own seed as its base, in the folder that row 1 has in the sweep."""
     bases: list[str | None] = []
     monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
-    monkeypatch.setattr(
-        "xlate.jobs.train.train.train", lambda config, *_: bases.append(config.base) or Outcome(summary={})
-    )
+    monkeypatch.setattr("xlate.jobs.train.train.train", lambda config, *_: bases.append(config.base))
     rows = tmp_path / "mine" / "experiment" / "paper"
     rows.mkdir(parents=True)
     for number, base in ((1, "null"), (2, "'{sweep}/experiment=paper/table-row1'")):
@@ -379,9 +376,7 @@ def test_the_demo_corpus_is_not_made_unsaid(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("xlate.jobs.prepare.prepare", lambda config: prepared.append(config.work))
     monkeypatch.setattr("xlate.jobs.train.train.check_training", lambda config: None)
-    monkeypatch.setattr(
-        "xlate.jobs.train.train.train", lambda config, *_: trained.append(config.work) or Outcome(summary={})
-    )
+    monkeypatch.setattr("xlate.jobs.train.train.train", lambda config, *_: trained.append(config.work))
     with caplog.at_level(logging.INFO, "xlate"):
         train_without_hydra(load(TrainConfig, "train", given))
     said = "no work=FOLDER is set: xlate first creates work/demo from its built-in corpus"

@@ -149,7 +149,6 @@ def test_a_store_without_instances_trains_nothing(tmp_path: Path) -> None:
     empty = write_store(tmp_path / "empty", 0, 1)
     run = Training([Phase(settings(epochs=2), empty, empty)], Checkpoint(tmp_path / "c", IDENTITY))
     held = run.run(initial(), StopFlag())
-    assert run.finished(held)
     assert not held.weights["linked"].dense_D.any()
 
 

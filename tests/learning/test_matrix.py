@@ -221,7 +221,6 @@ def on_the_way(name: str, lists: CandidateBatch, folder: Path) -> tuple[bool, fl
 
     learner = online_learner(name, begin, len(lists), 0.01 if name == "averaged_perceptron" else 0.1)
     found = Online(learner, decode, Checkpoint(folder / "latest.safetensors", "")).run()
-    assert found is not None
     changed = bool((found[0].dense_D != begin.dense_D).any() and found[0].sparse_F.any())
     return changed, loss(begin), loss(found[0])
 

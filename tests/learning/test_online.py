@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,7 @@ from xlate.learning.online_learner import OnlineLearner
 from xlate.learning.run import Checkpoint
 from xlate.learning.settings import OnlineSourceConfig
 from xlate.losses.loss import loss_of
+from xlate.machine import Stopped
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import OracleDocument
 from xlate.scoring.weights import Weights
@@ -150,15 +152,9 @@ def copied(weights: Weights) -> Weights:
     return replace(weights, sparse_F=weights.sparse_F.copy())
 
 
-def trained(made: Online, stop: Callable[[], bool] = lambda: False) -> tuple[Matrix, list[dict[str, Any]]] | None:
-    found = made.run(stop)
-    return None if found is None else (np.concatenate([found[0].dense_D, found[0].sparse_F]), found[1])
-
-
-def whole(made: Online) -> tuple[Matrix, list[dict[str, Any]]]:
-    found = trained(made)
-    assert found is not None
-    return found
+def whole(made: Online, stop: Callable[[], bool] = lambda: False) -> tuple[Matrix, list[dict[str, Any]]]:
+    weights, figures = made.run(stop)
+    return np.concatenate([weights.dense_D, weights.sparse_F]), figures
 
 
 def naive(toy: Toy, eta: float, k: int, m: int, batch: int, hope: float) -> tuple[Matrix, list[int]]:
@@ -222,9 +218,10 @@ def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: 
             left -= 1
             return left < 0
 
-        found = trained(online(tmp_path, UPDATES[name](), seconds=choose.choice([0.0, 20.0]), **given), stop)
+        made = online(tmp_path, UPDATES[name](), seconds=choose.choice([0.0, 20.0]), **given)
         runs += 1
-        if found is not None:
+        with contextlib.suppress(Stopped):
+            found = whole(made, stop)
             break
     assert runs > 1 or "shards" in given
     assert np.array_equal(found[0], expected[0])

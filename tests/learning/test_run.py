@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from xlate.errors import InputError
-from xlate.learning.run import Outcome, Run, conduct
-from xlate.machine import StopFlag
+from xlate.errors import InputError, Interrupted
+from xlate.learning.run import Run, conduct
+from xlate.machine import StopFlag, Stopped
 from xlate.report.run_directory import Records
 
 
@@ -23,13 +23,13 @@ class Counting:
     def __init__(self, steps: int, at_step: Callable[[int], None] = lambda _: None, part: bool = False) -> None:
         self.steps, self.at_step, self.part = steps, at_step, part
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         file = run.directory.checkpoint / "count.txt"
         done = int(file.read_text()) if file.exists() else 0
         while done < self.steps:
             self.at_step(done)
             if run.stop:
-                return None
+                raise Stopped
             done += 1
             file.write_text(str(done))
             run.reporter.scalar("count", float(done), done)
@@ -37,14 +37,14 @@ class Counting:
         return {"count": done, "worth": 0.5, **({"finished": False} if self.part else {})}
 
 
-def counted(folder: Path, method: Counting, seed: int = 1) -> Outcome:
+def counted(folder: Path, method: Counting, seed: int = 1) -> dict[str, Any]:
     return conduct(method.learn, folder, "seed: 1\n", {"seed": seed, "steps": method.steps})
 
 
 def test_a_finished_run_has_weights_figures_and_its_identity(tmp_path: Path) -> None:
-    outcome = counted(tmp_path / "r", Counting(3))
+    found = counted(tmp_path / "r", Counting(3))
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
-    assert outcome == Outcome(summary)
+    assert found == summary
     assert (summary["finished"], summary["count"]) == (True, 3)
     assert summary["seconds"] >= 0
     assert summary["peak_mb"] > 1
@@ -66,29 +66,28 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_and_it_goes_on_from_its_checkpoint(tmp_path: Path, number: signal.Signals) -> None:
-    stopped = counted(tmp_path / "r", Counting(5, lambda step: os.kill(os.getpid(), number) if step == 3 else None))
-    assert stopped == Outcome(None, int(number))
+    killed = Counting(5, lambda step: os.kill(os.getpid(), number) if step == 3 else None)
+    with pytest.raises(Interrupted, match="rerun the same command") as stopped:
+        counted(tmp_path / "r", killed)
+    assert stopped.value.status == 128 + number
     assert not (tmp_path / "r" / "summary.json").exists()
     steps: list[int] = []
     again = counted(tmp_path / "r", Counting(5, steps.append))
     assert steps == [3, 4]
-    assert again.summary is not None
-    assert again.summary["count"] == 5
+    assert again["count"] == 5
 
 
 def test_a_part_of_a_run_does_not_close_it(tmp_path: Path) -> None:
-    outcome = counted(tmp_path / "r", Counting(2, part=True))
-    assert outcome.summary is not None
-    assert outcome.summary["count"] == 2
+    assert counted(tmp_path / "r", Counting(2, part=True))["count"] == 2
     assert not (tmp_path / "r" / "summary.json").exists()
 
 
 def test_a_training_within_another_shares_its_flag(tmp_path: Path) -> None:
     with StopFlag() as stop:
         inner = Counting(4, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 1 else None)
-        outcome = conduct(inner.learn, tmp_path / "inner", "", {}, stop=stop)
-        assert outcome.interrupted == signal.SIGTERM
-        assert stop
+        with pytest.raises(Stopped):
+            conduct(inner.learn, tmp_path / "inner", "", {}, stop=stop)
+        assert stop.signal == signal.SIGTERM
         # The flag is still the outer one's: a second signal does not end the process.
         os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
@@ -102,4 +101,4 @@ def test_an_error_leaves_the_run_open(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no more"):
         counted(tmp_path / "r", Counting(2, fail))
     assert not (tmp_path / "r" / "summary.json").exists()
-    assert counted(tmp_path / "r", Counting(2)).summary is not None
+    assert counted(tmp_path / "r", Counting(2))["finished"]

@@ -13,6 +13,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
 from xlate.learning.tuning import Tuning, fingerprint, round_path
+from xlate.machine import Stopped
 from xlate.scoring.weights import Weights
 from xlate.tuners.settings import TuneConfig
 
@@ -57,7 +58,6 @@ START = Weights(np.array([-1.0, 1.0, 0.5]), np.zeros(0), ("good", "b", "c"))
 
 def test_tuning_finds_what_is_good(tmp_path: Path) -> None:
     found = Tuning(Toy().decode, regression, TuneConfig(rounds=6), tmp_path).run(START)
-    assert found is not None
     weights, rounds = found
     assert [figures.round for figures in rounds] == list(range(len(rounds)))
     assert weights.dense_D[0] > 5 * abs(weights.dense_D[1:]).max()
@@ -81,12 +81,10 @@ def test_a_stopped_tuning_goes_on_to_the_same_weights(tmp_path: Path, killed_aft
     whole_toy = Toy()
     whole = Tuning(whole_toy.decode, regression, settings, tmp_path / "whole").run(START)
     toy = Toy()
-    first = Tuning(toy.decode, regression, settings, tmp_path / "cut").run(START, lambda: toy.decoded >= killed_after)
-    assert first is None
+    with pytest.raises(Stopped):
+        Tuning(toy.decode, regression, settings, tmp_path / "cut").run(START, lambda: toy.decoded >= killed_after)
     again = Toy()
     second = Tuning(again.decode, regression, settings, tmp_path / "cut").run(START)
-    assert whole is not None
-    assert second is not None
     assert np.array_equal(whole[0].dense_D, second[0].dense_D)
     assert whole[1] == second[1]
     assert again.decoded == whole_toy.decoded - killed_after
@@ -109,8 +107,6 @@ def test_best_is_the_best_and_last_the_last(tmp_path: Path) -> None:
     good = Weights(np.array([1.0, 0.0, 0.0]), np.zeros(0), ("good", "b", "c"))
     best = Tuning(Toy().decode, worse, TuneConfig(rounds=2, length_band=9.0), tmp_path / "best").run(good)
     last = Tuning(Toy().decode, worse, TuneConfig(rounds=2, select="last"), tmp_path / "last").run(good)
-    assert best is not None
-    assert last is not None
     assert np.array_equal(best[0].dense_D, good.dense_D)
     assert last[0].dense_D[0] < 0
 
@@ -128,7 +124,6 @@ def test_best_prefers_translations_of_the_right_length(tmp_path: Path, band: flo
     first, second = (Weights(np.array([value]), np.zeros(0), ("a",)) for value in (1.0, 2.0))
     settings = TuneConfig(rounds=1, length_band=band)
     found = Tuning(decode, lambda *_: second, settings, tmp_path).run(first)
-    assert found is not None
     assert found[0].dense_D.tolist() == [chosen]
 
 
@@ -140,7 +135,6 @@ def test_heldout_sentences_are_not_in_the_pool(tmp_path: Path) -> None:
         return regression(lists, weights, seed)
 
     found = Tuning(Toy().decode, count, TuneConfig(rounds=2, heldout_every=4), tmp_path).run(START)
-    assert found is not None
     assert seen == [9, 9]
     assert all(figures.heldout_bleu is not None for figures in found[1])
 
@@ -156,8 +150,6 @@ def test_a_damaged_round_is_named_and_decoded_again(tmp_path: Path, caplog: pyte
     again = Tuning(toy.decode, regression, settings, tmp_path).run(START)
     assert str(damaged) in caplog.text
     assert toy.decoded == 1
-    assert whole is not None
-    assert again is not None
     assert np.array_equal(whole[0].dense_D, again[0].dense_D)
 
 

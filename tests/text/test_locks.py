@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from xlate.errors import InputError
-from xlate.text.folders import StoppedWaitingError, awaited, refused_while_written
+from xlate.machine import Stopped
+from xlate.text.folders import awaited, refused_while_written
 
 HOLD = """
 import sys, time
@@ -116,7 +117,7 @@ def test_the_second_waits_says_for_whom_and_goes_on(tmp_path: Path, caplog: pyte
 def test_folders_are_held_apart_and_a_stop_ends_waiting(tmp_path: Path) -> None:
     with awaited(tmp_path / "one"), awaited(tmp_path / "two"), awaited(tmp_path):
         assert len(list(tmp_path.iterdir())) == 2
-        with pytest.raises(StoppedWaitingError), awaited(tmp_path / "one", lambda: True):
+        with pytest.raises(Stopped), awaited(tmp_path / "one", lambda: True):
             pytest.fail("it was held")
     assert not list(tmp_path.iterdir())
 

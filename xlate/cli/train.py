@@ -13,7 +13,7 @@ from xlate.cli.arguments import Words, key_of
 from xlate.config.choices import all_rows, check_experiments, folder_name
 from xlate.config.load import PART
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError, Interrupted
+from xlate.errors import InputError
 from xlate.report.run_directory import VOLATILE, AnotherRun, flat
 from xlate.settings import plain
 
@@ -74,7 +74,7 @@ def trained(
     held = flat(plain(config))
     given = [a for a in given if not a.startswith("++") or "." not in key_of(a) or key_of(a) in held]
     try:
-        outcome = train(config, folder, given, sweep, listener)
+        train(config, folder, given, sweep, listener)
     except AnotherRun as error:
         if sweep is None:
             raise
@@ -86,10 +86,6 @@ def trained(
         )
         together = f"sweep over both values, {' '.join(both)}, or " if both else ""
         raise AnotherRun(error.path, error.differences, together + remedy) from error
-    if outcome.interrupted is not None:
-        raise Interrupted(
-            f"stopped by a signal; rerun the same command to resume from {folder}", 128 + outcome.interrupted
-        )
     return folder
 
 

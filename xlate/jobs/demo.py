@@ -22,7 +22,7 @@ from rich.table import Table
 
 from xlate.config.load import load
 from xlate.config.schema import DemoConfig, PrepareConfig, ReportConfig, TrainConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, Interrupted
 from xlate.jobs.prepare import prepare
 from xlate.jobs.report import report
 from xlate.jobs.train.train import train
@@ -189,10 +189,11 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
         given = [f"work={works[system.text].path}", f"seed={config.seed}", f"measure_test={bool(system.title)}"]
         given += [setting.format(runs=config.run) for setting in system.settings]
         folder = Path(config.run) / system.name
-        summary = train(load(TrainConfig, "train", given), folder).summary
-        if summary is None:
-            raise InputError("the demo was stopped", file=folder, remedy="rerun the same command to resume")
-        summaries[system.name] = summary
+        try:
+            summaries[system.name] = train(load(TrainConfig, "train", given), folder)
+        except Interrupted as error:
+            remedy = "rerun the same command to resume"
+            raise InputError("the demo was stopped", file=folder, remedy=remedy) from error
     return summaries
 
 

@@ -25,6 +25,7 @@ from xlate.learning.loop import Standing
 from xlate.learning.run import Checkpoint
 from xlate.learning.settings import GlobalLossConfig
 from xlate.losses.lattice_softmax import LatticeSoftmax
+from xlate.machine import Stopped
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.linear import LinearScorer
@@ -60,16 +61,17 @@ class GlobalTraining:
     reporter: Reporter = field(default_factory=Reporter)
     checkpoint: Checkpoint | None = None
 
-    def run(self, initial: Weights, stop: Stop = lambda: False) -> tuple[Weights, list[dict[str, Any]]] | None:
+    def run(self, initial: Weights, stop: Stop = lambda: False) -> tuple[Weights, list[dict[str, Any]]]:
         """Trains from the given weights, or resumes after the last epoch of an interrupted training.
 
         Returns:
             The weights and the history, one entry per epoch: its round and number, the mean `loss` of its steps (nats
             per sentence) and the `valid_loss` of the held-out lattices after it (nan without any). Epoch 0 is before
-            the first step of a round and has only the latter. None if `stop` ended the training early.
+            the first step of a round and has only the latter.
 
         Raises:
             InputError: weights became infinite, or the checkpoint is damaged or belongs to another training.
+            Stopped: `stop` ended the training early.
         """
         model = _Model(initial, self.settings)
         held = None if self.checkpoint is None else Standing.load(self.checkpoint)
@@ -78,20 +80,19 @@ class GlobalTraining:
         else:
             model.restore(held.memory)
         while held.state.phase < self.settings.globally.rounds:
-            if stop() or not self._round(model, held, stop):
-                return None
+            self._round(model, held, stop)
             self._save(held)
         return model.weights(), held.state.history
 
-    def _round(self, model: _Model, held: Standing, stop: Stop) -> bool:
-        """Finishes a round; false if stopped. Its lattices are those of its first weights."""
+    def _round(self, model: _Model, held: Standing, stop: Stop) -> None:
+        """Finishes a round. Its lattices are those of its first weights."""
         number, begin, settings = held.state.phase, held.weights[BEGIN], self.settings.globally
         examples, heldout = (
             [] if decode is None else list(takewhile(lambda _: not stop(), decode(begin)))
             for decode in (self.decode, self.heldout)
         )
         if stop():
-            return False
+            raise Stopped
         if held.state.epoch == 0:
             _end_epoch(model, held, float("nan"), heldout)
         for epoch in track(range(held.state.epoch, settings.epochs + 1), f"{NAME} round {number + 1}"):
@@ -102,11 +103,10 @@ class GlobalTraining:
             tell(loss=loss)
             self._save(held)
             if stop():
-                return False
+                raise Stopped
         model.load(held.best[BEGIN])
         held.weights = held.best = {BEGIN: model.weights()}
         held.state, held.memory = held.state.next_phase(), model.arrays()
-        return True
 
     def _save(self, held: Standing) -> None:
         if self.checkpoint is not None:

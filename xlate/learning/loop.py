@@ -16,7 +16,7 @@ from xlate.kernels.learning.instances import prediction_errors
 from xlate.learning.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
 from xlate.learning.run import STATE, Checkpoint
 from xlate.losses.loss import Loss
-from xlate.machine import StopFlag
+from xlate.machine import StopFlag, Stopped
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
@@ -156,20 +156,19 @@ class Training:
     after_epoch: AfterEpoch | None = None
 
     def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Standing:
-        """Trains until the last phase is done or `stop` is set; the result has been saved.
+        """Trains until the last phase is done; the result has been saved.
 
         Raises:
             InputError: the checkpoint is unusable or belongs to another training, or weights became infinite.
+            Stopped: `stop` was set before; what was learned is saved.
         """
         held = Standing.load(self.checkpoint) or Standing({name: one.copy() for name, one in initial.items()})
-        while not (self.finished(held) or stop):
+        while held.state.phase < len(self.phases) and not stop:
             self._phase(held, self.phases[held.state.phase], stop)
         held.save(self.checkpoint)
+        if held.state.phase < len(self.phases):
+            raise Stopped
         return held
-
-    def finished(self, held: Standing) -> bool:
-        """Whether every phase is done."""
-        return held.state.phase >= len(self.phases)
 
     def _phase(self, held: Standing, phase: Phase, stop: StopFlag) -> None:
         settings = phase.settings

@@ -22,6 +22,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.learning.online_learner import OnlineLearner
 from xlate.learning.run import STATE, Arrays, Checkpoint
+from xlate.machine import Stopped
 from xlate.progress import track
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
@@ -80,8 +81,8 @@ class Online:
     reporter: Reporter = field(default_factory=Reporter)
     _state: OnlineState = field(default_factory=OnlineState, init=False)
 
-    def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[Figures]] | None:
-        """The chosen weights and the figures of all iterations; None if `stop` ended the training early.
+    def run(self, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[Figures]]:
+        """The chosen weights and the figures of all iterations.
 
         The figures of an iteration are the `bleu` of the first translations and that of the oracles, the mean `loss`,
         the pairs and how many were violated, Σ α, and the number of `active` weights, which are not 0. `average_bleu`
@@ -89,6 +90,7 @@ class Online:
 
         Raises:
             InputError: the checkpoint is damaged, or all sentences are held out.
+            Stopped: `stop` ended the training early.
         """
         file = self.checkpoint.load()
         if file is not None:
@@ -97,8 +99,7 @@ class Online:
             self.learner.restore(file.extra)
         state = self._state
         while state.iteration < self.learner.settings.iterations:
-            if not self._iteration(stop):
-                return None
+            self._iteration(stop)
         if self.learner.settings.select == "last":
             return self.learner.weights, state.figures
         return self.learner.average if state.best is None else state.best, state.figures
@@ -113,8 +114,8 @@ class Online:
             raise InputError("too few sentences", len(rows), "some to learn from and some to hold out")
         return rows[~held_I], rows[held_I]
 
-    def _iteration(self, stop: Callable[[], bool]) -> bool:
-        """Learns from the remaining sentences of an iteration; false if stopped."""
+    def _iteration(self, stop: Callable[[], bool]) -> None:
+        """Learns from the remaining sentences of an iteration."""
         state, settings = self._state, self.learner.settings
         rows, measured = self._divided()
         order = np.random.default_rng([settings.seed, state.iteration]).permutation(rows)
@@ -122,19 +123,18 @@ class Online:
         if settings.shards > 1 and stop():
             # Shards are either finished or not begun.
             self._save()
-            return False
+            raise Stopped
         if not state.partial:
             state.partial, state.first = self._nothing_met(state.iteration + 1)
         if settings.shards > 1:
             self._shards(order)
-        elif not self._sentences(order, stop):
-            return False
+        else:
+            self._sentences(order, stop)
         speed = (len(order) - begun) / max(time.perf_counter() - start, 1e-9)
         self._finish(len(order), measured)
         self._report(state.figures[-1], speed)
         if self.checkpoint.due or stop() or state.iteration == settings.iterations:
             self._save()
-        return True
 
     def _nothing_met(self, iteration: int = 0) -> tuple[Figures, Floats]:
         """Figures and statistics of first translations before any step."""
@@ -142,19 +142,18 @@ class Online:
         figures |= {"loss": 0.0, "pairs": 0, "violated": 0, "alpha": 0.0, "active": 0, "average_bleu": None}
         return figures, np.zeros(self.learner.document.sums_K.shape)
 
-    def _sentences(self, order: Ints, stop: Callable[[], bool]) -> bool:
+    def _sentences(self, order: Ints, stop: Callable[[], bool]) -> None:
         """Learns from sentences in the given order, starting at the current position."""
         state, batch = self._state, self.learner.settings.batch
         starts = range(state.position, len(order), batch)
         for place in track(starts, f"iteration {state.iteration + 1}"):
             if stop():
                 self._save()
-                return False
+                raise Stopped
             self._learn(order[place : place + batch], state.partial, state.first)
             state.position = place + batch
             if self.checkpoint.due and state.position < len(order):
                 self._save()
-        return True
 
     def _learn(self, some: Ints, figures: Figures, first_K: Floats) -> None:
         """Decodes some sentences with the current weights, and learns from one after the other."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import AnyArray
-from xlate.errors import InputError
-from xlate.machine import StopFlag, peak_megabytes
+from xlate.errors import InputError, Interrupted
+from xlate.machine import StopFlag, Stopped, peak_megabytes
 from xlate.report.run_directory import RunDirectory, flat
 from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, WeightsFile, load_weights, save_weights
@@ -83,14 +83,6 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a training ended: the figures of a finished run, or the signal that stopped it."""
-
-    summary: dict[str, Any] | None
-    interrupted: int | None = None
-
-
-@dataclass(frozen=True)
 class Run:
     """The means with which a method trains.
 
@@ -122,7 +114,7 @@ class Run:
 
 
 def conduct(
-    learn: Callable[[Run], dict[str, Any] | None],
+    learn: Callable[[Run], dict[str, Any]],
     folder: Path,
     text: str,
     identity: Mapping[str, Any],
@@ -130,12 +122,12 @@ def conduct(
     checkpoint_seconds: float = 20.0,
     stop: StopFlag | None = None,
     taken: Callable[[RunDirectory], bool] = lambda _: False,
-) -> Outcome:
+) -> dict[str, Any]:
     """Trains a run in its folder, resumes an interrupted one, or returns a finished one's figures.
 
     Args:
-        learn: trains, writes the weights and returns the figures of the summary; None if it was stopped. It resumes
-            from its checkpoints and ends with the same bits, wherever it was stopped. Figures with `"finished": False`
+        learn: trains, writes the weights and returns the figures of the summary, or raises `Stopped`. It resumes from
+            its checkpoints and ends with the same bits, wherever it was stopped. Figures with `"finished": False`
             cover only a part of the run, and leave it open.
         folder: of the run: new, empty, or holding this run.
         text: the configuration, kept as `config.yaml`.
@@ -147,28 +139,31 @@ def conduct(
 
     Raises:
         InputError: the folder holds something else; also whatever learning raises.
+        Interrupted: a signal stopped the training; for a part of another one, `Stopped` instead.
     """
     directory = RunDirectory.create(folder, text, identity)
     if directory.finished:
         log.info("%s is finished", folder)
-        return Outcome(directory.summary)
-    if taken(directory):
-        return Outcome(directory.summary)
+    if directory.finished or taken(directory):
+        return directory.summary or {}
     start = time.perf_counter()
     with StopFlag() if stop is None else nullcontext(stop) as flag:
         reporter = TensorBoardReporter(directory)
         try:
             figures = learn(Run(directory, reporter, flag, checkpoint_seconds))
-            if figures is None:
-                return Outcome(None, flag.signal)
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
                 # The figures of a summary that serve to compare runs.
                 numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
                 reporter.hparams(flat(identity) if shown is None else shown, numbers)
+        except Stopped as error:
+            if stop is not None:
+                raise
+            message = f"stopped by a signal; rerun the same command to resume from {folder}"
+            raise Interrupted(message, 128 + (flag.signal or 0)) from error
         finally:
             reporter.close()
     if summary["finished"]:
         directory.write_summary(summary)
-    return Outcome(summary)
+    return summary

@@ -14,6 +14,7 @@ from xlate.array_types import Bools
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import pool
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole
+from xlate.machine import Stopped
 from xlate.metrics.objective import BLEU, Objective
 from xlate.progress import tell, track
 from xlate.report.run_directory import Reporter
@@ -61,17 +62,19 @@ class Tuning:
     reporter: Reporter = field(default_factory=Reporter)
     objective: Objective = BLEU
 
-    def run(
-        self, start: Weights, stop: Callable[[], bool] = lambda: False
-    ) -> tuple[Weights, list[RoundFigures]] | None:
-        """The chosen weights and the figures of all rounds; None if `stop` ended the tuning early."""
+    def run(self, start: Weights, stop: Callable[[], bool] = lambda: False) -> tuple[Weights, list[RoundFigures]]:
+        """The chosen weights and the figures of all rounds.
+
+        Raises:
+            Stopped: `stop` ended the tuning early.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         weights, lists = start, None
         tried: list[tuple[Weights, RoundFigures]] = []
         for number in track(range(self.settings.rounds + 1), "tuning, round", from_zero=True):
             done = self._decoded(number, weights)
             if stop():
-                return None
+                raise Stopped
             before = 0 if lists is None else lists.candidates
             every = self.settings.heldout_every
             held_I: Bools = np.arange(len(done)) % every == every - 1 if every else np.zeros(len(done), np.bool_)
@@ -86,7 +89,7 @@ class Tuning:
                 break
             after = self.optimise(lists, weights, self.settings.seed + number)
             if stop():
-                return None
+                raise Stopped
             moves = np.abs(np.concatenate([after.dense_D - weights.dense_D, after.sparse_F - weights.sparse_F]))
             if moves.max(initial=0.0) <= self.settings.tolerance * np.abs(weights.dense_D).max(initial=1e-30):
                 break

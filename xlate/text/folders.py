@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
+from xlate.machine import Stopped
 from xlate.text.lines import clear_left, done_aside, name_aside, unreadable, write_file
 from xlate.text.opening import checked_name, plain_file
 
@@ -283,10 +284,6 @@ _BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
 _held: weakref.WeakSet[_LockFile] = weakref.WeakSet()
 
 
-class StoppedWaitingError(Exception):
-    """A signal came while the process waited for a folder."""
-
-
 @contextlib.contextmanager
 def refused_while_written(folder: Path, what: str) -> Iterator[None]:
     """Holds the lock of a folder, which need not exist.
@@ -315,13 +312,13 @@ def awaited(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[
     """Waits until no other process holds the lock of a folder, then holds it; logs which process it waits for.
 
     Raises:
-        StoppedWaitingError: `stop` became true.
+        Stopped: `stop` became true.
     """
     with _LockFile(folder) as lock:
         told = False
         while not lock.taken():
             if stop():
-                raise StoppedWaitingError
+                raise Stopped
             if not told:
                 log.info("%s: waiting for %s, which is making it", folder, lock.holder())
                 told = True

@@ -47,7 +47,7 @@ from xlate.learning.list_learner import PredictedListLearner, lists_identity
 from xlate.learning.loop import Phase
 from xlate.learning.run import Run
 from xlate.losses.loss import losses
-from xlate.machine import check_memory
+from xlate.machine import Stopped, check_memory
 from xlate.metrics.bleu import sentence_bleu
 from xlate.models.context.classifiers import ALONE, ContextParts, context_model, context_stores
 from xlate.models.context.inspection import Quality
@@ -96,7 +96,7 @@ class ContextTraining(EventRecipe):
         size = WEIGHT + SQUARES * rule.adaptive + SUMS * rule.settles
         check_memory("the weights of the classifier", size << bits, f"model.bits={bits}")
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Trains the phase and writes the weights."""
         config = self.config
         stores, settings = context_stores(self.work, config.model), phase_settings(config)
@@ -104,8 +104,6 @@ class ContextTraining(EventRecipe):
         # ln p(e|f) is known without a context; alone it is not a probability of yes or no.
         start = Weights(np.array([0.0 if alone else 1.0]), np.zeros(1 << config.model.bits), DENSE)
         held = self.trained(run, [Phase(settings, stores.train, stores.heldout)], stores.identity, {KIND: start})
-        if held is None:
-            return None
         weights, history = held.weights[KIND], held.state.history
         save_weights(
             run.weights,
@@ -233,28 +231,22 @@ class ContextListTraining(WorkRecipe):
         check_context_lists(config)
         check_lists(config)
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
         config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
-        if not fold_classifiers(config, self.use, self.train_part, run.stop):
-            return None
+        fold_classifiers(config, self.use, self.train_part, run.stop)
         model = Phrase().listed(self.system, self.work, self.base)
         folds = model.folds(settings.folds)
         lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
         if settings.machine is not None:
             return lists.part(stop)
-        if not lists.decode(stop):
-            return None
+        lists.decode(stop)
         every = sampled(lists.lists(), settings, config.seed)
         learner = self._learner(every, model.theta, folds.fold_I, stop)
-        if learner is None:
-            return None
         identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]
         made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
         checkpoint = run.checkpoint(identity_of(made_from), refuses=False)
         figures = gone_through(learner, checkpoint, settings, run, what=KIND)
-        if run.stop:
-            return None
         changes_F = learner.weights.sparse_F
         run.reporter.histogram(f"{KIND}/changes", changes_F[changes_F != 0], 0)
         summary = {
@@ -278,13 +270,11 @@ class ContextListTraining(WorkRecipe):
 
     def _learner(
         self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
-    ) -> PredictedListLearner | None:
-        """The learner of the changes of the weights; None if stopped."""
+    ) -> PredictedListLearner:
+        """The learner of the changes of the weights."""
         settings = self.config.loss.lists
         weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
         parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
-        if parts is None:
-            return None
         fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
         arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
         heldout_I, steps = heldout_lists(len(lists), settings), replace(settings, seed=self.config.seed)
@@ -364,8 +354,8 @@ def predicted(
     folds: int,
     weight: float,
     stop: Callable[[], bool],
-) -> PredictedParts | None:
-    """The candidates among which classifiers that have not seen the fold predict parts of lists; None if stopped.
+) -> PredictedParts:
+    """The candidates among which classifiers that have not seen the fold predict parts of lists.
 
     Args:
         lists: with units of the phrase model, pairs by their numbers in the table of the whole text.
@@ -377,6 +367,7 @@ def predicted(
 
     Raises:
         InputError: a classifier without a fold is missing.
+        Stopped: `stop` said so.
     """
     assert lists.sentence_I is not None
     assert lists.part_offsets_I1 is not None
@@ -386,7 +377,7 @@ def predicted(
         model = context_model(fold_classifier(classifier, work, (int(fold), folds))[1], work)
         for i in rows:
             if stop():
-                return None
+                raise Stopped
             units = lists.units[0][lists.part_offsets_I1[i] : lists.part_offsets_I1[i + 1]]
             start_P, words = units[:, START], work.training_sentence(int(lists.sentence_I[i]))
             found.append(chosen_in(model, words, start_P, start_P + units[:, LENGTH], units[:, PAIR]))

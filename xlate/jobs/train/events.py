@@ -116,7 +116,7 @@ class LocalTraining(EventRecipe):
         no_base = loss.floats.data == "nbest" and config.base is None
         refuse_if(no_base, "no run to decode n-best lists with", "loss.floats.data=nbest", "base=RUN")
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
         config, stores = self.config, block_stores(self.work, self.config.model)
         if config.loss.floats.data == "nbest":
@@ -126,8 +126,6 @@ class LocalTraining(EventRecipe):
         measuring = DevBleu.of(config, self.work, stores.features.keys_F, [p.settings for p in todo], run)
         shown = {"families": dict(stores.features.ranges), "after_epoch": measuring}
         held = self.trained(run, todo, stores.identity, initial, **shown)
-        if held is None:
-            return None
         sets = held.weights
         if any(phase.settings.train_sparse for phase in todo) and config.loss.binary.centred:
             # Centred with the events that they were learned from.

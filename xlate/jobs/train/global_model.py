@@ -88,7 +88,7 @@ class GlobalMethod(WorkRecipe):
         )
         one_of("loss.globally.rule", [config.loss.globally.rule], tuple(RULES))
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Trains, writes the weights, and translates the dev set, and the test set if asked."""
         config, loss, g = self.config, self.config.loss, self.config.loss.globally
         text = (folded_text if g.split == TRAIN else text_of_split)(config, self.work, self.base)
@@ -112,10 +112,7 @@ class GlobalMethod(WorkRecipe):
             run.reporter,
             run.checkpoint(identity_of(made_from)),
         )
-        found = training.run(start, run.stop.__bool__)
-        if found is None:
-            return None
-        weights, epochs = found
+        weights, epochs = training.run(start, run.stop.__bool__)
         seen = f"loss.globally.rounds={g.rounds} epochs={g.epochs} loss.eta={loss.eta:g}"
         warn_if_unmoved({"weights": start}, {"weights": weights}, seen)
         saved = kind_of(config.model.kind).saved(system.with_weights(weights), file)

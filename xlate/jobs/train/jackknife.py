@@ -29,7 +29,7 @@ from xlate.config.schema import TrainConfig
 from xlate.features.index import signature
 from xlate.jobs.train.recipe import TrainPart
 from xlate.learning.settings import SparseListsConfig
-from xlate.machine import StopFlag
+from xlate.machine import StopFlag, Stopped
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import FoldSystems
 from xlate.progress import track
@@ -38,7 +38,7 @@ from xlate.search.oracle import first_best, oracle
 from xlate.search.processes import each_sentence
 from xlate.search.settings import DecoderSettings
 from xlate.settings import plain
-from xlate.text.folders import StoppedWaitingError, awaited
+from xlate.text.folders import awaited
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
@@ -68,32 +68,27 @@ class Jackknife:
     seed: int = 1
     sparse: UnitFeatures | None = None
 
-    def decode(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Decodes every missing shard; False if `stop` ended it early.
+    def decode(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Decodes every missing shard; waits for folds that another process is decoding.
 
-        Waits for folds that another process is decoding.
+        Raises:
+            Stopped: `stop` ended it early.
         """
         for fold in own_folds(self.settings):
             shards = self._shards(fold)
-            try:
-                with awaited(self.folder / f"fold-{fold}", stop):
-                    wanted = [(path, some) for path, some in shards if not is_whole(path)]
-                    if not wanted:
-                        log.info("fold %d: all %d shards exist", fold, len(shards))
-                        # A process killed after its last shard has left the model.
-                        self.models.discard(fold)
-                        continue
+            with awaited(self.folder / f"fold-{fold}", stop):
+                wanted = [(path, some) for path, some in shards if not is_whole(path)]
+                if wanted:
                     log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
-                    if stop() or not self._decode_fold(fold, wanted, stop):
-                        return False
-            except StoppedWaitingError:
-                return False
-        return True
+                    self._decode_fold(fold, wanted, stop)
+                else:
+                    log.info("fold %d: all %d shards exist", fold, len(shards))
+                # A process killed after its last shard has left the model.
+                self.models.discard(fold)
 
-    def part(self, stop: Callable[[], bool]) -> dict[str, Any] | None:
-        """Decodes this machine's part, and says where the lists are; None if stopped."""
-        if not self.decode(stop):
-            return None
+    def part(self, stop: Callable[[], bool]) -> dict[str, Any]:
+        """Decodes this machine's part, and says where the lists are."""
+        self.decode(stop)
         machine, machines = self.settings.machine, self.settings.machines
         return {"finished": False, "machine": machine, "machines": machines, "lists": str(self.folder)}
 
@@ -136,7 +131,9 @@ class Jackknife:
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
         return [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
 
-    def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> bool:
+    def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> None:
+        if stop():
+            raise Stopped
         system = self.models.opened(fold, self.weights, self.sparse, self.decoder)
         decoder = system.decoder.with_search(nbest=self.settings.nbest)
         hypotheses = partial(system.hypotheses, draw=self._draw)
@@ -147,7 +144,7 @@ class Jackknife:
             decoded = each_sentence(decoder, hypotheses, sentences, self.settings.processes)
             for arrays in track(decoded, f"fold {fold}", total=len(sentences)):
                 if stop():
-                    return False
+                    raise Stopped
                 found.append(arrays)
             references = EncodedText.from_ids(self.work.encoded[1][s] for s in some.tolist())
             lists = system.numbered(listed(found, references, np.arange(len(some) + 1), some))
@@ -155,8 +152,6 @@ class Jackknife:
             with StoreWriter(path, system.columns, 0, statistic_names(), figures) as writer:
                 writer.append(lists)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
-        self.models.discard(fold)
-        return True
 
 
 def pooled(made: Sequence[Jackknife]) -> CandidateBatch:
@@ -191,8 +186,8 @@ def own_folds(settings: SparseListsConfig) -> list[int]:
     return [fold for fold in folds if machine is None or fold % settings.machines == machine]
 
 
-def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_part: TrainPart, stop: StopFlag) -> bool:
-    """Trains the missing classifiers that have not seen a fold; False if stopped.
+def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_part: TrainPart, stop: StopFlag) -> None:
+    """Trains the missing classifiers that have not seen a fold.
 
     Args:
         config: has the work directory and the folds.
@@ -206,6 +201,4 @@ def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_pa
             part, folder = fold_classifier(trained, work, (fold, lists.folds))
             log.info("the classifier of %s without fold %d: %s", trained, fold, folder)
             with awaited(folder, stop.__bool__):
-                if train_part(part, folder, stop).summary is None:
-                    return False
-    return True
+                train_part(part, folder, stop)

@@ -37,6 +37,7 @@ from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_
 from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
 from xlate.learning.run import Checkpoint, Run
 from xlate.learning.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
+from xlate.machine import Stopped
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
@@ -83,58 +84,47 @@ class ListTraining(WorkRecipe):
     def made_from(self) -> Mapping[str, Any]:
         return made_from_text(self.work, self.text)
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Runs all three steps; with `machine`, only makes lists of some folds of the training text."""
         config, work = self.config, self.work
         base = Path(config.base) if config.base is not None else self._tuned_floats(run)
-        if base is None or not fold_classifiers(config, config.model.context, self.train_part, run.stop):
-            return None
+        fold_classifiers(config, config.model.context, self.train_part, run.stop)
         model = kind_of(config.model.kind).listed(config, work, base)
         systems = model.folds(config.loss.lists.folds)
         if config.loss.lists.machine is not None:
             return self._lists(systems, model.theta).part(run.stop.__bool__)
-        learned = self._learned(model, systems, run)
-        if learned is None:
-            return None
-        theta, phi_F, figures = learned
+        theta, phi_F, figures = self._learned(model, systems, run)
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
 
-    def _tuned_floats(self, run: Run) -> Path | None:
-        """The run of a phrase model's float weights, made if it does not exist; None if stopped."""
+    def _tuned_floats(self, run: Run) -> Path:
+        """The run of a phrase model's float weights, made if it does not exist."""
         model = replace(self.config.model, sparse=None)
         plain = replace(self.as_tuning, model=model, row=None, measure_test=False, run=None, base=None)
         key = identity_of({**identity_of_training(plain), "on": self.work.identity})
         folder = self.work.path / "theta" / key[:16]
         log.info("float weights: %s", folder)
         with awaited(folder, run.stop.__bool__):
-            return None if self.train_part(plain, folder, run.stop).summary is None else folder
+            self.train_part(plain, folder, run.stop)
+        return folder
 
     def _lists(self, systems: FoldSystems, weights: Weights, sparse: UnitFeatures | None = None) -> Jackknife:
         config = self.config
         return Jackknife(self.work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
-    def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned | None:
-        """What the last round learned, None if stopped; rounds decode with the latest weights and use all lists."""
-        made: list[Jackknife] = []
-        found: Learned | None = None
-        step = 0
-        for number in range(1, self.config.loss.lists.rounds + 1):
-            if found is None:
-                made.append(self._lists(systems, model.theta))
-            else:
-                theta, phi_F, _ = found
-                made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
+    def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned:
+        """What the last round learned; rounds decode with the latest weights and use all lists."""
+        made = [self._lists(systems, model.theta)]
+        step, rounds = 0, self.config.loss.lists.rounds
+        for number in range(1, rounds + 1):
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
-                if not made[-1].decode(run.stop.__bool__):
-                    return None
+                made[-1].decode(run.stop.__bool__)
                 learn(self.config, model.features, pooled(made), model.theta, held, run, step)
-                if run.stop:
-                    return None
-            found = read_learned(held, model.theta, model.features)
-            _, _, figures = found
+            theta, phi_F, figures = read_learned(held, model.theta, model.features)
+            if number < rounds:
+                made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
             step += figures["list_epochs"] + 1
-        return found
+        return theta, phi_F, figures
 
 
 def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:
@@ -154,7 +144,7 @@ def learn(
     run: Run,
     step: int = 0,
 ) -> None:
-    """Learns sparse weights, and float weights if training is joint, and writes them to `held` unless stopped.
+    """Learns sparse weights, and float weights if training is joint, and writes them to `held`.
 
     `step` is the number of the first epoch in the reports.
     """
@@ -167,9 +157,6 @@ def learn(
     made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
     checkpoint = Checkpoint(held.with_suffix(EPOCHS), made_from, config.checkpoint_seconds, refuses=False)
     figures = gone_through(learner, checkpoint, settings, run, step)
-    # Results of a stopped run are not mistaken for complete ones: it resumes from the checkpoint.
-    if run.stop:
-        return
     phi_F = learner.weights.sparse_F.astype(np.float64)
     run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {len(lists)} lists")
@@ -212,9 +199,12 @@ def gone_through(
     first: int = 0,
     what: str = "sparse",
 ) -> list[EpochFigures]:
-    """Learns until nothing changes or the run is stopped; reports and returns the figures of every epoch.
+    """Learns until nothing changes; reports and returns the figures of every epoch.
 
     `first` is the step of the first epoch, `what` names what is learned.
+
+    Raises:
+        Stopped: the run was stopped; it resumes from the checkpoint.
     """
     figures: list[EpochFigures] = []
     epochs = learner.epochs(run.stop.__bool__, checkpoint)
@@ -235,6 +225,8 @@ def gone_through(
             log.info("epoch %d: loss %.5f, %s", epoch.epoch, epoch.train_loss, learned)
         else:
             log.info("before training: %s", heldout)
+    if run.stop:
+        raise Stopped
     return figures
 
 

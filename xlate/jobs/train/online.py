@@ -106,7 +106,7 @@ class OnlineTraining(DecoderRecipe):
         refuse_if(bool(source.folds) and not config.work, "folds without a training text", seen, "work=…")
         check_start(config, source.start)
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Learns, writes the weights, and translates the dev set, and the test set if asked."""
         config, source, tuned = self.config, self.config.source, self.tuned
         system = tuned.system
@@ -115,10 +115,7 @@ class OnlineTraining(DecoderRecipe):
         with ListsOfSentences(self.decodes, translated, source.processes if source.shards == 1 else 1) as lists:
             scale = self._scale(lists)
             online = self._online(run, lists, scale)
-            found = online.run(run.stop.__bool__)
-        if found is None:
-            return None
-        learned, figures = found
+            learned, figures = online.run(run.stop.__bool__)
         weights = _times(learned, system.trained_D, 1 / scale)
         warn_if_unmoved({"start": tuned.start}, {"start": weights}, f"source.update={source.update}")
         save_tuned(run, tuned, weights)

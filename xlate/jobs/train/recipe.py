@@ -25,7 +25,7 @@ from xlate.jobs.sparse_features import full_explanation, most_reordered
 from xlate.jobs.translate import Translation, Translator
 from xlate.learning.learner import DeviceLearner, InstanceLearner, LearnerOf, PhaseSettings
 from xlate.learning.loop import CHUNK, Phase, Standing, Training, TrainState
-from xlate.learning.run import Outcome, Run
+from xlate.learning.run import Run
 from xlate.losses.loss import Needs, losses
 from xlate.machine import StopFlag
 from xlate.metrics.score import checked_references, evaluate, measure_sentences
@@ -43,7 +43,7 @@ from xlate.work.stages import identity_of
 log = logging.getLogger(__name__)
 Settings = TypeVar("Settings")
 # Trains, in its folder, a run that another one needs.
-TrainPart = Callable[[TrainConfig, Path, StopFlag], Outcome]
+TrainPart = Callable[[TrainConfig, Path, StopFlag], dict[str, Any]]
 # Fewer steps per epoch than this are rarely enough for weights that start at 0.
 FEW_STEPS = 20
 
@@ -84,7 +84,7 @@ class Recipe(ABC):
         """
 
     @abstractmethod
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Trains, writes the weights and returns the figures of the summary; see `conduct`."""
 
 
@@ -112,8 +112,8 @@ class EventRecipe(WorkRecipe):
 
     def trained(
         self, run: Run, todo: Sequence[Phase], stores: str, initial: Mapping[str, Weights], **more: Any
-    ) -> Standing | None:
-        """The result of the phases, by the online kernel or with mini-batches on the device; None if stopped.
+    ) -> Standing:
+        """The result of the phases, by the online kernel or with mini-batches on the device.
 
         Args:
             run: the run to train.
@@ -127,8 +127,7 @@ class EventRecipe(WorkRecipe):
             learner = partial(DeviceLearner, device=device_of(self.config.device), batch=batch)
         made_from = {"phases": [asdict(phase.settings) for phase in todo], "stores": stores}
         training = Training(todo, run.checkpoint(identity_of(made_from)), run.reporter, learner=learner, **more)
-        held = training.run(initial, run.stop)
-        return held if training.finished(held) else None
+        return training.run(initial, run.stop)
 
 
 def refuse_base(config: TrainConfig, expected: str) -> None:

@@ -96,13 +96,11 @@ class RankTraining(Recipe):
         files = [*given_list(config, str(config.nbest)).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         """Learns, and writes the weights and the words of the features."""
         given = RankedLists.read(self.config)
         start_D = begin(given.dense_names, START)
         found = self._tuned(given, start_D) if self.config.loss.lists is None else self._by_loss(given, start_D, run)
-        if found is None:
-            return None
         weights = Weights(found.dense_D / given.spread_D, found.sparse_F / given.scale_F, given.dense_names)
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], 0)
         known = {SOURCES: given.sources is not None, NEARLY: given.nearly}
@@ -117,8 +115,8 @@ class RankTraining(Recipe):
             **self._measured(given, found, run.reporter),
         }
 
-    def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights | None:
-        """Weights of the scaled floats and the sparse features, by steps down a loss; None if stopped."""
+    def _by_loss(self, given: RankedLists, start_D: Floats, run: Run) -> Weights:
+        """Weights of the scaled floats and the sparse features, by steps down a loss."""
         lists = self.config.loss.lists
         settings = replace(lists, seed=self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
@@ -127,8 +125,6 @@ class RankTraining(Recipe):
         made_from = lists_identity(learner.lists, settings, len(given.features))
         checkpoint = run.checkpoint(made_from, "ranking.safetensors", refuses=False)
         gone_through(learner, checkpoint, lists, run, what=KIND)
-        if run.stop:
-            return None
         checkpoint.remove()
         if len(given.features):
             warn_if_all_zero(learner.weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(given.batch)} lists")

@@ -28,7 +28,7 @@ from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.learning.global_model import NAME as GLOBAL
-from xlate.learning.run import Outcome, Run, conduct
+from xlate.learning.run import Run, conduct
 from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
@@ -52,7 +52,7 @@ def train(
     given: Sequence[str] = (),
     sweep: Path | None = None,
     listener: Listener | None = None,
-) -> Outcome:
+) -> dict[str, Any]:
     """Trains a run in `folder`, resumes a stopped one, or returns the figures of a finished one.
 
     Args:
@@ -66,6 +66,7 @@ def train(
     Raises:
         InputError: no prepared work directory, another run in the folder, settings that do not fit each other, or
             another process is training the run.
+        Interrupted: a signal stopped the training.
     """
     check_training(config)
     with refused_while_written(folder, "run"):
@@ -80,7 +81,7 @@ def trained(
     given: Sequence[str] = (),
     sweep: Path | None = None,
     listener: Listener | None = None,
-) -> Outcome:
+) -> dict[str, Any]:
     """The same without checking settings and other processes; `stop` is that of the training this one is part of."""
     recipe = recipe_of(config)
     if stop is None:
@@ -88,7 +89,7 @@ def trained(
     # A run inherits the settings that it does not set from its base.
     used = recipe.config
 
-    def learn(run: Run) -> dict[str, Any] | None:
+    def learn(run: Run) -> dict[str, Any]:
         run.reporter.listener = listener or run.reporter.listener
         return recipe.learn(run)
 

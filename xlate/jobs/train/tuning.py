@@ -5,7 +5,6 @@ Any system can be tuned, including an imported one or another run.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -36,6 +35,7 @@ from xlate.learning.run import Run
 from xlate.learning.tuning import Optimise, Tuning
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import loss_of
+from xlate.machine import Stopped
 from xlate.metrics.objective import BLEU, Objective
 from xlate.models.kind import ToTune, kind_of
 from xlate.models.tuned import TunedSystem
@@ -119,8 +119,8 @@ def tune(
     text: TuningText,
     run: Run,
     before: Mapping[str, Any] | None = None,
-) -> dict[str, Any] | None:
-    """Tunes, writes the weights and translates; returns the summary of the run, or None if stopped by a signal.
+) -> dict[str, Any]:
+    """Tunes, writes the weights and translates; returns the summary of the run.
 
     With `before`, figures of earlier learning that the summary includes, tuning starts from tuned weights. These often
     stay the best, which is logged without a warning.
@@ -139,12 +139,7 @@ def tune(
         run.reporter,
         objective,
     )
-    found = None
-    with contextlib.suppress(StoppedDecodingError):
-        found = loop.run(start, run.stop.__bool__)
-    if found is None:
-        return None
-    weights, rounds = found
+    weights, rounds = loop.run(start, run.stop.__bool__)
     seen = f"loss.tune.rounds={settings.rounds}: no round was better than the initial weights"
     warn_if_unmoved({"start": start}, {"start": weights}, seen, "tuning", expected=before is not None)
     save_tuned(run, tuned, weights)
@@ -160,10 +155,6 @@ def tune(
         **(before or {}),
         **measured_splits(config, work, run, len(rounds)),
     }
-
-
-class StoppedDecodingError(Exception):
-    """A signal came while a text was decoded."""
 
 
 @dataclass
@@ -198,13 +189,13 @@ class NbestLists:
         """The lists of all sentences, best hypothesis first.
 
         Raises:
-            StoppedDecodingError: `stop` said so.
+            Stopped: `stop` said so.
         """
         found: list[CandidateBatch] = []
         translated = self.system.hypotheses(weights, self.text.sources, self.size)
         for one in track(translated, "decoding", total=len(self.text)):
             if self.stop():
-                raise StoppedDecodingError
+                raise Stopped
             found.append(one)
         return self.listed(found, range(len(self.text)))
 
@@ -291,7 +282,7 @@ class TunedTraining(DecoderRecipe):
         if not started:
             check_start(config, tune.start)
 
-    def learn(self, run: Run) -> dict[str, Any] | None:
+    def learn(self, run: Run) -> dict[str, Any]:
         return tune(self.config, self.work, self.tuned, self.text, run)
 
 
