@@ -213,7 +213,7 @@ class Translator:
         for number, line in enumerate(lines):
             if not isinstance(line, str):
                 raise InputError("not a sentence", f"{type(line).__name__} at {number}", "a string")
-        tokens = [translate.line_tokens(self._opened.text, line, number) for number, line in enumerate(lines)]
+        tokens = [self._opened.tokens(line, number) for number, line in enumerate(lines)]
         found = self._held.each([(words, n, distinct) for words in tokens])
         return list(zip(tokens, found, strict=True))
 

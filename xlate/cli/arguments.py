@@ -107,8 +107,9 @@ def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
             options.append(f"{name}={value if sign else _value(name, left)}")
     words = Words(frozenset(flags), tuple(options), tuple(named(map(quoted, others), positional)))
     if "--resolve" in words.options and not any(option.startswith("--cfg") for option in words.options):
-        remedy = "add --cfg job, or leave out --resolve"
-        raise InputError("an option that needs another", "--resolve", "--cfg job", remedy)
+        raise InputError(
+            "an option that needs another", "--resolve", "--cfg job", "add --cfg job, or leave out --resolve"
+        )
     if words.multirun and words.showing:
         raise InputError("options that cannot be combined", "-m", "--cfg without -m, for one job")
     return words
@@ -121,9 +122,8 @@ def _value(name: str, left: list[str]) -> str:
         return left.pop(0)
     if name == "--info":
         return "all"
-    seen = f"{name} {left[0]}" if left else name
     expected = "|".join(allowed) if allowed else "a value after it"
-    raise InputError("an option without its value", seen, f"{name} {expected}")
+    raise InputError("an option without its value", f"{name} {left[0]}" if left else name, f"{name} {expected}")
 
 
 def key_of(override: str) -> str:
@@ -142,16 +142,18 @@ def action_of(actions: Mapping[str, Action], asked: str) -> Action:
     """
     if asked in actions:
         return actions[asked]
-    remedy = nearest(asked, actions, HELP)
-    raise InputError("unknown action", asked, ", ".join(actions), remedy)
+    raise InputError("unknown action", asked, ", ".join(actions), nearest(asked, actions, HELP))
 
 
 def _unknown_option(word: str) -> InputError:
     # Without the dashes, which all options have in common.
     known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
-    remedy = nearest(word.lstrip("-").partition("=")[0], known, HELP, "--")
-    expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
-    return InputError("unknown option", word, expected, remedy)
+    return InputError(
+        "unknown option",
+        word,
+        "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help",
+        nearest(word.lstrip("-").partition("=")[0], known, HELP, "--"),
+    )
 
 
 def quoted(argument: str) -> str:
@@ -225,6 +227,10 @@ def named(arguments: Iterable[str], positional: Positional) -> list[str]:
     if isinstance(positional, str):
         return [*rest, f"{positional}=[{','.join(words)}]"]
     if len(words) > len(positional):
-        remedy = "see the command's --help for its keys; a file or folder must be the value of a key"
-        raise InputError("one word too many", bare[len(positional)], "KEY=VALUE", remedy)
+        raise InputError(
+            "one word too many",
+            bare[len(positional)],
+            "KEY=VALUE",
+            "see the command's --help for its keys; a file or folder must be the value of a key",
+        )
     return [*rest, *(f"{key}={word}" for key, word in zip(positional, words, strict=False))]

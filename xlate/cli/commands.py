@@ -74,8 +74,11 @@ def run_serve(config: ServeConfig) -> None:
     except ModuleNotFoundError as error:
         if error.name != "waitress":
             raise
-        expected, remedy = "the package waitress", 'pip install "xlate[serve]"'
-        raise InputError("the HTTP server waitress is not installed", expected=expected, remedy=remedy) from error
+        raise InputError(
+            "the HTTP server waitress is not installed",
+            expected="the package waitress",
+            remedy='pip install "xlate[serve]"',
+        ) from error
     serve(config)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xlate import __version__
 from xlate.cli.arguments import OURS, action_of, read_words
 from xlate.cli.commands import COMMANDS
-from xlate.cli.streams import begin_talk, drop_errors, drop_output, in_words, open_streams, output_fails
+from xlate.cli.streams import begin_talk, drop, fails, in_words, open_streams
 from xlate.errors import InputError, Interrupted, nearest
 from xlate.machine import termination_raised
 
@@ -42,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _status(arguments)
     finally:
-        drop_errors()
+        # Otherwise Python would end with status 120.
+        if fails(sys.stderr):
+            drop(sys.stderr)
 
 
 def _status(arguments: list[str]) -> int:
@@ -60,7 +62,7 @@ def _status(arguments: list[str]) -> int:
     except KeyboardInterrupt as error:
         return _fail(f"{called}: interrupted", 130, error, debug)
     except BrokenPipeError:
-        drop_output()
+        drop(sys.stdout)
         return 0
     except ValueError as error:
         # Python's error for a NUL character in a file name.
@@ -72,7 +74,7 @@ def _status(arguments: list[str]) -> int:
         said = f"{called}: not enough memory: {error or 'an array could not be created'}"
         return _fail(f"{said}\n  remedy:   lower the largest numbers you set, or use less text", 2, error, debug)
     except OSError as error:
-        words = in_words(error, "standard output" if output_fails() else None)
+        words = in_words(error, "standard output" if fails(sys.stdout) else None)
         return _fail(f"{called}: {words}", 2, error, debug)
 
 
@@ -110,8 +112,9 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run(command: str, arguments: list[str]) -> int:
     if command not in COMMANDS:
-        remedy = nearest(command, COMMANDS, "xlate --help lists them")
-        raise InputError("unknown subcommand", command, ", ".join(COMMANDS), remedy)
+        raise InputError(
+            "unknown subcommand", command, ", ".join(COMMANDS), nearest(command, COMMANDS, "xlate --help lists them")
+        )
     with termination_raised():
         return _run_known(command, arguments)
 
@@ -133,8 +136,12 @@ def _run_known(command: str, arguments: list[str]) -> int:
     if actions and (asked := words.value("action")) is not None:
         action_of(actions, asked)
     elif actions and not words.showing:
-        expected, remedy = f"xlate {command} {'|'.join(actions)} FILE", f"xlate {command} --help explains them"
-        raise InputError("nothing to do", "no action", expected, remedy)
+        raise InputError(
+            "nothing to do",
+            "no action",
+            f"xlate {command} {'|'.join(actions)} FILE",
+            f"xlate {command} --help explains them",
+        )
     from xlate.cli.compose import run_with_hydra
 
     if command == "train":
@@ -150,8 +157,8 @@ def _fail(message: str, status: int, error: BaseException, debug: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
-    if output_fails():
-        drop_output()
+    if fails(sys.stdout):
+        drop(sys.stdout)
     with contextlib.suppress(OSError, ValueError):
         print(message, file=sys.stderr, flush=True)
     return status

@@ -43,8 +43,12 @@ def check(config: NbestConfig) -> dict[str, Any]:
     from xlate.text.lines import read_lines
 
     if config.merge:
-        seen, remedy = f"merge={list(config.merge)}", "xlate nbest check FILE for each of them"
-        raise InputError("xlate nbest check takes one list at a time", seen, "one list", remedy)
+        raise InputError(
+            "xlate nbest check takes one list at a time",
+            f"merge={list(config.merge)}",
+            "one list",
+            "xlate nbest check FILE for each of them",
+        )
     weights = load_feature_weights(config.weights) if config.weights else None
     references = {path: read_lines(path) for path in config.ref}
     lengths = {path: len(lines) for path, lines in references.items()}

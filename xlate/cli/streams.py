@@ -85,25 +85,16 @@ def write_answers(lines: Iterable[str], output: str | None, source: str | None) 
         print(line, flush=awaited)
 
 
-def drop_output() -> None:
-    """Discards the rest of standard output: writing its buffer would fail again when Python ends."""
+def drop(stream: TextIO) -> None:
+    """Discards the rest of a stream: writing its buffer would fail again when Python ends."""
     with contextlib.suppress(OSError, ValueError):
-        _point(sys.stdout.fileno(), os.O_WRONLY)
+        _point(stream.fileno(), os.O_WRONLY)
 
 
-def drop_errors() -> None:
-    """Discards the rest of standard error if it cannot be written: otherwise Python would end with status 120."""
+def fails(stream: TextIO) -> bool:
+    """Whether printing to a stream fails."""
     try:
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        with contextlib.suppress(OSError, ValueError):
-            _point(sys.stderr.fileno(), os.O_WRONLY)
-
-
-def output_fails() -> bool:
-    """Whether printing to standard output fails."""
-    try:
-        sys.stdout.flush()
+        stream.flush()
     except (OSError, ValueError):
         return True
     return False
@@ -170,8 +161,9 @@ def in_words(error: OSError, file: str | None = None) -> InputError:
     where = None if named is None else final_name(named)
     if error.errno is None:
         # NumPy's error for an array that could not be written completely.
-        seen = " ".join(map(str, error.args))
-        return InputError("not written completely", seen, file=where, remedy=f"free some disk space {AGAIN}")
+        return InputError(
+            "not written completely", " ".join(map(str, error.args)), file=where, remedy=f"free some disk space {AGAIN}"
+        )
     known = WORDS.get(error.errno)
     if known is None:
         return InputError("refused by the operating system", error.strerror, file=where, remedy=NAME)

@@ -166,8 +166,12 @@ def expand(words: Words) -> Words:
     if not words.multirun:
         launcher = next((a for a in words.overrides if key_of(a) == "hydra/launcher"), None)
         if launcher is not None and not words.showing:
-            remedy = f"xlate train -m {launcher} …, or leave out the launcher to train here"
-            raise InputError("a launcher without a sweep", launcher, "-m", remedy)
+            raise InputError(
+                "a launcher without a sweep",
+                launcher,
+                "-m",
+                f"xlate train -m {launcher} …, or leave out the launcher to train here",
+            )
         return words
     given = [
         f"experiment={all_rows(a.partition('=')[2])}" if a.startswith("experiment=") else a for a in words.overrides

@@ -132,9 +132,12 @@ def check_experiments(names: Iterable[str], swept_over: bool, elsewhere: bool) -
             )
         if elsewhere or name in ("", "null", *known):
             continue
-        expected = f"one of {', '.join(tables)}"
-        remedy = nearest(name, sorted(known), "", "experiment=", cutoff=0.0)
-        raise InputError("no such experiment", f"experiment={name}", expected, remedy)
+        raise InputError(
+            "no such experiment",
+            f"experiment={name}",
+            f"one of {', '.join(tables)}",
+            nearest(name, sorted(known), "", "experiment=", cutoff=0.0),
+        )
 
 
 def folder_name(settings: str) -> str:

@@ -166,8 +166,12 @@ def _value(hint: Any, value: Any, key: str) -> Any:
             raise ValidationError
         return node(value, is_optional=False)._value()
     except ValidationError as error:
-        seen, remedy = f"{key}={'null' if value is None else value}", "see the command's --help"
-        raise InputError("an invalid configuration value", seen, expected, remedy) from error
+        raise InputError(
+            "an invalid configuration value",
+            f"{key}={'null' if value is None else value}",
+            expected,
+            "see the command's --help",
+        ) from error
 
 
 def _check_of_any(at: str, given: Mapping[str, Any]) -> None:
@@ -201,8 +205,12 @@ def unknown_key(key: str, known: list[str]) -> InputError:
     group, near = key.partition(".")[0], _nearest(key, known)
     remedy = f"did you mean {' or '.join(near)}?" if near else "see the command's --help for its keys"
     if group in ("model", "decoder", "loss", "source") and settings_at(key):
-        expected = f"a key that the chosen {group} has; docs/configuration.md lists them"
-        return InputError(f"the chosen {group} does not use this key", key, expected, remedy)
+        return InputError(
+            f"the chosen {group} does not use this key",
+            key,
+            f"a key that the chosen {group} has; docs/configuration.md lists them",
+            remedy,
+        )
     return InputError("unknown configuration key", key, "a key of this command", remedy)
 
 
@@ -237,12 +245,11 @@ def in_our_words(error: OmegaConfBaseException) -> InputError:
         return _not_given(str(error).rsplit("value: ", 1)[-1].split()[0])
     if isinstance(error, InterpolationResolutionError | GrammarParseError | UnsupportedInterpolationType):
         remedy = "${…} refers to another key; use another name"
-        message, expected = "a value that refers to a missing one", "a value without ${"
-        return InputError(message, f"{key}: {line}", expected, remedy)
+        expected = "a value without ${"
+        return InputError("a value that refers to a missing one", f"{key}: {line}", expected, remedy)
     expected, remedy = "a value of the type shown", "see the command's --help"
     return InputError("an invalid configuration value", f"{key}: {line}", expected, remedy)
 
 
 def _not_given(key: str) -> InputError:
-    remedy = f"add {key}=VALUE to the command"
-    return InputError("a required value is missing", f"{key} is not set", f"{key}=…", remedy)
+    return InputError("a required value is missing", f"{key} is not set", f"{key}=…", f"add {key}=VALUE to the command")

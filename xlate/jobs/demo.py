@@ -192,8 +192,7 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
         try:
             summaries[system.name] = train(load(TrainConfig, "train", given), folder)
         except Interrupted as error:
-            remedy = "rerun the same command to resume"
-            raise InputError("the demo was stopped", file=folder, remedy=remedy) from error
+            raise InputError("the demo was stopped", file=folder, remedy="rerun the same command to resume") from error
     return summaries
 
 

@@ -48,8 +48,13 @@ def document_floats(
         found[NEIGHBOURS] = _agreement(arrays, groups, arrays.texts(first_I), settings.neighbours)
     if settings.terms:
         remedy = "give the sources, and model.rerank.pairs=true"
-        wrong = lexicon is None or text.sources is None
-        refuse_if(wrong, "no word pairs to compare terms by", keys, "a lexicon of source words", remedy)
+        refuse_if(
+            lexicon is None or text.sources is None,
+            "no word pairs to compare terms by",
+            keys,
+            "a lexicon of source words",
+            remedy,
+        )
         found[TERMS] = _terms(text, groups, (first_I - offsets_I1[:-1]).tolist(), lexicon or {})
     return found
 

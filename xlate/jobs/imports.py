@@ -62,8 +62,11 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     if case is not None:
         check_choice("unknown casing", case, CASES)
     if len(config.truecase) != (len(SIDES) if case == "true" else 0):
-        seen = f"case={case} truecase={list(config.truecase)}"
-        raise InputError("truecasing needs two models", seen, "truecase=[SOURCE,TARGET], and case=true")
+        raise InputError(
+            "truecasing needs two models",
+            f"case={case} truecase={list(config.truecase)}",
+            "truecase=[SOURCE,TARGET], and case=true",
+        )
     if config.pair is None and case in (None, "keep"):
         return TokenizedText()
     capitals, escape, dashes = (True, False, False) if config.pair is None else _written(sources)

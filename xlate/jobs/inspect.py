@@ -371,10 +371,8 @@ def _print_changes(model: Classifier, work: WorkDirectory, line: str, top: int, 
     """Prints the phrases of a sentence that the context changes most, with and without it side by side."""
     words = work.source_tokens(line)
     console.print(" ".join(words), markup=False, highlight=False, soft_wrap=True)
-    table = Table(title=f"{model.what}s with and without their context, largest changes first", title_justify="left")
-    for column in ("phrase", model.what, model.without, "in context", "change", "features that made it"):
-        numbers = column in (model.without, "in context", "change")
-        table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    title = f"{model.what}s with and without their context, largest changes first"
+    table = new_table(title, "phrase", model.what, model.without, "in context", "change", "features that made it")
     for change in changes(model, words, MEMBERS)[:top]:
         order = np.argsort(-np.abs(change.change_C), kind="stable")[:TRANSLATIONS].tolist()
         for place, c in enumerate(order):

@@ -108,8 +108,12 @@ class ExportedTables:
         decoder = cast(PhraseDecoder, system)
         model, side = decoder.model, work or text_of(run)
         if model.sparse is not None or model.orientations != 3:
-            seen = f"{model.orientations} orientations" if model.sparse is None else "sparse features"
-            raise InputError("tables of single sentences cannot hold this", seen, "neither", file=run)
+            raise InputError(
+                "tables of single sentences cannot hold this",
+                f"{model.orientations} orientations" if model.sparse is None else "sparse features",
+                "neither",
+                file=run,
+            )
         lines = [line_tokens(side, line, number) for number, line in enumerate(read_lines(text))]
         for number, words in enumerate(lines, start=1):
             if len(words) > decoder.search.max_words:

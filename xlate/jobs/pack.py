@@ -185,8 +185,12 @@ def pack(config: PackConfig) -> dict[str, Any]:
     run, out = unpacked(Path(config.run)), Path(config.out)
     if out.name.endswith(COMPRESSED):
         made = out.with_name(out.with_suffix("").name.removesuffix(ENDING) + ENDING)
-        remedy = f"out={made}, and gzip {made} later"
-        raise InputError("packed runs are not compressed", file=out, expected="FILE.tar, or a folder", remedy=remedy)
+        raise InputError(
+            "packed runs are not compressed",
+            file=out,
+            expected="FILE.tar, or a folder",
+            remedy=f"out={made}, and gzip {made} later",
+        )
     # The folder in an archive has the run's name.
     folder = run.resolve().name or "run" if out.suffix == ENDING else str(out)
     with refused_while_written(out, "packed run"), _folder(out) as aside:

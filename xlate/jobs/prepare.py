@@ -83,8 +83,11 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
         return WorkDirectory(path)
     base, dev = WorkDirectory(Path(config.mix)).check(), config.data.dev_source or config.data.dev_pairs
     if base.path.resolve() == path.resolve() or links or not dev:
-        seen = f"mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}"
-        raise InputError("texts that cannot be mixed", seen, "another folder for work, an aligner, and a dev set")
+        raise InputError(
+            "texts that cannot be mixed",
+            f"mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}",
+            "another folder for work, an aligner, and a dev set",
+        )
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
 
 

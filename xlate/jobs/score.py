@@ -186,8 +186,11 @@ def _evaluated(
         named.setdefault(name, []).append(file)
     for name, files in named.items():
         if len(files) != len(outputs):
-            seen = f"{name}: {len(files)} files for {len(outputs)} outputs"
-            raise InputError(f"{key} needs one file per output", seen, "as many files as outputs")
+            raise InputError(
+                f"{key} needs one file per output",
+                f"{name}: {len(files)} files for {len(outputs)} outputs",
+                "as many files as outputs",
+            )
     settings = {key: getattr(config, key) for key in ("lowercase", "tokenize", "bootstrap", "seed", "measures")}
     runs = []
     for number, output in enumerate(outputs):
@@ -318,8 +321,12 @@ def _source(config: CompareConfig, work: WorkDirectory | None, count: int) -> li
     if config.src is not None:
         lines = read_lines(config.src)
         if len(lines) != count:
-            seen = f"{len(lines)} lines of source and {count} translations"
-            raise InputError("a source of a different length", seen, "as many lines", file=config.src)
+            raise InputError(
+                "a source of a different length",
+                f"{len(lines)} lines of source and {count} translations",
+                "as many lines",
+                file=config.src,
+            )
         return lines
     if work is None or not work.has_split(config.split):
         return None

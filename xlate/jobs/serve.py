@@ -30,7 +30,7 @@ from xlate.config.schema import ServeConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.jobs.sparse_features import FiredFeatures, legend, meaning, source_text
-from xlate.jobs.translate import Translation, Translator, line_tokens
+from xlate.jobs.translate import Translation, Translator
 from xlate.kernels.pairs import LEFT, RIGHT
 from xlate.models.derivation import COPIED
 from xlate.models.pack_format import unpacked
@@ -53,9 +53,9 @@ class Limits:
 
 
 class Refused(Exception):
-    """A refused request: an HTTP status, and what is wrong."""
+    """A refused request: what is wrong with it, and an HTTP status."""
 
-    def __init__(self, status: HTTPStatus, message: str, **more: object) -> None:
+    def __init__(self, message: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST, **more: object) -> None:
         super().__init__(message)
         self.status = status
         self.body: Json = {"error": message, **{name: str(value) for name, value in more.items() if value is not None}}
@@ -88,12 +88,13 @@ def check_sender(environ: Mapping[str, Any], bound: str, allow: Collection[str])
     address, origin = environ.get("HTTP_HOST", ""), environ.get("HTTP_ORIGIN")
     host, remedy = host_of(address), "if this is meant to work, start the server with allow=[HOST]"
     if host not in (bound.lower(), *allow) and not is_loopback(host):
-        raise Refused(HTTPStatus.FORBIDDEN, "not a host of this server", seen=host[:200], remedy=remedy)
+        raise Refused("not a host of this server", HTTPStatus.FORBIDDEN, seen=host[:200], remedy=remedy)
     if origin is not None:
         sender = origin.partition("://")[2].lower()
         if sender != address.lower() and host_of(sender) not in allow:
-            message = "pages from other hosts may not use this server"
-            raise Refused(HTTPStatus.FORBIDDEN, message, seen=origin[:200], remedy=remedy)
+            raise Refused(
+                "pages from other hosts may not use this server", HTTPStatus.FORBIDDEN, seen=origin[:200], remedy=remedy
+            )
 
 
 def read_request(body: bytes, limits: Limits) -> tuple[str | list[str], int, bool]:
@@ -105,26 +106,30 @@ def read_request(body: bytes, limits: Limits) -> tuple[str | list[str], int, boo
         Refused: it is not such JSON, or requests too much.
     """
     if len(body) > limits.bytes:
-        status, expected = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {limits.bytes} bytes"
-        raise Refused(status, "the request is too large", seen=f"{len(body)} bytes", expected=expected)
+        raise Refused(
+            "the request is too large",
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            seen=f"{len(body)} bytes",
+            expected=f"at most {limits.bytes} bytes",
+        )
     try:
         held = json.loads(body.decode())
     except (ValueError, RecursionError) as error:
-        raise _bad("the request is not JSON in UTF-8", seen=error) from error
+        raise Refused("the request is not JSON in UTF-8", seen=error) from error
     if not isinstance(held, dict):
-        raise _bad("the request is not a JSON object", expected='{"text": "…"}')
+        raise Refused("the request is not a JSON object", expected='{"text": "…"}')
     unknown = [name for name in held if name not in ("text", "nbest", "explain")]
     if unknown:
-        raise _bad("the request has an unknown field", seen=unknown[0], expected="text, nbest, explain")
+        raise Refused("the request has an unknown field", seen=unknown[0], expected="text, nbest, explain")
     text, nbest, explain = held.get("text"), held.get("nbest", 1), held.get("explain", False)
     if not isinstance(text, str) and not (isinstance(text, list) and all(isinstance(one, str) for one in text)):
-        raise _bad("text must be a string or a list of strings", expected='{"text": "…"}')
+        raise Refused("text must be a string or a list of strings", expected='{"text": "…"}')
     if isinstance(text, list) and len(text) > limits.texts:
-        raise _bad("there are too many texts", seen=f"{len(text)} texts", expected=f"at most {limits.texts}")
+        raise Refused("there are too many texts", seen=f"{len(text)} texts", expected=f"at most {limits.texts}")
     if not isinstance(nbest, int) or isinstance(nbest, bool) or not 1 <= nbest <= limits.nbest:
-        raise _bad("nbest is out of range", seen=repr(nbest), expected=f"a whole number from 1 to {limits.nbest}")
+        raise Refused("nbest is out of range", seen=repr(nbest), expected=f"a whole number from 1 to {limits.nbest}")
     if not isinstance(explain, bool):
-        raise _bad("explain must be true or false", seen=repr(explain))
+        raise Refused("explain must be true or false", seen=repr(explain))
     return _line(text) if isinstance(text, str) else each(text, _line), nbest, explain
 
 
@@ -143,17 +148,16 @@ def each(texts: Sequence[str], act: Callable[[str], T]) -> list[T]:
 def _line(text: str) -> str:
     line = text.strip(" \t\r\n")
     if "\n" in line:
-        raise _bad("text must be one line", seen=f"{line.count(chr(10)) + 1} lines", expected="one sentence")
+        raise Refused("text must be one line", seen=f"{line.count(chr(10)) + 1} lines", expected="one sentence")
     for place, character in enumerate(line, start=1):
         # Control characters would split words; half a surrogate pair is not Unicode.
         if unicodedata.category(character) in ("Cc", "Cs") and character != "\t":
-            seen = f"U+{ord(character):04X} as character {place}"
-            raise _bad("text contains a control character or half a character", seen=seen, expected="plain text")
+            raise Refused(
+                "text contains a control character or half a character",
+                seen=f"U+{ord(character):04X} as character {place}",
+                expected="plain text",
+            )
     return line
-
-
-def _bad(message: str, **more: object) -> Refused:
-    return Refused(HTTPStatus.BAD_REQUEST, message, **more)
 
 
 ORIENTATIONS = {RIGHT: "goes on", LEFT: "swaps"}
@@ -222,14 +226,13 @@ class ServedRun:
 
     def _tokens(self, text: str) -> list[str]:
         try:
-            tokens = line_tokens(self._translator.text, text, 0)
+            tokens = self._translator.tokens(text)
         except InputError as error:
-            raise Refused(
-                HTTPStatus.BAD_REQUEST, error.message, seen=error.seen, expected=error.expected, remedy=error.remedy
-            ) from error
+            expected = error.expected
+            raise Refused(error.message, seen=error.seen, expected=expected, remedy=error.remedy) from error
         if len(tokens) > self._limits.words:
-            message, expected = "the sentence is too long", f"at most {self._limits.words} words"
-            raise Refused(HTTPStatus.BAD_REQUEST, message, seen=f"{len(tokens)} words", expected=expected)
+            expected = f"at most {self._limits.words} words"
+            raise Refused("the sentence is too long", seen=f"{len(tokens)} words", expected=expected)
         return tokens
 
     @cached_property
@@ -414,14 +417,13 @@ class Application:
     def _answer(self, path: str, method: str, environ: dict[str, Any]) -> Json | None:
         """The JSON of an answer; None for the page."""
         if path not in PATHS:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such path", seen=path[:200], expected=", ".join(PATHS))
+            raise Refused("there is no such path", HTTPStatus.NOT_FOUND, seen=path[:200], expected=", ".join(PATHS))
         if method not in PATHS[path]:
-            expected = ", ".join(PATHS[path])
             raise Refused(
-                HTTPStatus.METHOD_NOT_ALLOWED,
                 "this path does not allow this method",
+                HTTPStatus.METHOD_NOT_ALLOWED,
                 seen=method[:200],
-                expected=expected,
+                expected=", ".join(PATHS[path]),
             )
         if path == "/translate":
             text, nbest, explain = read_request(environ["wsgi.input"].read(), self.limits)
@@ -484,8 +486,10 @@ def open_server(config: ServeConfig) -> Any:
             expected = "hosts without scheme and port: mt.example.org, 192.168.0.7, [2001:db8::1]"
             raise InputError("allow must name hosts", f"allow=[{name}]", expected)
     if config.other is not None and Path(config.run).resolve() == Path(config.other).resolve():
-        seen, expected = f"run={config.run} other={config.other}", "another run to compare with"
-        raise InputError("both runs are the same", seen, expected, "leave out other=")
+        expected = "another run to compare with"
+        raise InputError(
+            "both runs are the same", f"run={config.run} other={config.other}", expected, "leave out other="
+        )
     limits = Limits(config.max_bytes, config.max_words, config.max_nbest, config.max_texts)
     listening = open_socket(config.host, config.port)
     try:

@@ -129,29 +129,8 @@ class PreparedText:
         }
 
 
-@dataclass(frozen=True)
-class TextWithTerms:
-    """Text on whose source words a glossary marks its terms."""
-
-    text: WorkDirectory | PreparedText | TokenizedText
-    glossary: Glossary
-
-    def source_tokens(self, line: str) -> list[str]:
-        return self.glossary.marked(self.text.source_tokens(line))
-
-    def target_tokens(self, line: str) -> list[str]:
-        return self.text.target_tokens(line)
-
-    def target_text(self, tokens: list[str], detokenize: bool = True) -> str:
-        return self.text.target_text(tokens, detokenize)
-
-    @property
-    def casers(self) -> Mapping[str, Truecaser]:
-        return self.text.casers
-
-
-# How lines become tokens and tokens lines: by a work directory, by an import, or unchanged; with terms or without.
-TextSides = WorkDirectory | PreparedText | TokenizedText | TextWithTerms
+# How lines become tokens and tokens lines: by a work directory, by an import, or unchanged.
+TextSides = WorkDirectory | PreparedText | TokenizedText
 
 
 def text_of(run: Path) -> TextSides:
@@ -203,13 +182,13 @@ Pair = tuple[list[str], list[str]]
 class _ArrivingTokens(Batches[list[str]]):
     """The tokens of lines as they come; each sentence also waits for its translation."""
 
-    def __init__(self, text: TextSides, batches: Batches[str]) -> None:
-        self.text, self.batches, self.waiting = text, batches, deque[list[str]]()
+    def __init__(self, translator: Translator, batches: Batches[str]) -> None:
+        self.translator, self.batches, self.waiting = translator, batches, deque[list[str]]()
 
     def __iter__(self) -> Iterator[list[list[str]]]:
         numbers = count()
         for batch in self.batches:
-            tokens = [line_tokens(self.text, line, next(numbers)) for line in batch]
+            tokens = [self.translator.tokens(line, next(numbers)) for line in batch]
             self.waiting.extend(tokens)
             yield tokens
 
@@ -218,7 +197,9 @@ class _ArrivingTokens(Batches[list[str]]):
 
 
 class Translator:
-    """A run's system, and how lines become its tokens."""
+    """A run's system, and how lines become its tokens; `mark_terms` gives it a glossary."""
+
+    glossary: Glossary | None = None
 
     def __init__(self, text: TextSides, system: AnySystem, *, detokenize: bool = True, trace: bool = False) -> None:
         self.text, self.system, self.detokenize, self.trace = text, system, detokenize, trace
@@ -275,7 +256,7 @@ class Translator:
         if glossary is None:
             return
         check_choice("unknown use of terms", use, USES)
-        assert not isinstance(self.text, TextWithTerms), "a translator has one glossary"
+        assert self.glossary is None, "a translator has one glossary"
         given: Iterable[tuple[int, str, str]]
         if isinstance(glossary, Mapping):
             file, given = None, ((number, *term) for number, term in enumerate(glossary.items(), 1))
@@ -283,7 +264,7 @@ class Translator:
             file = Path(glossary)
             given = read_terms(file)
         sides = self.text.source_tokens, self.text.target_tokens
-        self.text = TextWithTerms(self.text, Glossary.of(given, sides, self.system.longest_term, use, file))
+        self.glossary = Glossary.of(given, sides, self.system.longest_term, use, file)
 
     def translate(
         self, lines: Sequence[str], targets: Sequence[str] | None = None, processes: int = 1
@@ -311,7 +292,7 @@ class Translator:
         Raises:
             InputError: a process died.
         """
-        sources = _ArrivingTokens(self.text, batches)
+        sources = _ArrivingTokens(self, batches)
         found = each_arriving(self.system, type(self.system).translate, sources, processes)
         for number, derivations in enumerate(track(found, "translating", total=total)):
             source = sources.waiting.popleft()
@@ -325,9 +306,10 @@ class Translator:
             InputError: the numbers of targets and lines differ.
         """
         if len(lines) != len(targets):
-            seen = f"{len(lines)} lines, {len(targets)} targets"
-            raise InputError("every line needs a target", seen, "as many targets as lines")
-        tokens = [line_tokens(self.text, line, number) for number, line in enumerate(lines)]
+            raise InputError(
+                "every line needs a target", f"{len(lines)} lines, {len(targets)} targets", "as many targets as lines"
+            )
+        tokens = [self.tokens(line, number) for number, line in enumerate(lines)]
         return list(zip(tokens, map(self.text.target_tokens, targets), strict=True))
 
     def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
@@ -357,7 +339,7 @@ class Translator:
         if targets is None:
             for number, line in enumerate(track(lines, "translating")):
                 of_line = Translator(self.text, of_number(number), detokenize=self.detokenize, trace=self.trace)
-                yield self._counted(of_line.translate_line(line, number))
+                yield self._counted(of_line.translate_tokens(self.tokens(line, number), number))
             return
         pairs = self._pairs(lines, targets)
         forced = (_Forcing(of_number(number)).force(pair) for number, pair in enumerate(track(pairs, "forcing")))
@@ -365,7 +347,12 @@ class Translator:
 
     def translate_line(self, line: str, number: int = 0) -> Translation:
         """Translates one line."""
-        return self.translate_tokens(line_tokens(self.text, line, number), number)
+        return self.translate_tokens(self.tokens(line, number), number)
+
+    def tokens(self, line: str, number: int = 0) -> list[str]:
+        """The tokens of a source line, its terms marked; raises what `line_tokens` raises."""
+        tokens = line_tokens(self.text, line, number)
+        return tokens if self.glossary is None else self.glossary.marked(tokens)
 
     def translate_tokens(self, source: list[str], number: int = 0) -> Translation:
         """Translates the tokens of one line."""
@@ -408,7 +395,7 @@ class Translator:
                 "%d of %d sentences have more words than a rule spans (%s=%d): their parts are joined in order",
                 self.limited, self.sentences, limit.name, limit.words,
             )  # fmt: skip
-        if isinstance(self.text, TextWithTerms):
+        if self.glossary is not None:
             log.info("%d of %d terms translated by the glossary", self.used_terms, self.terms)
         if not self.words:
             return

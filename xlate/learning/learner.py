@@ -67,9 +67,11 @@ class PhaseSettings:
             InputError: there is no such loss, or it cannot be trained on instances with true candidates.
         """
         loss = loss_of(self.loss, **dict(self.loss_settings))
-        wrong, seen = loss.needs not in (Needs.TRUTH, Needs.GAINS), f"{self.loss}, which needs {loss.needs.value}"
         refuse_if(
-            wrong, "a loss that does not suit instances with true candidates", seen, "a loss of truth or of gains"
+            loss.needs not in (Needs.TRUTH, Needs.GAINS),
+            "a loss that does not suit instances with true candidates",
+            f"{self.loss}, which needs {loss.needs.value}",
+            "a loss of truth or of gains",
         )
         return loss
 
@@ -190,8 +192,12 @@ class DeviceLearner(Learner):
         batch: int,
     ) -> None:
         super().__init__(settings, store, weights, memory)
-        told, seen = "the bound of Theorem A.1 needs one step per instance", f"mini-batches of {batch}"
-        refuse_if(settings.check_bound, told, seen, "loss.batch=0 for the compiled pass")
+        refuse_if(
+            settings.check_bound,
+            "the bound of Theorem A.1 needs one step per instance",
+            f"mini-batches of {batch}",
+            "loss.batch=0 for the compiled pass",
+        )
         self.device, self.batch = device, batch
         self.data = Resident.load(store.arrays.arrays(), device)
 

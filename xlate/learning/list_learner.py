@@ -51,8 +51,7 @@ def loss_of_lists(settings: ListsConfig) -> Loss:
     names = ("gamma", "margin", "pairs", "seed", "least_difference")
     loss = loss_of(settings.objective, **{name: getattr(settings, name) for name in names})
     if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.judges_each:
-        seen, expected = settings.objective, "expected_bleu, cll, hinge …"
-        raise InputError("not a loss over lists with gains", seen, expected)
+        raise InputError("not a loss over lists with gains", settings.objective, "expected_bleu, cll, hinge …")
     return loss
 
 

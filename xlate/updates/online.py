@@ -182,8 +182,9 @@ class LossSteps(OnlineUpdate):
 
     def __init__(self, loss: Loss, eta: float, seed: int = 0) -> None:
         if loss.needs not in (Needs.GAINS, Needs.TRUTH) or loss.slope is None or loss.judges_each:
-            seen, expected = loss.name, "one over lists: expected_bleu, softmax_margin, ramp …"
-            raise InputError("not a loss of one list", seen, expected)
+            raise InputError(
+                "not a loss of one list", loss.name, "one over lists: expected_bleu, softmax_margin, ramp …"
+            )
         self.loss, self.eta = loss, eta
         self._pointer = loss.slope.pointer
         # The random state of losses that sample candidates.

@@ -113,8 +113,9 @@ def _factor_files(data: DataConfig, fill: Callable[[str], Path]) -> dict[tuple[s
     for key, templates in data.factor_files.items():
         found = _FACTOR_FILES.fullmatch(key)
         if found is None:
-            expected = "SPLIT_SIDE_FACTOR, such as train_source_pos"
-            raise InputError("not files of a factor", f"data.factor_files.{key}", expected)
+            raise InputError(
+                "not files of a factor", f"data.factor_files.{key}", "SPLIT_SIDE_FACTOR, such as train_source_pos"
+            )
         factors.setdefault((found[1], found[2]), {})[found[3]] = [fill(t) for t in templates]
     return factors
 
@@ -227,10 +228,11 @@ def _check_factors(files: CorpusFiles, side: str) -> None:
         wanted = trained if held or (side == "source" and files.held[split, side]) else held
         if held != wanted:
             seen = ", ".join(f"{split}_{side}_{name}" for name in sorted(held)) or "none"
-            expected = (
-                ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as for the training text"
+            raise InputError(
+                "the factors of a text differ",
+                f"data.factor_files: {seen}",
+                ", ".join(f"{split}_{side}_{name}" for name in sorted(wanted)) or "none, as for the training text",
             )
-            raise InputError("the factors of a text differ", f"data.factor_files: {seen}", expected)
     if names and (data.tokenize or set(data.tokenized) & set(SPLITS)):
         raise InputError(
             "text with factors cannot be tokenised, because factors belong to its tokens",

@@ -98,7 +98,10 @@ def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[
 def _read_side(split: str, side: str, number: int, files: CorpusFiles) -> FactoredLines:
     """One text of a split with its factors; raises what `read_factored` raises."""
     beside = {name: paths[number] for name, paths in files.factors.get((split, side), {}).items()}
-    return read_factored(files.held[split, side][number], files.joined_factors(side), beside)
+    text = read_factored(files.held[split, side][number], files.joined_factors(side), beside)
+    if split in files.data.tokenized:
+        return replace(text, lines=untokenized_lines(text.lines, files.language(side)))
+    return text
 
 
 def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documents | None:
@@ -201,7 +204,9 @@ def _write_side(
     vocabulary = Vocabulary.build(cased)
     vocabulary.save(folder / f"vocabulary.{side}")
     if side == "target" and files.lm_text:
-        extra = [line for path in files.lm_text for line in _plain("lm_text", read_lines(path), side, files)]
+        extra = [line for path in files.lm_text for line in read_lines(path)]
+        if "lm_text" in files.data.tokenized:
+            extra = untokenized_lines(extra, files.language(side))
         lm_tokens = list(map(prepared.cased, preprocess_lines(extra, preprocessor)))
         check_reserved(lm_tokens, files.lm_text)
         write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
@@ -210,11 +215,7 @@ def _write_side(
 
 def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, AnnotatedText]:
     """The dev and test sets that exist; `dev` is one cut off the training text."""
-    splits = {
-        split: _plain_text(split, _read_split(split, files), files)
-        for split in ("dev", "test")
-        if files.held[split, "source"]
-    }
+    splits = {split: _read_split(split, files) for split in ("dev", "test") if files.held[split, "source"]}
     if dev is not None:
         splits["dev"] = dev
     if "dev" in splits and not splits["dev"].source.lines:
@@ -256,21 +257,9 @@ def _check_alike(files: CorpusFiles, base: WorkDirectory) -> None:
         )
 
 
-def _plain(part: str, lines: list[str], side: str, files: CorpusFiles) -> list[str]:
-    return untokenized_lines(lines, files.language(side)) if part in files.data.tokenized else lines
-
-
-def _plain_text(part: str, text: AnnotatedText, files: CorpusFiles) -> AnnotatedText:
-    def plain(lines: FactoredLines, side: str) -> FactoredLines:
-        return replace(lines, lines=_plain(part, lines.lines, side, files))
-
-    targets = [plain(target, "target") for target in text.targets]
-    return AnnotatedText(plain(text.source, "source"), targets, text.documents)
-
-
 def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | None]:
     """The training text, and the dev set cut off its end."""
-    text = _plain_text("train", _read_training(files), files)
+    text = _read_training(files)
     total = len(text.source)
     held = min(files.data.dev_pairs or 0, total)
     kept = total - held

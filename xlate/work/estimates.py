@@ -58,10 +58,9 @@ class Folds:
         heldout_S = heldout_pairs(work.copies, every)
         fold_S = balanced_folds(work.copies, folds) if folds else np.where(heldout_S, 0, WHOLE)
         if folds and len(np.unique(fold_S)) == 1:
-            seen = f"{len(fold_S)} pairs, {len(np.unique(work.copies))} without their copies"
             raise InputError(
                 "the training text cannot be divided into folds",
-                seen,
+                f"{len(fold_S)} pairs, {len(np.unique(work.copies))} without their copies",
                 "pairs that are not all copies of each other",
                 "model.folds=0 creates events as in the paper",
                 file=work.path,

@@ -30,9 +30,7 @@ def of_run(folder: Path, run: Any) -> DevBleu:  # noqa: F811
     config = config_of_run(folder)
     at = WorkDirectory(Path(config.work))
     stores = block_stores(at, config.model)
-    made = DevBleu.of(config, at, stores.features.keys_F, [p.settings for p in phases(config, stores)], cast(Run, run))
-    assert made is not None
-    return made
+    return DevBleu(config, at, stores.features.keys_F, [p.settings for p in phases(config, stores)], cast(Run, run))
 
 
 def test_it_is_the_bleu_that_the_finished_run_has(run: Path) -> None:  # noqa: F811

@@ -81,9 +81,12 @@ class ContextTraining(EventRecipe):
         refuse_base(config, "no base, or loss=xbleu, which continues training a run's classifier")
         one_of("loss.name", [loss.name], losses_of_events())
         refuse_if(bool(loss.l1 and loss.l2), "two penalties", f"loss.l1={loss.l1} loss.l2={loss.l2}", "one of them")
-        absent = model.left_out is not None and model.left_out >= model.left_out_of
-        seen = f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}"
-        refuse_if(absent, "no such fold", seen, f"0 to {model.left_out_of - 1}")
+        refuse_if(
+            model.left_out is not None and model.left_out >= model.left_out_of,
+            "no such fold",
+            f"model.left_out={model.left_out} model.left_out_of={model.left_out_of}",
+            f"0 to {model.left_out_of - 1}",
+        )
         refuse_if(
             bool(loss.negatives) and (not losses()[loss.name].judges_each or bool(loss.batch)),
             "this loss compares all candidates",
@@ -296,8 +299,13 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         InputError: there is no base, or it has no predictions, other features to be learned, no weight for predictions,
             or was tuned with another classifier; the settings of the model differ from the classifier's.
     """
-    remedy = "base=RUN of model=phrase context=feature"
-    refuse_if(config.base is None, "no system to train the classifier for", "no base", "base=RUN", remedy)
+    refuse_if(
+        config.base is None,
+        "no system to train the classifier for",
+        "no base",
+        "base=RUN",
+        "base=RUN of model=phrase context=feature",
+    )
     base, use = Path(str(config.base)), _base_config(config).model.context
     if not isinstance(use, ContextUseConfig):
         raise InputError("a base run without predictions", "context=none", "context=feature", file=base)
@@ -327,22 +335,33 @@ def _base_config(config: TrainConfig) -> TrainConfig:
     """
     base = Path(str(config.base))
     phrase_base(base)
-    sparse, expected = config_of_run(base).model.sparse, "only float weights: sparse=none"
-    refuse_if(sparse is not None, "a base run with sparse features", "sparse=…", expected, file=base)
+    sparse = config_of_run(base).model.sparse
+    refuse_if(
+        sparse is not None, "a base run with sparse features", "sparse=…", "only float weights: sparse=none", file=base
+    )
     return located_config(base, near=config.work)
 
 
 def _check_classifier(config: TrainConfig, run: Path) -> None:
     """Checks that the classifier predicts translations and that the model settings are its own."""
     given, held = config.model, classifier_config(run).model
-    wrong, seen = held.predicts != TRANSLATION, f"model.predicts={held.predicts}"
-    refuse_if(wrong, "not a classifier of translation", seen, f"model.predicts={TRANSLATION}", file=run)
+    wrong = held.predicts != TRANSLATION
+    refuse_if(
+        wrong,
+        "not a classifier of translation",
+        f"model.predicts={held.predicts}",
+        f"model.predicts={TRANSLATION}",
+        file=run,
+    )
     default = type(given)()
     for name, value in vars(given).items():
-        same, expected = getattr(held, name), f"{getattr(held, name)}, as in the classifier of the base"
+        same = getattr(held, name)
         wrong = value not in (same, getattr(default, name))
         refuse_if(
-            wrong, "continued training cannot change the classifier's settings", f"model.{name}={value}", expected
+            wrong,
+            "continued training cannot change the classifier's settings",
+            f"model.{name}={value}",
+            f"{getattr(held, name)}, as in the classifier of the base",
         )
 
 

@@ -104,17 +104,29 @@ class LocalTraining(EventRecipe):
         if loss.name == UNIFORM:
             return
         for name, value in (("loss.l1", loss.l1), ("loss.l2", loss.l2)):
-            expected = f"from 0 to below 1/{loss.binary.eta:g}"
-            refuse_if(value * loss.binary.eta >= 1, f"{name} is out of range", str(value), expected)
+            refuse_if(
+                value * loss.binary.eta >= 1,
+                f"{name} is out of range",
+                str(value),
+                f"from 0 to below 1/{loss.binary.eta:g}",
+            )
         penalties, bound = f"loss.l1={loss.l1} loss.l2={loss.l2}", loss.check_bound
         refuse_if(bool(loss.l1 and loss.l2), "two penalties", penalties, "one of them")
         told = "the bound of Theorem A.1 does not allow penalties"
         refuse_if(bound and bool(loss.l1 or loss.l2), told, f"loss.check_bound=true {penalties}", "loss.l1=0 loss.l2=0")
         told = "the bound of Theorem A.1 needs one step per instance"
-        seen = f"loss.check_bound=true loss.batch={loss.batch}"
-        refuse_if(bound and bool(loss.batch), told, seen, "loss.batch=0, the compiled pass")
-        no_base = loss.floats.data == "nbest" and config.base is None
-        refuse_if(no_base, "no run to decode n-best lists with", "loss.floats.data=nbest", "base=RUN")
+        refuse_if(
+            bound and bool(loss.batch),
+            told,
+            f"loss.check_bound=true loss.batch={loss.batch}",
+            "loss.batch=0, the compiled pass",
+        )
+        refuse_if(
+            loss.floats.data == "nbest" and config.base is None,
+            "no run to decode n-best lists with",
+            "loss.floats.data=nbest",
+            "base=RUN",
+        )
 
     def learn(self, run: Run) -> dict[str, Any]:
         """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
@@ -123,7 +135,9 @@ class LocalTraining(EventRecipe):
             stores = with_nbest_stores(stores, self.work, config, run.path)
         todo, initial = phases(config, stores), _initial(config, stores)
         warn_of_few_steps(todo, config.loss.batch)
-        measuring = DevBleu.of(config, self.work, stores.features.keys_F, [p.settings for p in todo], run)
+        measuring = None
+        if config.dev_every and self.work.has_split("dev") and self.work.references("dev"):
+            measuring = DevBleu(config, self.work, stores.features.keys_F, [p.settings for p in todo], run)
         shown = {"families": dict(stores.features.ranges), "after_epoch": measuring}
         held = self.trained(run, todo, stores.identity, initial, **shown)
         sets = held.weights
@@ -204,8 +218,12 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
         # A language model knows its training text too well, so its weight would be too large there; dev sentences,
         # which it has not seen, give weights that are valid for other text.
         source = weights if sparse or loss.floats.data == "train" else f"{weights}.{loss.floats.data}"
-        absent, expected = source not in stores.stores, "a work directory with one"
-        refuse_if(absent, "no dev set to train floats on", "loss.floats.data=dev", expected)
+        refuse_if(
+            source not in stores.stores,
+            "no dev set to train floats on",
+            "loss.floats.data=dev",
+            "a work directory with one",
+        )
         return Phase(settings, stores.stores[source], stores.stores[f"{weights}.heldout"])
 
     names = kind.names(config.model)

@@ -74,8 +74,13 @@ class GlobalMethod(WorkRecipe):
                 "loss.globally.split=dev learns from the dev set",
             )
         made = weights_of(self.base).metadata
-        other, seen = made.get("work_identity") != self.work.identity, made.get("work")
-        refuse_if(other, "the base run belongs to another work directory", seen, str(self.work.path), file=self.base)
+        refuse_if(
+            made.get("work_identity") != self.work.identity,
+            "the base run belongs to another work directory",
+            made.get("work"),
+            str(self.work.path),
+            file=self.base,
+        )
         if split != TRAIN:
             check_split(self.work, "loss.globally.split", split)
 

@@ -76,9 +76,13 @@ class ListTraining(WorkRecipe):
         kind_of(config.model.kind).check_lists(config)
         check_lists(config)
         start = "uniform" if config.loss.tune is None else config.loss.tune.start
-        remedy = "base=RUN starts from the weights of a run"
-        told = "this training tunes float weights from scratch"
-        refuse_if(start != "uniform", told, f"loss.tune.start={start}", "uniform", remedy)
+        refuse_if(
+            start != "uniform",
+            "this training tunes float weights from scratch",
+            f"loss.tune.start={start}",
+            "uniform",
+            "base=RUN starts from the weights of a run",
+        )
         TunedTraining.check(config, started=True)
 
     def made_from(self) -> Mapping[str, Any]:
@@ -283,8 +287,12 @@ def check_lists(config: TrainConfig) -> None:
         f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={machine}",
         "loss.lists.rounds=1",
     )
-    absent = machine is not None and machine >= machines
-    refuse_if(absent, "no such machine", f"loss.lists.machine={machine}", f"0 to {machines - 1}")
+    refuse_if(
+        machine is not None and machine >= machines,
+        "no such machine",
+        f"loss.lists.machine={machine}",
+        f"0 to {machines - 1}",
+    )
     loss_of_lists(settings)
     Objective.of("bleu", settings.gain)
     refuse_if(

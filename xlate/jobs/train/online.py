@@ -100,8 +100,12 @@ class OnlineTraining(DecoderRecipe):
         told = "a list has fewer translations than are compared with oracles"
         refuse_if(source.k > source.nbest, told, seen, "k ≤ nbest")
         seen = f"source.references={list(source.references)} and no source.text"
-        unknown = bool(source.references) and source.text is None
-        refuse_if(unknown, "references without a text", seen, "source.text=FILE, the text that they translate")
+        refuse_if(
+            bool(source.references) and source.text is None,
+            "references without a text",
+            seen,
+            "source.text=FILE, the text that they translate",
+        )
         seen = f"source.folds={source.folds} and no work="
         refuse_if(bool(source.folds) and not config.work, "folds without a training text", seen, "work=…")
         check_start(config, source.start)
@@ -197,8 +201,7 @@ def update_of(source: OnlineSourceConfig, seed: int) -> OnlineUpdate:
     if source.update in margins:
         return margins[source.update]
     if source.update not in losses():
-        seen, expected = f"source.update={source.update}", ", ".join([*margins, *losses()])
-        raise InputError("no such update", seen, expected)
+        raise InputError("no such update", f"source.update={source.update}", ", ".join([*margins, *losses()]))
     given = {"gamma": source.gamma, "margin": source.margin, "seed": seed}
     return LossSteps(loss_of(source.update, **given), source.eta, seed)
 

@@ -175,7 +175,7 @@ def measured_splits(
     """
     figures: dict[str, Any] = {}
     for split in ("dev", "test") if config.measure_test else ("dev",):
-        figures |= measure(config, work, run.path, split, run.reporter, step, system) if work is not None else {}
+        figures |= measure(config, work, run, split, step, system) if work is not None else {}
     return figures
 
 
@@ -206,15 +206,6 @@ class DevBleu:
     run: Run
     _begun: float = field(default_factory=lambda: time.monotonic())
     _spent: float = 0.0
-
-    @classmethod
-    def of(
-        cls, config: TrainConfig, work: WorkDirectory, keys_F: Uints, phases: Sequence[PhaseSettings], run: Run
-    ) -> DevBleu | None:
-        """The object that measures a training; None if this is not requested, or there is no dev set."""
-        if not config.dev_every or not work.has_split("dev") or not work.references("dev"):
-            return None
-        return cls(config, work, keys_F, phases, run)
 
     def __call__(self, weights: Mapping[str, Weights], state: TrainState) -> None:
         """Measures if it is time."""
@@ -319,9 +310,8 @@ PICTURES = 4
 def measure(
     config: TrainConfig,
     work: WorkDirectory,
-    run: Path,
+    run: Run,
     split: str,
-    reporter: Reporter,
     step: int,
     system: AnySystem | None = None,
 ) -> dict[str, Any]:
@@ -336,13 +326,13 @@ def measure(
     if not work.has_split(split):
         return {}
     lines, references = dev_set(config, work) if split == "dev" else (work.source_lines(split), work.references(split))
-    translator = Translator.of_run(config, run) if system is None else Translator(work, system)
+    translator = Translator.of_run(config, run.path) if system is None else Translator(work, system)
     start = time.perf_counter()
     translations = list(translator.translate(lines))
     seconds = time.perf_counter() - start
-    write_lines(run / f"{split}.out", (t.text for t in translations))
+    write_lines(run.path / f"{split}.out", (t.text for t in translations))
     if split == "dev":
-        _show(config, translations, lines, references, reporter, step)
+        _show(config, translations, lines, references, run.reporter, step)
     if not references:
         return {}
     texts = [t.text for t in translations]

@@ -77,8 +77,10 @@ class RankTraining(Recipe):
             return
         tune = config.loss.tune
         if tune is None:
-            seen, expected = f"loss={config.loss.name}", "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
-            raise InputError("ranking lists needs a loss over lists", seen, expected)
+            seen = f"loss={config.loss.name}"
+            raise InputError(
+                "ranking lists needs a loss over lists", seen, "loss=xbleu, or a tuner: " + ", ".join(TUNERS)
+            )
         refuse_if(
             tune.metric != "bleu",
             "the tuner's metric differs from the model's",

@@ -116,9 +116,12 @@ def listener_of(name: str) -> Listener:
     try:
         found: Listener = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        expected = "MODULE.FUNCTION, a function of tag, value and step"
-        remedy = "the module must be installed or in the current folder"
-        raise InputError("no function to report to", f"reporter={name}: {error}", expected, remedy) from error
+        raise InputError(
+            "no function to report to",
+            f"reporter={name}: {error}",
+            "MODULE.FUNCTION, a function of tag, value and step",
+            "the module must be installed or in the current folder",
+        ) from error
     finally:
         sys.path.remove(os.getcwd())
     return found
