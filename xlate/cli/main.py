@@ -110,16 +110,12 @@ def _dispatch(arguments: list[str]) -> int:
     return _run(arguments[0], arguments[1:])
 
 
+@termination_raised()
 def _run(command: str, arguments: list[str]) -> int:
     if command not in COMMANDS:
         raise InputError(
             "unknown subcommand", command, ", ".join(COMMANDS), nearest(command, COMMANDS, "xlate --help lists them")
         )
-    with termination_raised():
-        return _run_known(command, arguments)
-
-
-def _run_known(command: str, arguments: list[str]) -> int:
     from xlate.config import schema
 
     kind, actions = schema.COMMANDS[command], COMMANDS[command].actions

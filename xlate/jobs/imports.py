@@ -44,6 +44,11 @@ from xlate.work.stages import file_hash
 log = logging.getLogger(__name__)
 
 
+# What is assumed of a system's words if no casing is set.
+ASSUMED = {
+    "lower": " (the system's words have no capitals; otherwise set case=keep)",
+    "keep": " (the system's words have capitals; if it is truecased, set truecase=[SOURCE,TARGET])",
+}
 # The most source sides that are read to find how words are written.
 LOOKED_AT = 1_000_000
 
@@ -78,20 +83,6 @@ def imported_text(config: ImportConfig, sources: Iterable[str]) -> TextSides:
     return PreparedText(source_language, target_language, tokenize, case, *marks, casers)
 
 
-def say_text(text: TextSides, config: ImportConfig) -> None:
-    """Logs in one line how text will be read, and what was assumed about it."""
-    if not isinstance(text, PreparedText):
-        log.info("the run reads and writes tokens separated by spaces; for raw text, set pair=SOURCE-TARGET")
-        return
-    found = {
-        "lower": " (the system's words have no capitals; otherwise set case=keep)",
-        "keep": " (the system's words have capitals; if it is truecased, set truecase=[SOURCE,TARGET])",
-    }
-    assumed = found.get(text.case, "") if config.case is None else ""
-    gives = f"plain {text.target_language} text" if text.tokenize else "tokens"
-    log.info("the run reads %s%s, and writes %s", text, assumed, gives)
-
-
 def _written(sources: Iterable[str]) -> tuple[bool, bool, bool]:
     """Whether source words have any capitals, `&apos;` or `@-@`; reads source sides until all are found, at most
     `LOOKED_AT` of them.
@@ -116,7 +107,7 @@ def _write_run(
     save: Callable[[Path], None],
     figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Makes the run of a system that was read completely, and returns its figures.
+    """Makes the run of a system that was read completely, says how it reads text, and returns its figures.
 
     `file` is the system's original configuration; `save` writes its other parts into the run's folder.
     """
@@ -128,12 +119,17 @@ def _write_run(
         identity["text"] = text.identity
     run = RunDirectory.create(config.out, to_yaml(trained), identity)
     save(run.path)
-    if isinstance(text, PreparedText):
-        text.save(run.path)
     save_weights(run.path / WEIGHTS_FILE, weights, metadata={"imported": file, **made_with(model)})
     figures = {"run": str(run.path), **figures}
+    if not isinstance(text, PreparedText):
+        run.write_summary({"finished": True, **figures})
+        log.info("the run reads and writes tokens separated by spaces; for raw text, set pair=SOURCE-TARGET")
+        return figures
+    text.save(run.path)
     run.write_summary({"finished": True, **figures})
-    say_text(text, config)
+    assumed = ASSUMED.get(text.case, "") if config.case is None else ""
+    gives = f"plain {text.target_language} text" if text.tokenize else "tokens"
+    log.info("the run reads %s%s, and writes %s", text, assumed, gives)
     return figures
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -294,7 +293,11 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
             write_lines(aside / LM_FILE, map(escape_bars, iterate_lines(lm)))
         else:
             copy_packed(lm, aside / LM_FILE)
-        _write_ini(aside, trained, model.lm.order, features, weights)
+        settings = {name: getattr(trained.decoder, key) for name, key in SEARCH.items()}
+        settings["search-algorithm"] = ALGORITHMS.index(trained.decoder.algorithm)
+        lm_feature = f"KENLM name=LM0 factor=0 path={LM_FILE} order={model.lm.order}"
+        features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
+        write_moses_ini(aside / INI, features, weights, settings)
         _write_truecasing(aside, WorkDirectory(Path(trained.work)) if trained.work else text_of(run), model, escape)
         more = {} if tables is None else {"tables": True, "escaped": escape}
         write_json(aside / MARK, {"format": FORMAT, "run": str(run), **more}, indent=1)
@@ -323,17 +326,6 @@ def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, li
         write_reordering_table(out / name, model.table, scores, *vocabularies, escape=escape, exact=True)
         features.append(reordering_feature(model.reordering.kind, name))
     return escape, features
-
-
-def _write_ini(
-    out: Path, trained: TrainConfig, order: int, tables: list[str], weights: Mapping[str, Sequence[float]]
-) -> None:
-    """Writes moses.ini; `tables` are the feature lines of the tables, `order` is the language model's."""
-    lm = f"KENLM name=LM0 factor=0 path={LM_FILE} order={order}"
-    features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *tables, "Distortion", lm]
-    settings = {name: getattr(trained.decoder, key) for name, key in SEARCH.items()}
-    settings["search-algorithm"] = ALGORITHMS.index(trained.decoder.algorithm)
-    write_moses_ini(out / INI, features, weights, settings)
 
 
 def language_model_file(run: Path, trained: TrainConfig) -> Path:

@@ -345,8 +345,8 @@ def _cells(rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[st
         },
         "paper P": str(settings.get("row.paper_P") or ""),
         "P": _spread(runs, "P", 4),
-        "features": _mean(runs, "active_features"),
-        "seconds": _mean(runs, "seconds"),
+        "features": _spread(runs, "active_features", 0),
+        "seconds": _spread(runs, "seconds", 0),
         "test BLEU against": _against(rows, runs),
     }
 
@@ -374,13 +374,11 @@ def _figure(runs: list[Run], name: str) -> str:
 
 
 def _spread(runs: list[Run], name: str, digits: int) -> str:
+    """The mean over seeds with its deviation; without digits the mean alone."""
     spread = Setting("", runs).figure(name)
-    return spread.text(digits) if spread is not None else NONE
-
-
-def _mean(runs: list[Run], name: str) -> str:
-    spread = Setting("", runs).figure(name)
-    return f"{spread.mean:,.0f}" if spread is not None else NONE
+    if spread is None:
+        return NONE
+    return spread.text(digits) if digits else f"{spread.mean:,.0f}"
 
 
 def _against(rows: Rows, runs: list[Run]) -> str:

@@ -217,21 +217,18 @@ class Translator:
             # Of no use to other models.
             from xlate.models.grammar.kind import open_grammar
 
-            system = open_grammar(Path(config.run), config.decoder).with_search(
-                nbest=config.nbest, distinct=config.distinct
-            )
-            made = cls(TokenizedText(), system, detokenize=config.detokenize, trace=config.trace)
-            made.mark_terms(config.glossary, config.terms)
-            return made
-        run = unpacked(Path(config.run))
-        packed = config_of_run(run)
-        trained = replace(packed, decoder=with_settings(packed.decoder, config.decoder, "decoder"))
-        made = cls.of_run(trained, run, config.work)
-        if is_pack(run):
-            # It is checked with the settings it was packed with, whatever the decoder's settings are now.
-            plain = made if trained == packed else cls.of_run(packed, run)
-            check_sentences(run, read_pack(run), plain.scored)
-        made.system = made.system.with_search(nbest=config.nbest, distinct=config.distinct).changed(fast=config.fast)
+            made = cls(TokenizedText(), open_grammar(Path(config.run), config.decoder))
+        else:
+            run = unpacked(Path(config.run))
+            packed = config_of_run(run)
+            trained = replace(packed, decoder=with_settings(packed.decoder, config.decoder, "decoder"))
+            made = cls.of_run(trained, run, config.work)
+            if is_pack(run):
+                # It is checked with the settings it was packed with, whatever the decoder's settings are now.
+                plain = made if trained == packed else cls.of_run(packed, run)
+                check_sentences(run, read_pack(run), plain.scored)
+            made.system = made.system.changed(fast=config.fast)
+        made.system = made.system.with_search(nbest=config.nbest, distinct=config.distinct)
         made.detokenize, made.trace = config.detokenize, config.trace
         made.mark_terms(config.glossary, config.terms)
         return made

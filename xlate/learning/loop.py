@@ -198,7 +198,14 @@ class Training:
             part = order[state.position : state.position + self.chunk]
             loss, curvature = learner.learn(part, scale)
             rate = len(part) / (time.perf_counter() - start)
-            self._check(weights, loss, settings)
+            if not (np.isfinite(loss) and weights.finite):
+                raise InputError(
+                    "weights are no longer finite",
+                    f"loss {loss} in phase {settings.name} with eta {settings.eta:g} and {settings.eta_sparse:g}",
+                    "finite weights",
+                    "lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
+                    file=self.checkpoint.path,
+                )
             state.position, state.seen = state.position + len(part), state.seen + len(part)
             state.epoch_loss, state.epoch_curvature = state.epoch_loss + loss, state.epoch_curvature + curvature
             tell(loss=loss / len(part))
@@ -272,13 +279,3 @@ class Training:
         self.reporter.scalar(f"bound/online_loss/{settings.name}", left, state.seen)
         self.reporter.scalar(f"bound/right_side/{settings.name}", right, state.seen)
         return {"bound_left": left, "bound_right": right}
-
-    def _check(self, weights: Weights, loss: float, settings: PhaseSettings) -> None:
-        if not (np.isfinite(loss) and weights.finite):
-            raise InputError(
-                "weights are no longer finite",
-                f"loss {loss} in phase {settings.name} with eta {settings.eta:g} and {settings.eta_sparse:g}",
-                "finite weights",
-                "lower loss.eta and loss.binary.eta and train again; the last checkpoint is good",
-                file=self.checkpoint.path,
-            )

@@ -7,7 +7,6 @@ lucky narrow peak does not win (Cer, Jurafsky & Manning 2008, section 3).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +15,10 @@ from xlate.array_types import Bools, Floats, Ints32
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.envelope import corpus_bleu, envelopes, same_place, slope_orders, swept_statistics
 from xlate.kernels.learning.scores import sparse_scores
+from xlate.metrics.objective import BLEU, Objective
 from xlate.scoring.weights import Weights
 from xlate.tuners.mira import checked_lists, trained
 from xlate.tuners.settings import MertConfig
-
-Scores = Callable[[Floats], Floats]
 
 
 def mert(
@@ -28,7 +26,7 @@ def mert(
     start: Weights,
     settings: MertConfig,
     seed: int,
-    scores: Scores = corpus_bleu,
+    objective: Objective = BLEU,
     trained_D: Bools | None = None,
 ) -> Weights:
     """The best weights found.
@@ -39,14 +37,13 @@ def mert(
         settings: how it searches. Places where translations miss the reference length by more than the length band
             are used only if all places do. When all weights are tuned, they are returned with sizes that sum to 1.
         seed: for points and directions.
-        scores: turns B rows of summed statistics into B scores, higher being better; the first two columns must be
-            hypothesis and reference length. Corpus BLEU by default.
+        objective: what is maximised; the first two columns of statistics must be hypothesis and reference length.
         trained_D: which float weights move; None for all.
 
     Raises:
         InputError: there is no hypothesis, features are not finite, or weights do not fit.
     """
-    search = _Search(lists, start, settings, scores, trained(trained_D, start))
+    search = _Search(lists, start, settings, objective, trained(trained_D, start))
     random = np.random.default_rng(seed)
     best_score, best_D = search.climb(np.array(start.dense_D, np.float64), random)
     for _ in range(settings.restarts):
@@ -61,10 +58,11 @@ class _Search:
     """The lists as the kernels read them, with an order of each list for every float."""
 
     def __init__(
-        self, lists: CandidateBatch, start: Weights, settings: MertConfig, scores: Scores, trained_D: Bools
+        self, lists: CandidateBatch, start: Weights, settings: MertConfig, objective: Objective, trained_D: Bools
     ) -> None:
         arrays = checked_lists(lists, start)
-        self.settings, self.scores = settings, scores
+        # The compiled BLEU has no smoothing, which other objectives have.
+        self.settings, self.scores = settings, corpus_bleu if objective.is_bleu else objective.corpus
         self.offsets_I1 = arrays.candidate_offsets_I1
         # Counts are whole numbers, so 32 bits are exact, and they fit the cache.
         self.statistics_CK = np.ascontiguousarray(lists.gain_CG, np.float32)

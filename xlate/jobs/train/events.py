@@ -145,7 +145,13 @@ class LocalTraining(EventRecipe):
             # Centred with the events that they were learned from.
             count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
             sets = {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
-        _warn_of_nothing_learned(config, initial, sets)
+        binary, floats = config.loss.binary, config.loss.floats
+        if todo:
+            steps = f"loss.floats.epochs={floats.epochs} loss.eta={config.loss.eta:g}"
+            sparse = f"loss.binary.epochs={binary.epochs} loss.binary.eta={binary.eta:g} loss.l1={config.loss.l1:g}"
+            warn_if_unmoved(initial, sets, f"{steps} {sparse}")
+            if config.model.binary:
+                warn_if_all_zero(sets["linked"].sparse_F, f"{sparse} model.threshold={config.model.threshold}")
         save_weights(
             run.weights,
             sets,
@@ -235,17 +241,6 @@ def phases(config: TrainConfig, stores: BlockStores) -> list[Phase]:
     if config.model.binary:
         chosen.append(phase("binary", "linked", linked if loss.binary.joint else (False,) * len(names), True))
     return chosen
-
-
-def _warn_of_nothing_learned(config: TrainConfig, before: dict[str, Weights], after: Mapping[str, Weights]) -> None:
-    loss = config.loss
-    if loss.name == UNIFORM:
-        return
-    steps = f"loss.floats.epochs={loss.floats.epochs} loss.eta={loss.eta:g}"
-    sparse = f"loss.binary.epochs={loss.binary.epochs} loss.binary.eta={loss.binary.eta:g} loss.l1={loss.l1:g}"
-    warn_if_unmoved(before, after, f"{steps} {sparse}")
-    if config.model.binary:
-        warn_if_all_zero(after["linked"].sparse_F, f"{sparse} model.threshold={config.model.threshold}")
 
 
 def _initial(config: TrainConfig, stores: BlockStores) -> dict[str, Weights]:

@@ -21,7 +21,7 @@ import numpy as np
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import Draw, UnitFeatures, listed, pool
+from xlate.candidates.lists import Draw, UnitFeatures, listed
 from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter, is_whole, shard_path
 from xlate.config.model_schema import ClassifierConfig
@@ -152,15 +152,6 @@ class Jackknife:
             with StoreWriter(path, system.columns, 0, statistic_names(), figures) as writer:
                 writer.append(lists)
             log.info("%s: %s", path.relative_to(self.folder), ", ".join(f"{k} {v}" for k, v in figures.items()))
-
-
-def pooled(made: Sequence[Jackknife]) -> CandidateBatch:
-    """The pooled lists of several decodings; those of a single one are unchanged.
-
-    Raises:
-        InputError: a shard is missing or damaged.
-    """
-    return made[0].lists() if len(made) == 1 else pool([one.lists() for one in made])
 
 
 def headroom(lists: CandidateBatch) -> dict[str, Any]:

@@ -22,12 +22,12 @@ import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import UnitFeatures, spread_within_lists, under_templates
+from xlate.candidates.lists import UnitFeatures, pool, spread_within_lists, under_templates
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training
 from xlate.errors import refuse_if
 from xlate.jobs.train.events import check_event_model
-from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom, pooled
+from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     device_of,
@@ -123,7 +123,8 @@ class ListTraining(WorkRecipe):
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
                 made[-1].decode(run.stop.__bool__)
-                learn(self.config, model.features, pooled(made), model.theta, held, run, step)
+                lists = made[0].lists() if number == 1 else pool([one.lists() for one in made])
+                learn(self.config, model.features, lists, model.theta, held, run, step)
             theta, phi_F, figures = read_learned(held, model.theta, model.features)
             if number < rounds:
                 made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))

@@ -30,11 +30,10 @@ from xlate.jobs.train.recipe import (
     warn_if_unmoved,
 )
 from xlate.jobs.translate import TextSides, TokenizedText, text_of_base
-from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.learning.run import Run
 from xlate.learning.tuning import Optimise, Tuning
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
-from xlate.losses.loss import loss_of
+from xlate.losses.loss import Loss, loss_of
 from xlate.machine import Stopped
 from xlate.metrics.objective import BLEU, Objective
 from xlate.models.kind import ToTune, kind_of
@@ -56,6 +55,8 @@ TOKENIZED = TokenizedText()
 # Distinguishes a loss over lists from one over single decisions if both have the same name.
 OF_LISTS = "list_"
 LOSS_KEYS = ("margin", "gamma", "kind")
+# The tuners that draw at random; the others descend on a loss.
+DRAWING: dict[str, Callable[..., Weights]] = {"mira": mira, "mert": mert, "pro": pro}
 
 
 @dataclass(frozen=True)
@@ -318,20 +319,15 @@ def optimiser(settings: TuneConfig, trained_D: Bools, objective: Objective = BLE
 
 
 def _tuner(settings: Any, trained_D: Bools, objective: Objective) -> Optimise:
-    if settings.name == "mira":
-        return lambda lists, weights, seed: mira(lists, weights, settings, seed, objective, trained_D)
-    if settings.name == "mert":
-        # The compiled BLEU has no smoothing, which other objectives have.
-        scores = corpus_bleu if objective.is_bleu else objective.corpus
-        return lambda lists, weights, seed: mert(lists, weights, settings, seed, scores, trained_D)
-    if settings.name == "pro":
-        return lambda lists, weights, seed: pro(lists, weights, settings, seed, objective, trained_D)
+    if settings.name in DRAWING:
+        tuner = DRAWING[settings.name]
+        return lambda lists, weights, seed: tuner(lists, weights, settings, seed, objective, trained_D)
     if settings.name == "expected_bleu" and objective.is_bleu:
         # BLEU of the whole text; for another objective, the sum over sentences.
-        corpus = ExpectedCorpusBleu(settings.gamma)
-        return lambda lists, weights, _: descend(lists, weights, corpus, settings, trained_D=trained_D)
-    given = {key: getattr(settings, key) for key in LOSS_KEYS if hasattr(settings, key)}
-    loss = loss_of(settings.name.removeprefix(OF_LISTS), **given)
+        loss: Loss = ExpectedCorpusBleu(settings.gamma)
+    else:
+        given = {key: getattr(settings, key) for key in LOSS_KEYS if hasattr(settings, key)}
+        loss = loss_of(settings.name.removeprefix(OF_LISTS), **given)
     return lambda lists, weights, _: descend(lists, weights, loss, settings, objective, trained_D)
 
 
