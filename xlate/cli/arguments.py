@@ -97,7 +97,11 @@ def read_words(arguments: Sequence[str], positional: Positional = ()) -> Words:
             continue
         name, sign, value = word.partition("=")
         if name not in OPTIONS:
-            raise _unknown_option(word)
+            # Without the dashes, which all options have in common.
+            known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
+            remedy = nearest(word.lstrip("-").partition("=")[0], known, HELP, "--")
+            expected = "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help"
+            raise InputError("unknown option", word, expected, remedy)
         name = OURS.get(name, HYDRA.get(name, name))
         if name in OURS.values():
             flags.add(name)
@@ -143,17 +147,6 @@ def action_of(actions: Mapping[str, Action], asked: str) -> Action:
     if asked in actions:
         return actions[asked]
     raise InputError("unknown action", asked, ", ".join(actions), nearest(asked, actions, HELP))
-
-
-def _unknown_option(word: str) -> InputError:
-    # Without the dashes, which all options have in common.
-    known = [option.removeprefix("--") for option in OPTIONS if option.startswith("--")]
-    return InputError(
-        "unknown option",
-        word,
-        "-m, --cfg job, --config-dir FOLDER, -q, -v, --version, --help",
-        nearest(word.lstrip("-").partition("=")[0], known, HELP, "--"),
-    )
 
 
 def quoted(argument: str) -> str:

@@ -80,16 +80,6 @@ def rows_of_tables() -> dict[str, dict[str, Parts]]:
     return tables
 
 
-def rows_in_store() -> dict[str, dict[str, Any]]:
-    """All rows in the form of a group in Hydra's store: by paper, then by file name."""
-    papers: dict[str, dict[str, Any]] = {}
-    for rows in rows_of_tables().values():
-        for name, parts in rows.items():
-            paper, _, row = name.partition("/")
-            papers.setdefault(paper, _Rows())[f"{row}.yaml"] = parts
-    return papers
-
-
 class _Rows(dict[str, Any]):
     """Makes a row's configuration when Hydra reads it: making all of them would take half a second."""
 
@@ -339,7 +329,13 @@ def _tell(command: str) -> None:
         # A choice that changes another one; as a file it would exist for every command.
         online = ["keys/online@source", "_self_", {"override /loss": "online"}]
         store.store(group="source", name="online", node={"defaults": online}, package="_global_")
-        store.repo["experiment"] = rows_in_store()
+        # All rows, by paper and then by file name.
+        papers: dict[str, dict[str, Any]] = {}
+        for rows in rows_of_tables().values():
+            for name, parts in rows.items():
+                paper, _, row = name.partition("/")
+                papers.setdefault(paper, _Rows())[f"{row}.yaml"] = parts
+        store.repo["experiment"] = papers
 
 
 def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:

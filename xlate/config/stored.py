@@ -68,7 +68,15 @@ def read_config(path: str | Path, schema: type[T]) -> T:
         ) from error
     except Exception as error:  # so do those of OmegaConf
         raise InputError("a damaged configuration", error, file=path, remedy=REMEDY) from error
-    _check_complete(flat(loaded), flat(plain(made)), Path(path))
+    held = flat(loaded)
+    if missing := [key for key in flat(plain(made)) if key not in held]:
+        raise InputError(
+            "a configuration of an earlier version that lacks keys",
+            f"no {', '.join(missing[:5])}",
+            "every key that xlate train writes",
+            "make the run again",
+            file=path,
+        )
     return made
 
 
@@ -89,18 +97,6 @@ class _WithoutAliases(get_yaml_loader()):  # type: ignore[misc]
             event = self.peek_event()
             raise yaml.composer.ComposerError(None, None, f"an alias, *{event.anchor}", event.start_mark)
         return super().compose_node(parent, index)
-
-
-def _check_complete(loaded: Mapping[str, Any], made: Mapping[str, Any], path: Path) -> None:
-    missing = [key for key in made if key not in loaded]
-    if missing:
-        raise InputError(
-            "a configuration of an earlier version that lacks keys",
-            f"no {', '.join(missing[:5])}",
-            "every key that xlate train writes",
-            "make the run again",
-            file=path,
-        )
 
 
 def _check_plain(value: Any, path: Path, key: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from xlate.array_types import Floats, Ints32
+from xlate.array_types import Ints32
 from xlate.config.schema import InspectConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
@@ -41,7 +42,7 @@ from xlate.jobs.sparse_features import (
 from xlate.jobs.translate import Translator
 from xlate.kernels.search.spans import span_rows
 from xlate.models.context.classifiers import classifier, factors_of_text
-from xlate.models.context.inspection import Influences, changes, influences
+from xlate.models.context.inspection import changes, influences
 from xlate.models.context.model import Classifier
 from xlate.models.kind import kind_of
 from xlate.models.pack_format import unpacked
@@ -178,7 +179,12 @@ def print_difference(run: InspectedRun, other: InspectedRun, config: InspectConf
     if config.find is not None and not found:
         raise InputError("no feature of the two runs has this text in its name", config.find, "part of a feature name")
     largest = [change for change in found if change.word != SAME][: config.top]
-    names = _names(largest, (other, there), (run, here))
+    # A feature has the name that the last of the two runs with it gives it.
+    named = dict.fromkeys(((change.set_name, change.name) for change in largest), "")
+    for side, features in ((other, there), (run, here)):
+        own = [feature for feature in features if (feature.set_name, feature.name) in named]
+        named |= zip(((f.set_name, f.name) for f in own), side.names(own), strict=True)
+    names = list(named.values())
     console.print(f"run    {run.folder}\nother  {other.folder}", markup=False, highlight=False, soft_wrap=True)
     floats = _floats(run.weights, other.weights)
     if floats.row_count:
@@ -230,15 +236,6 @@ def _counts(found: Sequence[Change]) -> Table:
         total = Counter(change.word for change in found)
         table.add_row(f"all {len(families)}", *(f"{total[word]:,}" for word in words))
     return table
-
-
-def _names(changes: Sequence[Change], *sides: tuple[InspectedRun, Sequence[Learned]]) -> list[str]:
-    """The names of changed features, as the last of the two runs that has each one names it."""
-    names = dict.fromkeys(((change.set_name, change.name) for change in changes), "")
-    for run, features in sides:
-        own = [feature for feature in features if (feature.set_name, feature.name) in names]
-        names |= zip(((f.set_name, f.name) for f in own), run.names(own), strict=True)
-    return list(names.values())
 
 
 def inspect(config: InspectConfig, console: Console) -> None:
@@ -347,24 +344,21 @@ def _print_influences(
     console.print(f"{text}: {counted}", markup=False, highlight=False)
     for c in range(min(len(found.pair_C), TRANSLATIONS)):
         spelled = model.named(int(found.pair_C[c]), work.target_vocabulary)
-        console.print(_strongest_of(found, c, f"{spelled}   {model.without} {found.share_C[c]:.3f}", top))
-
-
-def _strongest_of(found: Influences, c: int, title: str, top: int) -> Table:
-    """The features that speak most for and against a candidate."""
-    table = new_table(title, "for", "times", "feature", "against", "times", "feature")
-    weight_X = found.weight_XC[:, c]
-    order = np.argsort(-weight_X, kind="stable")
-    high = [x for x in order[:top].tolist() if weight_X[x] > 0]
-    low = [x for x in order[::-1][:top].tolist() if weight_X[x] < 0]
-    for place in range(max(len(high), len(low))):
-        cells: list[str] = []
-        for side in (high, low):
-            x = side[place] if place < len(side) else -1
-            named = [f"{weight_X[x]:+.3f}", str(found.count_X[x]), escape(found.names[x])]
-            cells += named if x >= 0 else ["", "", ""]
-        table.add_row(*cells)
-    return table
+        title = f"{spelled}   {model.without} {found.share_C[c]:.3f}"
+        table = new_table(title, "for", "times", "feature", "against", "times", "feature")
+        weight_X = found.weight_XC[:, c]
+        order = np.argsort(-weight_X, kind="stable")
+        high = [x for x in order[:top].tolist() if weight_X[x] > 0]
+        low = [x for x in order[::-1][:top].tolist() if weight_X[x] < 0]
+        for sides in zip_longest(high, low):
+            cells: list[str] = []
+            for x in sides:
+                named = ["", "", ""]
+                if x is not None:
+                    named = [f"{weight_X[x]:+.3f}", str(found.count_X[x]), escape(found.names[x])]
+                cells += named
+            table.add_row(*cells)
+        console.print(table)
 
 
 def _print_changes(model: Classifier, work: WorkDirectory, line: str, top: int, console: Console) -> None:
@@ -376,19 +370,17 @@ def _print_changes(model: Classifier, work: WorkDirectory, line: str, top: int, 
     for change in changes(model, words, MEMBERS)[:top]:
         order = np.argsort(-np.abs(change.change_C), kind="stable")[:TRANSLATIONS].tolist()
         for place, c in enumerate(order):
+            # The features that contributed most to the change, in its direction.
+            towards_X = change.weight_XC[:, c] * np.sign(change.change_C[c])
+            strongest_X = np.argsort(-towards_X, kind="stable")[:REASONS].tolist()
+            reasons = [f"{change.names[x]} {change.weight_XC[x, c]:+.2f}" for x in strongest_X if towards_X[x] > 0]
             table.add_row(
                 escape(" ".join(words[change.start : change.end])) if place == 0 else "",
                 escape(model.named(int(change.pair_C[c]), work.target_vocabulary)),
                 f"{change.share_C[c]:.3f}",
                 f"{change.probability_C[c]:.3f}",
                 f"{change.change_C[c]:+.3f}",
-                escape(_reasons(change.names, change.weight_XC[:, c], float(change.change_C[c]))),
+                escape(", ".join(reasons)),
                 end_section=place == len(order) - 1,
             )
     console.print(table)
-
-
-def _reasons(names: Sequence[str], weight_X: Floats, change: float) -> str:
-    """The features that contributed most to a translation's change."""
-    order = np.argsort(-weight_X if change > 0 else weight_X, kind="stable")[:REASONS]
-    return ", ".join(f"{names[x]} {weight_X[x]:+.2f}" for x in order.tolist() if weight_X[x] * change > 0)

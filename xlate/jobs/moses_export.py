@@ -24,7 +24,7 @@ from xlate.formats.moses_table import (
 from xlate.formats.reordering_table import write_reordering_table
 from xlate.formats.sentence_tables import INPUT, MARK, marked
 from xlate.jobs.imports import ALGORITHMS, LM_FILE, SEARCH, copy_packed
-from xlate.jobs.translate import TextSides, line_tokens, text_of
+from xlate.jobs.translate import line_tokens, text_of
 from xlate.models.kind import open_system
 from xlate.models.pack_format import is_pack, unpacked
 from xlate.models.phrase.decoder import PhraseDecoder
@@ -298,20 +298,16 @@ def _exported(config: ExportConfig) -> dict[str, Any]:
         lm_feature = f"KENLM name=LM0 factor=0 path={LM_FILE} order={model.lm.order}"
         features = ["UnknownWordPenalty", "WordPenalty", "PhrasePenalty", *features, "Distortion", lm_feature]
         write_moses_ini(aside / INI, features, weights, settings)
-        _write_truecasing(aside, WorkDirectory(Path(trained.work)) if trained.work else text_of(run), model, escape)
+        text = WorkDirectory(Path(trained.work)) if trained.work else text_of(run)
+        vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
+        for side, caser in text.casers.items():
+            lines = caser.moses_lines(vocabularies[side].words)
+            write_lines(aside / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
         more = {} if tables is None else {"tables": True, "escaped": escape}
         write_json(aside / MARK, {"format": FORMAT, "run": str(run), **more}, indent=1)
     if tables is not None:
         return {"out": str(out), "pairs": pairs, "tables": len(tables.lines)}
     return {"out": str(out), "pairs": len(model.table), "files": sorted(p.name for p in out.iterdir())}
-
-
-def _write_truecasing(out: Path, text: TextSides, model: PhraseModel, escape: bool) -> None:
-    """Writes a model of Moses's truecaser for each truecased side, with the words that the system knows."""
-    vocabularies = {"source": model.source_vocabulary, "target": model.target_vocabulary}
-    for side, caser in text.casers.items():
-        lines = caser.moses_lines(vocabularies[side].words)
-        write_lines(out / f"{TRUECASING}.{side}", map(escape_bars, lines) if escape else lines)
 
 
 def _write_tables(out: Path, model: PhraseModel, options: int) -> tuple[bool, list[str]]:

@@ -210,7 +210,15 @@ class ServedRun:
         """
         with self._asked:
             translator = self._translator if nbest == 1 else self._listing
-            translation = translator.translate_tokens(self._tokens(text))
+            try:
+                tokens = self._translator.tokens(text)
+            except InputError as error:
+                seen, expected, remedy = error.seen, error.expected, error.remedy
+                raise Refused(error.message, seen=seen, expected=expected, remedy=remedy) from error
+            if len(tokens) > self._limits.words:
+                expected = f"at most {self._limits.words} words"
+                raise Refused("the sentence is too long", seen=f"{len(tokens)} words", expected=expected)
+            translation = translator.translate_tokens(tokens)
             best = translation.derivations[0]
             answer: Json = {"run": self.name, "translation": translation.text, "score": number(best.score)}
             answer["unknown"] = best.copied
@@ -223,17 +231,6 @@ class ServedRun:
             if explain:
                 answer |= explained(translation, self._fired)
             return answer
-
-    def _tokens(self, text: str) -> list[str]:
-        try:
-            tokens = self._translator.tokens(text)
-        except InputError as error:
-            expected = error.expected
-            raise Refused(error.message, seen=error.seen, expected=expected, remedy=error.remedy) from error
-        if len(tokens) > self._limits.words:
-            expected = f"at most {self._limits.words} words"
-            raise Refused("the sentence is too long", seen=f"{len(tokens)} words", expected=expected)
-        return tokens
 
     @cached_property
     def _listing(self) -> Translator:

@@ -168,7 +168,11 @@ class InstanceLearner(Learner):
                 # Read ahead from disk while training.
                 for name, rows in _rows(candidates, *following).items():
                     will_need(getattr(candidates, name), *rows)
-            yield _copied(candidates, *span), run - span[0]
+            copied = {}
+            for name, (low, high) in _rows(candidates, *span).items():
+                array = getattr(candidates, name)[low:high]
+                copied[name] = array - array[0] if "offsets" in name else np.array(array)
+            yield candidates._replace(**copied), run - span[0]
 
 
 class DeviceLearner(Learner):
@@ -229,12 +233,3 @@ def _rows(candidates: CandidateArrays, first: int, last: int) -> dict[str, tuple
     if len(context):
         rows |= {"context_offsets_I1": (first, last + 1), "contexts_X": (int(context[first]), int(context[last]))}
     return rows
-
-
-def _copied(candidates: CandidateArrays, first: int, last: int) -> CandidateArrays:
-    """A copy of plain instances `first` to `last`, the end excluded."""
-    made = {}
-    for name, (low, high) in _rows(candidates, first, last).items():
-        array = getattr(candidates, name)[low:high]
-        made[name] = array - array[0] if "offsets" in name else np.array(array)
-    return candidates._replace(**made)

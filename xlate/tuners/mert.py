@@ -90,20 +90,15 @@ class _Search:
                     score_C += step * self.columns_DC[d]
             if best - before >= self.settings.least_gain:
                 continue
-            best = self._random_lines(dense_D, score_C, best, random)
+            for _ in range(self.settings.directions):
+                direction_D = np.where(self.trained_D, random.normal(size=len(dense_D)), 0.0)
+                slope_C = direction_D @ self.columns_DC
+                step, best = self._line(score_C, slope_C, slope_orders(slope_C, self.offsets_I1), best)
+                dense_D += step * direction_D
+                score_C += step * slope_C
             if best - before < self.settings.least_gain:
                 break
         return best, dense_D
-
-    def _random_lines(self, dense_D: Floats, score_C: Floats, best: float, random: np.random.Generator) -> float:
-        """Searches along a few random directions; updates the point and its scores, and returns the smoothed score."""
-        for _ in range(self.settings.directions):
-            direction_D = np.where(self.trained_D, random.normal(size=len(dense_D)), 0.0)
-            slope_C = direction_D @ self.columns_DC
-            step, best = self._line(score_C, slope_C, slope_orders(slope_C, self.offsets_I1), best)
-            dense_D += step * direction_D
-            score_C += step * slope_C
-        return best
 
     def _line(self, score_C: Floats, slope_C: Floats, order_C: Ints32, best: float) -> tuple[float, float]:
         """The step along a line to its best place, and the smoothed score there; a step of 0 if nothing is better."""

@@ -123,7 +123,9 @@ def mira(
             fits = abs(sums_K[0] / max(sums_K[1], 1.0) - 1.0) <= settings.length_band
             if best is None or (fits, score) > best[:2]:
                 best = fits, score, average
-        average = _average(state, start)
+        passes = max(int(state.clock_1[0]), 1)
+        dense_D, sparse_F = state.dense_D - state.dense_lag_D / passes, state.sparse_F - state.sparse_lag_F / passes
+        average = replace(start, dense_D=dense_D, sparse_F=sparse_F)
     assert best is not None
     return best[2]
 
@@ -137,13 +139,4 @@ def _begin(start: Weights, statistics: int) -> MiraWeights:
         # All counts start at 1, so that the first lists have a gain.
         np.ones(statistics),
         np.zeros(1, np.int64),
-    )
-
-
-def _average(state: MiraWeights, start: Weights) -> Weights:
-    steps = max(int(state.clock_1[0]), 1)
-    return replace(
-        start,
-        dense_D=state.dense_D - state.dense_lag_D / steps,
-        sparse_F=state.sparse_F - state.sparse_lag_F / steps,
     )

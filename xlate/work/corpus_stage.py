@@ -112,17 +112,6 @@ def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documen
     return joined_documents([read_documents(path, length, files.data.document_pattern) for path, length in paths])
 
 
-def _read_training(files: CorpusFiles) -> AnnotatedText:
-    sides: list[list[FactoredLines]] = [[], []]
-    for number, path in enumerate(files.held["train", "source"]):
-        source, target = (_read_side("train", side, number, files) for side in SIDES)
-        check_sides(path, len(source), files.held["train", "target"][number], len(target))
-        sides[0].append(source)
-        sides[1].append(target)
-    documents = _documents_of("train", [len(text) for text in sides[0]], files)
-    return AnnotatedText(joined_lines(sides[0]), [joined_lines(sides[1])], documents)
-
-
 def _read_split(split: str, files: CorpusFiles) -> AnnotatedText:
     source = _read_side(split, "source", 0, files)
     references = []
@@ -259,7 +248,14 @@ def _check_alike(files: CorpusFiles, base: WorkDirectory) -> None:
 
 def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | None]:
     """The training text, and the dev set cut off its end."""
-    text = _read_training(files)
+    sides: list[list[FactoredLines]] = [[], []]
+    for number, path in enumerate(files.held["train", "source"]):
+        source, target = (_read_side("train", side, number, files) for side in SIDES)
+        check_sides(path, len(source), files.held["train", "target"][number], len(target))
+        sides[0].append(source)
+        sides[1].append(target)
+    documents = _documents_of("train", [len(lines) for lines in sides[0]], files)
+    text = AnnotatedText(joined_lines(sides[0]), [joined_lines(sides[1])], documents)
     total = len(text.source)
     held = min(files.data.dev_pairs or 0, total)
     kept = total - held

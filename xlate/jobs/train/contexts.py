@@ -17,17 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyFloats, AnyInts, Ints
+from xlate.array_types import AnyFloats, Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import DENSE
 from xlate.candidates.lists import LENGTH, PAIR, START
-from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import DISTORTION, TRANSLATION, ContextUseConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError, refuse_if
-from xlate.features.context import ContextFeatures, check_target
+from xlate.features.context import check_target
 from xlate.jobs.train.jackknife import Jackknife, fold_classifiers
 from xlate.jobs.train.lists import check_lists, gone_through, heldout_lists, list_figures, sampled
 from xlate.jobs.train.recipe import (
@@ -115,7 +114,16 @@ class ContextTraining(EventRecipe):
             metadata=made_of(config, self.work),
         )
         parts = ContextParts.of(self.work, config.model)
-        quality = heldout_quality(stores.heldout, weights, parts.contexts, stores.times_P(parts), alone=alone)
+        arrays = stores.heldout.arrays
+        offsets_I1 = np.asarray(arrays.candidate_offsets_I1)
+        score_C = plain_scores(arrays.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
+        quality = Quality(
+            offsets_I1=offsets_I1,
+            log_C=log_probabilities(score_C, offsets_I1, alone=alone),
+            share_C=np.asarray(arrays.dense_CD)[:, 0],
+            right_C=np.asarray(arrays.gain_CG)[:, 0] > 0,
+            times_I=stores.times_P(parts)[parts.contexts.phrases_of(*arrays.contexts)],
+        )
         if config.model.left_out is not None:
             # There is one per fold, and each takes less time to make than to learn from.
             remove_folder(stores.folder)
@@ -151,30 +159,6 @@ def phase_settings(config: TrainConfig) -> PhaseSettings:
         loss=loss.name,
         loss_settings=(("sink", loss.sink), ("margin", loss.margin), *negatives),
         rule=UpdateRule(adaptive=loss.adagrad, l1=loss.l1, l2=loss.l2, every=not loss.adagrad, average=loss.average),
-    )
-
-
-def heldout_quality(
-    store: CandidateStore, weights: Weights, contexts: ContextFeatures, times_P: AnyInts, *, alone: bool
-) -> Quality:
-    """The predictions of held-out instances.
-
-    Args:
-        store: the instances.
-        weights: the classifier's.
-        contexts: what their contexts are made of.
-        times_P: how often each source phrase was extracted.
-        alone: whether each candidate is judged on its own.
-    """
-    held = store.arrays
-    offsets_I1 = np.asarray(held.candidate_offsets_I1)
-    score_C = plain_scores(held.arrays(), weights.dense_D, weights.sparse_F.astype(np.float32))
-    return Quality(
-        offsets_I1=offsets_I1,
-        log_C=log_probabilities(score_C, offsets_I1, alone=alone),
-        share_C=np.asarray(held.dense_CD)[:, 0],
-        right_C=np.asarray(held.gain_CG)[:, 0] > 0,
-        times_I=times_P[contexts.phrases_of(*held.contexts)],
     )
 
 
