@@ -56,8 +56,7 @@ def run_prepare(config: PrepareConfig) -> None:
     """Prepares a work directory; see `xlate.jobs.prepare.prepare`."""
     from xlate.jobs.prepare import prepare
 
-    work = prepare(config)
-    print(work.path)
+    print(prepare(config).path)
 
 
 def run_train(config: TrainConfig) -> None:

@@ -25,6 +25,7 @@ from xlate.config.schema import DemoConfig, PrepareConfig, ReportConfig, TrainCo
 from xlate.errors import InputError, Interrupted
 from xlate.jobs.prepare import prepare
 from xlate.jobs.report import report
+from xlate.jobs.sparse_features import new_table
 from xlate.jobs.train.train import train
 from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired_runs
@@ -197,9 +198,7 @@ def _trained_row(config: DemoConfig, names: Sequence[str]) -> dict[str, dict[str
 
 
 def _table(title: str, rows: Mapping[str, Row], systems: tuple[System, ...]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in ("system", "BLEU", "gain", "p", "features", "seconds"):
-        table.add_column(column, justify="left" if column == "system" else "right")
+    table = new_table(title, "system", "BLEU", "gain", "p", "features", "seconds")
     for row in (rows[system.name] for system in systems if system.name in rows):
         figures = row.evaluation.to_json()
         table.add_row(

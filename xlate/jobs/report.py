@@ -323,32 +323,32 @@ def table_text(rows: Rows) -> str:
     """
     measures = _shown_measures(rows)
     seeds = {number: list(by_seed(runs).values()) for number, runs in sorted(rows.items())}
-    table = [_cells(rows, measures, number, runs) for number, runs in seeds.items()]
+    table: list[dict[str, str]] = []
+    for number, runs in seeds.items():
+        settings = runs[-1].settings
+        beside = {
+            f"{split} {name}": _figure(runs, f"{split}_{measure}") if measure in measures else ""
+            for measure, name in BESIDE_BLEU.items()
+            for split in ("dev", "test")
+        }
+        cells = {
+            "row": str(number),
+            "what": str(settings["row.label"]) + (CHEATING if settings["row.cheating"] else ""),
+            "paper BLEU": str(settings["row.paper"]),
+            "dev BLEU": _figure(runs, "dev_bleu"),
+            "test BLEU": _figure(runs, "test_bleu"),
+            "paper LexAcc": str(settings.get("row.paper_lexacc") or ""),
+            **beside,
+            "paper P": str(settings.get("row.paper_P") or ""),
+            "P": _spread(runs, "P", 4),
+            "features": _spread(runs, "active_features", 0),
+            "seconds": _spread(runs, "seconds", 0),
+            "test BLEU against": _against(rows, runs),
+        }
+        table.append(cells)
     shown = [name for name in table[0] if name in ALWAYS or any(cells[name] not in ("", NONE) for cells in table)]
     columns = [Column(name, [cells[name].replace("|", "&#124;") for cells in table]) for name in shown]
     return Table(columns).markdown() + (f"\n{OVER_SEEDS}" if max(map(len, seeds.values())) > 1 else "")
-
-
-def _cells(rows: Rows, shown: set[str], number: int, runs: list[Run]) -> dict[str, str]:
-    settings = runs[-1].settings
-    return {
-        "row": str(number),
-        "what": str(settings["row.label"]) + (CHEATING if settings["row.cheating"] else ""),
-        "paper BLEU": str(settings["row.paper"]),
-        "dev BLEU": _figure(runs, "dev_bleu"),
-        "test BLEU": _figure(runs, "test_bleu"),
-        "paper LexAcc": str(settings.get("row.paper_lexacc") or ""),
-        **{
-            f"{split} {name}": _figure(runs, f"{split}_{measure}") if measure in shown else ""
-            for measure, name in BESIDE_BLEU.items()
-            for split in ("dev", "test")
-        },
-        "paper P": str(settings.get("row.paper_P") or ""),
-        "P": _spread(runs, "P", 4),
-        "features": _spread(runs, "active_features", 0),
-        "seconds": _spread(runs, "seconds", 0),
-        "test BLEU against": _against(rows, runs),
-    }
 
 
 def _shown_measures(rows: Rows) -> set[str]:

@@ -211,7 +211,7 @@ def meaning(name: str) -> str:
 # The most families in a table; a phrase model may have a hundred.
 MOST_FAMILIES = 20
 # The columns with words; all others hold numbers.
-WORDS = ("float", "family", "feature", "phrase", "", "translation", "distance", "features that made it")
+WORDS = ("system", "float", "family", "feature", "phrase", "", "translation", "distance", "features that made it")
 
 
 def decimals(weights: Iterable[float]) -> int:

@@ -124,21 +124,17 @@ class OnlineLearner:
     def _hold(self, features: int) -> None:
         """Makes room for this many sparse features; an index may have grown while a sentence was decoded."""
         if features > len(self.learned.sparse_F):
-            grown = {
-                name: self._grown(name, array, features)
-                for name, array in self.learned._asdict().items()
-                if name.endswith("_F") and (name != "sparse_squares_F" or self.rule.adaptive)
-            }
+            grown = {}
+            for name, array in self.learned._asdict().items():
+                if name.endswith("_F") and (name != "sparse_squares_F" or self.rule.adaptive):
+                    larger = self._larger.get(name)
+                    if larger is None or array.base is not larger or len(larger) < features:
+                        # Twice the room needed, because every step brings new features.
+                        larger = self._larger[name] = _padded(array, 2 * features)
+                    grown[name] = larger[:features]
             self.learned = self.learned._replace(**grown)
         if features > len(self._room_F):
             self._room_F = np.zeros(2 * features)
-
-    def _grown(self, name: str, array: AnyArray, size: int) -> AnyArray:
-        """An array padded with zeros, with twice the room needed, because every step brings new features."""
-        larger = self._larger.get(name)
-        if larger is None or array.base is not larger or len(larger) < size:
-            larger = self._larger[name] = _padded(array, 2 * size)
-        return larger[:size]
 
     def state(self) -> dict[str, AnyArray]:
         """All that steps change, as arrays."""

@@ -31,11 +31,11 @@ from xlate.jobs.train.recipe import (
     one_of,
     refuse_base,
     rounded,
-    save_tuned,
     settings_of,
     warn_if_all_zero,
     warn_if_unmoved,
     warn_of_few_steps,
+    with_tuned,
 )
 from xlate.jobs.train.tuning import tuning_text
 from xlate.kernels.features.blocks import Before, Placed
@@ -71,9 +71,7 @@ class Untrained(WorkRecipe):
 
     def learn(self, run: Run) -> dict[str, Any]:
         tuned = kind_of(self.config.model.kind).to_tune(self.config, self.work)
-        save_tuned(run, tuned, tuned.start)
-        measured = measured_splits(self.config, self.work, run, 0)
-        return {"work": self.config.work, "weights": {"dense": rounded(tuned.start)}, **measured}
+        return with_tuned(self.config, self.work, run, tuned, tuned.start, 0)
 
 
 class LocalTraining(EventRecipe):

@@ -25,11 +25,9 @@ from xlate.config.stored import settings_of_source
 from xlate.errors import InputError, refuse_if
 from xlate.features.structure import StructureFeatures
 from xlate.jobs.train.recipe import (
-    measured_splits,
     not_too_long,
-    rounded,
-    save_tuned,
     warn_if_unmoved,
+    with_tuned,
 )
 from xlate.jobs.train.tuning import DecoderRecipe, NbestLists, TuningText, check_start, tuning_text
 from xlate.jobs.translate import text_of_base
@@ -122,20 +120,16 @@ class OnlineTraining(DecoderRecipe):
             learned, figures = online.run(run.stop.__bool__)
         weights = _times(learned, system.trained_D, 1 / scale)
         warn_if_unmoved({"start": tuned.start}, {"start": weights}, f"source.update={source.update}")
-        save_tuned(run, tuned, weights)
-        measured = measured_splits(config, self.work, run, len(figures))
+        summary = with_tuned(config, self.work, run, tuned, weights, len(figures))
         online.checkpoint.remove()
         return {
-            "work": config.work,
-            **({"active_features": weights.active} if len(weights.sparse_F) else {}),
+            **summary,
             "iterations": len(figures),
             "online_sentences": len(self.text),
             "online_BLEU": round(figures[-1]["bleu"], 4),
             "oracle_BLEU": round(figures[-1]["oracle_bleu"], 4),
-            "weights": {"dense": rounded(weights)},
             "history": figures,
             "learned_times": round(scale, 4),
-            **measured,
         }
 
     def _scale(self, lists: ListsOfSentences) -> float:

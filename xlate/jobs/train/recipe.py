@@ -160,12 +160,6 @@ def settings_of(kind: type[Settings], source: object, **more: Any) -> Settings:
     return kind(**{name: getattr(source, name) for name in names if hasattr(source, name)} | more)
 
 
-def save_tuned(run: Run, tuned: ToTune, weights: Weights) -> None:
-    """Writes the tuned weights of a run."""
-    saved = tuned.saved(weights)
-    save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
-
-
 def measured_splits(
     config: TrainConfig, work: WorkDirectory | None, run: Run, step: int, system: AnySystem | None = None
 ) -> dict[str, Any]:
@@ -177,6 +171,17 @@ def measured_splits(
     for split in ("dev", "test") if config.measure_test else ("dev",):
         figures |= measure(config, work, run, split, step, system) if work is not None else {}
     return figures
+
+
+def with_tuned(
+    config: TrainConfig, work: WorkDirectory | None, run: Run, tuned: ToTune, weights: Weights, step: int
+) -> dict[str, Any]:
+    """Writes the tuned weights of a run and translates with them; returns the figures of both."""
+    saved = tuned.saved(weights)
+    save_weights(run.weights, saved.sets, features=saved.features, extra=saved.extra, metadata=tuned.metadata)
+    active = {"active_features": weights.active} if len(weights.sparse_F) else {}
+    measured = measured_splits(config, work, run, step)
+    return {"work": config.work, **active, "weights": {"dense": rounded(weights)}, **measured}
 
 
 def rounded(weights: Weights) -> dict[str, float]:

@@ -23,11 +23,9 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.recipe import (
     Recipe,
-    measured_splits,
     not_too_long,
-    rounded,
-    save_tuned,
     warn_if_unmoved,
+    with_tuned,
 )
 from xlate.jobs.translate import TextSides, TokenizedText, text_of_base
 from xlate.learning.run import Run
@@ -143,18 +141,14 @@ def tune(
     weights, rounds = loop.run(start, run.stop.__bool__)
     seen = f"loss.tune.rounds={settings.rounds}: no round was better than the initial weights"
     warn_if_unmoved({"start": start}, {"start": weights}, seen, "tuning", expected=before is not None)
-    save_tuned(run, tuned, weights)
     return {
-        "work": config.work,
-        **({"active_features": weights.active} if len(weights.sparse_F) else {}),
+        **with_tuned(config, work, run, tuned, weights, len(rounds)),
         "rounds": rounds[-1].round,
         ("tune_BLEU" if objective.is_bleu else "tune_objective"): round(max(one.bleu for one in rounds), 4),
         "tune_sentences": len(text),
         "pool": rounds[-1].pool,
-        "weights": {"dense": rounded(weights)},
         "history": [asdict(figures) for figures in rounds],
         **(before or {}),
-        **measured_splits(config, work, run, len(rounds)),
     }
 
 
