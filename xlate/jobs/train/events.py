@@ -143,8 +143,8 @@ class LocalTraining(EventRecipe):
             # Centred with the events that they were learned from.
             count_F = true_occurrences(stores.stores["linked"].arrays, len(stores.features))
             sets = {**sets, "linked": centred(sets["linked"], stores.features.ranges, count_F)}
-        binary, floats = config.loss.binary, config.loss.floats
         if todo:
+            binary, floats = config.loss.binary, config.loss.floats
             steps = f"loss.floats.epochs={floats.epochs} loss.eta={config.loss.eta:g}"
             sparse = f"loss.binary.epochs={binary.epochs} loss.binary.eta={binary.eta:g} loss.l1={config.loss.l1:g}"
             warn_if_unmoved(initial, sets, f"{steps} {sparse}")
