@@ -1,0 +1,123 @@
+"""Merges sorted runs of counted pairs of sequences.
+
+Letters: R runs, one after another; N rows of all runs; M distinct sequences; X shapes; B pairs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from xlate.array_types import Ints, Ints32
+from xlate.compiled import compiled
+
+
+class CountedRows(NamedTuple):
+    """N counted pairs, each run sorted by (source side, target side, shape); run r begins at `runs_R1[r]`.
+
+    Sides and shapes are numbers of sequences, in the order of the sequences.
+    """
+
+    source_N: Ints32
+    target_N: Ints32
+    shape_N: Ints32
+    weight_N: Ints
+    runs_R1: Ints
+
+
+@compiled
+def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Ints32, Ints]:
+    """Numbers the sequences of sorted runs in lexicographic order; equal ones get the same number.
+
+    Returns:
+        The number of each sequence, (N,), and one sequence of each number, (M,).
+    """
+    next_R = runs_R1[:-1].copy()
+    number_N, row_M = np.empty(runs_R1[-1], dtype=np.int32), np.empty(runs_R1[-1], dtype=np.int64)
+    found = 0
+    while True:
+        least = -1
+        for r in range(len(next_R)):
+            row = next_R[r]
+            if row < runs_R1[r + 1] and (least < 0 or _compare(ids_T, offsets_N1, row, least) < 0):
+                least = row
+        if least < 0:
+            return number_N, row_M[:found].copy()
+        row_M[found] = least
+        for r in range(len(next_R)):
+            row = next_R[r]
+            if row < runs_R1[r + 1] and _compare(ids_T, offsets_N1, row, least) == 0:
+                number_N[row] = found
+                next_R[r] += 1
+        found += 1
+
+
+@compiled
+def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
+    """Below 0 when one sequence comes before another in lexicographic order, 0 when they are equal."""
+    a, b = offsets_N1[one], offsets_N1[other]
+    a_length, b_length = offsets_N1[one + 1] - a, offsets_N1[other + 1] - b
+    for k in range(min(a_length, b_length)):
+        if ids_T[a + k] != ids_T[b + k]:
+            return int(ids_T[a + k]) - int(ids_T[b + k])
+    return int(a_length - b_length)
+
+
+@compiled
+def merge_rows(rows: CountedRows, inverse_X: Ints32) -> tuple[Ints32, Ints32, Ints32, Ints32, Ints]:
+    """Adds up the pairs of sorted runs.
+
+    Args:
+        rows: the pairs.
+        inverse_X: the rank of each shape in another order.
+
+    Returns:
+        Source and target side of each pair, its heaviest shape (of equally heavy ones, the last, or in the other order
+        the last), and its weight; (B,).
+    """
+    next_R = rows.runs_R1[:-1].copy()
+    # Untouched pages of these cost no memory.
+    most = rows.runs_R1[-1]
+    source_B, target_B = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    shape_B, inverse_B = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    weight_B = np.empty(most, dtype=np.int64)
+    found = 0
+    source, target, shape, weight = _next_row(rows, next_R)
+    while source >= 0:
+        source_B[found], target_B[found], weight_B[found] = source, target, 0
+        heaviest = 0
+        while source == source_B[found] and target == target_B[found]:
+            weight_B[found] += weight
+            if weight > heaviest or (weight == heaviest and inverse_X[shape] > inverse_X[inverse_B[found]]):
+                inverse_B[found] = shape
+            if weight >= heaviest:
+                shape_B[found], heaviest = shape, weight
+            source, target, shape, weight = _next_row(rows, next_R)
+        found += 1
+    return source_B[:found], target_B[:found], shape_B[:found], inverse_B[:found], weight_B[:found]
+
+
+@compiled
+def _next_row(rows: CountedRows, next_R: Ints) -> tuple[int, int, int, int]:
+    """The first of the next rows of all runs, with the summed weight of its equals; the source is -1 at the end."""
+    source = target = shape = -1
+    weight = 0
+    for r in range(len(next_R)):
+        row = next_R[r]
+        if row == rows.runs_R1[r + 1]:
+            continue
+        its_source, its_target, its_shape = rows.source_N[row], rows.target_N[row], rows.shape_N[row]
+        before = source < 0 or its_source < source
+        if not before and its_source == source:
+            before = its_target < target or (its_target == target and its_shape < shape)
+        if before:
+            source, target, shape, weight = its_source, its_target, its_shape, 0
+    for r in range(len(next_R)):
+        row = next_R[r]
+        if row == rows.runs_R1[r + 1] or rows.source_N[row] != source:
+            continue
+        if rows.target_N[row] == target and rows.shape_N[row] == shape:
+            weight += rows.weight_N[row]
+            next_R[r] += 1
+    return source, target, shape, weight
