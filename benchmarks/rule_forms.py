@@ -12,6 +12,7 @@ from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
 from xlate.phrases.rule_extraction import SECOND, RuleSettings, merged_rules
+from xlate.phrases.runs import TARGET, Runs
 from xlate.phrases.table import GAP, MOST_GAPS
 from xlate.text.vocabulary import EncodedText
 
@@ -56,11 +57,11 @@ def rule_forms(
         InputError: see `extract_rules`.
     """
     counted = replace(settings or RuleSettings(), shared_counts=False, least_count=0.0)
-    merged, _ = merged_rules(source, target, links, counted, scratch, anywhere=True)
-    (_, targets, _), (_, target_B, _), weight_B = merged
-    gaps_Q, normal_Q = _forms(targets)
-    gaps_B, normal_B = gaps_Q[target_B], normal_Q[target_B]
-    tokens_B = weight_B // ONE
+    with Runs(counted.memory_mb, scratch) as runs:
+        merged = merged_rules(source, target, links, counted, runs, anywhere=True)
+        gaps_Q, normal_Q = _forms(merged.sequences[TARGET])
+        gaps_B, normal_B = gaps_Q[merged.target_B], normal_Q[merged.target_B]
+        tokens_B = merged.weight_B // ONE
 
     def by_gaps(kept_B: Bools) -> tuple[Ints, Ints]:
         types_G = np.bincount(gaps_B[kept_B], minlength=MOST_GAPS + 1)

@@ -18,8 +18,9 @@ from tests.phrases.test_extract import moses_choice, naive_spans
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases import rule_extraction
-from xlate.phrases.rule_extraction import RuleCounts, RuleRuns, RuleSettings, extract_rules
+from xlate.phrases import runs
+from xlate.phrases.rule_extraction import RuleCounts, RuleSettings, extract_rules
+from xlate.phrases.runs import Runs
 from xlate.phrases.table import GAP
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
@@ -199,7 +200,8 @@ def test_many_small_runs_give_the_same(corpus, asked, least):
     asked = replace(asked, least_count=least)
     whole = extracted(corpus, asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rule_extraction, "GROWTH", 1 << 40)
+        patch.setattr(runs, "GROWTH", 1 << 40)
+            patch.setattr(runs, "ROW_BYTES", 1 << 40)
         patch.setattr(rule_extraction, "PART_WORDS", 1)
         assert_same(extracted(corpus, asked), whole)
 
@@ -227,8 +229,8 @@ def random_corpus(rng, sentences, words):
 def test_memory_is_bounded_and_changes_nothing(rng, tmp_path, monkeypatch):
     corpus = random_corpus(rng, 3000, 60)
     written = []
-    write = RuleRuns.write
-    monkeypatch.setattr(RuleRuns, "write", lambda runs, run: (written.append(len(run.weight_N)), write(runs, run))[1])
+    write = Runs.write
+    monkeypatch.setattr(Runs, "write", lambda runs, run: (written.append(len(run.weight_N)), write(runs, run))[1])
     whole = extracted(corpus, RuleSettings())
     assert not written
     bounded = extracted(corpus, RuleSettings(memory_mb=1), scratch=tmp_path)
@@ -277,7 +279,8 @@ def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatc
     # "a b ||| A B" comes with three sets of links, one time each; the source positions of A, then of B, decide.
     corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
     if cut:
-        monkeypatch.setattr(rule_extraction, "GROWTH", 1 << 40)
+        monkeypatch.setattr(runs, "GROWTH", 1 << 40)
+            patch.setattr(runs, "ROW_BYTES", 1 << 40)
         monkeypatch.setattr(rule_extraction, "PART_WORDS", 1)
     asked = RuleSettings(shared_counts=False)
     counts = extracted(corpus, asked)

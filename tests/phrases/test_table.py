@@ -13,6 +13,7 @@ from xlate.align.links import Links, read_links
 from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_phrases
+from xlate.phrases.runs import Runs
 from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
@@ -30,6 +31,20 @@ def random_table(rng, sentences=80, decimals=None):
     counts = extract_phrases(*texts, links, 4)
     lexical = lexical_table(*texts, links, decimals=decimals)
     return score_phrases(counts, lexical), counts, lexical
+
+
+def test_memory_is_bounded_and_changes_nothing(tmp_path, rng):
+    source, target = (EncodedText.from_ids([rng.integers(3, 60, size=8) for _ in range(4000)]) for _ in range(2))
+    links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(8, size=8))} for _ in range(4000))
+    lexical = lexical_table(source, target, links)
+    whole = score_phrases(extract_phrases(source, target, links), lexical)
+    with Runs(1, tmp_path) as runs:
+        table = score_phrases(extract_phrases(source, target, links, runs=runs), lexical, runs)
+        assert len(list(tmp_path.glob("runs-*/*.npy"))) > 50
+        assert_same(table, whole)
+        for name in ("source_count_P", "target_count_Q"):
+            assert np.array_equal(getattr(table, name), getattr(whole, name))
+    assert not list(tmp_path.iterdir())
 
 
 def assert_same(one: PhraseTable, other: PhraseTable) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,11 +13,14 @@ from xlate.array_types import Ints, Ints16, Ints32
 from xlate.arrays.ragged import row_numbers
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
-from xlate.kernels.memory import Tally, Trie, intern_rows, preorder, spell
+from xlate.kernels.memory import intern_rows, preorder
 from xlate.kernels.pairs import SentenceLinks, Sides
+from xlate.phrases.runs import Run, Runs, number_nodes, sorted_run
 from xlate.text.vocabulary import EncodedText, sides
 
 LONGEST = 255
+# Source words per part of a corpus; memory is checked between parts.
+PART_WORDS = 2000
 ALIGN_AGAIN = "align the same two files again"
 
 
@@ -40,13 +45,17 @@ class PhraseCounts:
     link_offsets_X1: Ints
     link_source_K: Ints16
     link_target_K: Ints16
+    source_count_P: Ints
+    target_count_Q: Ints
 
     def __len__(self) -> int:
         """The number of distinct phrase pairs B."""
         return len(self.source_B)
 
 
-def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_length: int = 7) -> PhraseCounts:
+def extract_phrases(
+    source: EncodedText, target: EncodedText, links: Links, max_length: int = 7, runs: Runs | None = None
+) -> PhraseCounts:
     """Counts the consistent phrase pairs of a corpus (Koehn, Och and Marcu 2003, section 3).
 
     A source span and a target span make a phrase pair when they hold a link between them and no link leads from
@@ -54,6 +63,7 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
 
     Args:
         max_length: the most words of a phrase, on each side.
+        runs: where counts are kept that exceed the memory; what is returned may be mapped from its files.
 
     Raises:
         InputError: the three differ in number of sentences, a link is outside its sentence pair, or `max_length`
@@ -61,62 +71,58 @@ def extract_phrases(source: EncodedText, target: EncodedText, links: Links, max_
     """
     if not 1 <= max_length <= LONGEST:
         raise InputError("unusable phrase length", max_length, f"1 to {LONGEST} words")
-    sources, targets, shapes, pairs, shaped = extraction.extract(*linked_sides(source, target, links), max_length)
-    count = int(pairs.size_1[0])
-    keys = pairs.keys_K[:count]
-    source_phrases, source_B = number_nodes(sources, (keys >> np.uint64(32)).astype(np.int32))
-    target_phrases, target_B = number_nodes(targets, keys.astype(np.uint32).astype(np.int32))
-    order = np.lexsort((target_B, source_B))
-    shape_B, inverse_shape_B, links_X = _choose_shapes(shapes, shaped, count, max_length)
+    text, runs = linked_sides(source, target, links), runs or Runs()
+    store = extraction.new_phrase_store()
+    for part in sentence_parts(source):
+        store = extraction.extract(*text, part, max_length, store)
+        if runs.are_full(array for table in store for array in table):
+            runs.write(_run(store))
+            store = extraction.new_phrase_store()
+    found = runs.merge(_run(store), partial(_inverse_ranks, max_length=max_length))
+    sources, targets, shapes = found.sequences
+    column_K, source_K = np.divmod(shapes.ids_T, max_length)
     return PhraseCounts(
-        source_phrases,
-        target_phrases,
-        source_B[order],
-        target_B[order],
-        pairs.count_K[:count][order].astype(np.int64),
-        shape_B[order],
-        inverse_shape_B[order],
-        *links_X,
+        source_phrases=sources,
+        target_phrases=targets,
+        source_B=found.source_B,
+        target_B=found.target_B,
+        count_B=found.weight_B,
+        shape_B=found.shape_B,
+        inverse_shape_B=found.inverse_shape_B,
+        link_offsets_X1=shapes.offsets_S1,
+        link_source_K=source_K.astype(np.int16),
+        link_target_K=(max_length - 1 - column_K).astype(np.int16),
+        source_count_P=found.source_weight_P,
+        target_count_Q=found.target_weight_Q,
     )
+
+
+def sentence_parts(source: EncodedText) -> list[tuple[int, int]]:
+    """Ranges of sentences, between which memory is checked."""
+    firsts = np.flatnonzero(np.diff(source.offsets_S1[:-1] // PART_WORDS, prepend=-1)).tolist()
+    return list(pairwise([*firsts, len(source)]))
+
+
+def _run(store: extraction.PhraseStore) -> Run:
+    return sorted_run(store[:3], store.pairs, store.shaped, store.shaped.count_K)
+
+
+def _inverse_ranks(shapes: EncodedText, max_length: int) -> Ints32:
+    """The rank of each shape when source positions come last, listed for each target word in turn."""
+    shape_K = row_numbers(shapes.offsets_S1)
+    column_K, source_K = np.divmod(shapes.ids_T, max_length)
+    target_K = max_length - 1 - column_K
+    by_source = np.lexsort((target_K, source_K, shape_K))
+    inverse_K = ((max_length - 1 - source_K) * max_length + target_K)[by_source]
+    inverse, node_X = intern_rows(inverse_K, shapes.offsets_S1)
+    size = int(inverse.size_1[0])
+    return preorder(inverse.parent_N[:size], inverse.word_N[:size])[node_X]
 
 
 def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
     """The distinct phrases in the order of their word numbers, and the row of each given phrase."""
     trie, node_S = intern_rows(phrases.ids_T, phrases.offsets_S1)
     return number_nodes(trie, node_S)
-
-
-def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
-    """The distinct sequences of some nodes in the order of their word numbers, and the row of each given node."""
-    size = int(trie.size_1[0])
-    rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
-    used_N = np.zeros(size, np.bool_)
-    used_N[node_B] = True
-    node_P = np.flatnonzero(used_N)
-    node_P = node_P[np.argsort(rank_N[node_P])]
-    row_N = np.full(size, -1, np.int32)
-    row_N[node_P] = np.arange(len(node_P), dtype=np.int32)
-    return EncodedText(*spell(trie.parent_N, trie.word_N, node_P.astype(np.int32))), row_N[node_B]
-
-
-def _choose_shapes(
-    shapes: Trie, shaped: Tally, pairs: int, max_length: int
-) -> tuple[Ints32, Ints32, tuple[Ints, Ints16, Ints16]]:
-    """The shape row of each pair, in both directions, and the links of the shapes (row = trie node)."""
-    size, rows = int(shapes.size_1[0]), int(shaped.size_1[0])
-    codes_K, offsets_X1 = spell(shapes.parent_N, shapes.word_N, np.arange(size, dtype=np.int32))
-    column_K, source_K = np.divmod(codes_K, max_length)
-    target_K = max_length - 1 - column_K
-    rank_N = preorder(shapes.parent_N[:size], shapes.word_N[:size])
-    shape_K = row_numbers(offsets_X1)
-    by_source = np.lexsort((target_K, source_K, shape_K))
-    inverse_K = ((max_length - 1 - source_K) * max_length + target_K)[by_source]
-    inverse, node_X = intern_rows(inverse_K, offsets_X1)
-    inverse_size = int(inverse.size_1[0])
-    inverse_rank_N = preorder(inverse.parent_N[:inverse_size], inverse.word_N[:inverse_size])[node_X]
-    counted = shaped.keys_K[:rows], shaped.count_K[:rows]
-    shape_B, inverse_shape_B = (extraction.best_shapes(*counted, order, pairs) for order in (rank_N, inverse_rank_N))
-    return shape_B, inverse_shape_B, (offsets_X1, source_K.astype(np.int16), target_K.astype(np.int16))
 
 
 def linked_sides(source: EncodedText, target: EncodedText, links: Links) -> tuple[Sides, SentenceLinks]:

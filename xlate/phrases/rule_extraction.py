@@ -1,39 +1,29 @@
-"""Extracts and scores hierarchical rules: phrase pairs from which smaller ones were cut out (Chiang 2005, section 3.1).
-
-The rules of a part of a corpus form a sorted run. Runs that exceed the memory are kept in scratch files, and all are
-merged at the end.
-"""
+"""Extracts and scores hierarchical rules, which are phrase pairs without smaller ones (Chiang 2005, section 3.1)."""
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from xlate.align.lexical import LexicalTable
 from xlate.align.links import Links
-from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.array_types import Bools, Floats, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
-from xlate.arrays.stored import ArrayStream
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import InnerLinks, unlikely_words
 from xlate.kernels.counting.rule_extraction import (
     ONE,
-    CountedRows,
     RuleLimits,
     RuleStore,
     count_rules,
-    merge_rows,
-    merge_sequences,
     new_rule_store,
 )
 from xlate.kernels.pairs import PhrasePairs
-from xlate.phrases.extract import LONGEST, linked_sides, number_nodes, number_phrases
+from xlate.phrases.extract import LONGEST, linked_sides, number_phrases, sentence_parts
+from xlate.phrases.runs import Merged, Run, Runs, sorted_run
 from xlate.phrases.table import (
     GAP,
     MOST_GAPS,
@@ -46,109 +36,8 @@ from xlate.phrases.table import (
 from xlate.progress import track
 from xlate.text.vocabulary import END_ID, EncodedText
 
-SIDES = ("source", "target", "shape")
-
-
-class Run(NamedTuple):
-    """N rules, sorted by the rows of their source sides, target sides and shapes, which are sorted too."""
-
-    sequences: tuple[EncodedText, EncodedText, EncodedText]
-    rows: tuple[Ints32, Ints32, Ints32]
-    weight_N: Ints
-
-    @property
-    def sizes(self) -> tuple[int, int, int, int]:
-        """The numbers of source sides, target sides, shapes and rules."""
-        sources, targets, shapes = self.sequences
-        return len(sources), len(targets), len(shapes), len(self.weight_N)
-
-
-def sorted_run(store: RuleStore) -> Run:
-    """The rules of a store as a run."""
-    rules, size = int(store.rules.size_1[0]), int(store.shaped.size_1[0])
-    keys = store.rules.keys_K[:rules]
-    sources, source_B = number_nodes(store.sources, (keys >> np.uint64(32)).astype(np.int32))
-    targets, target_B = number_nodes(store.targets, keys.astype(np.uint32).astype(np.int32))
-    order = np.argsort((source_B.astype(np.int64) << 32) | target_B)
-    rank_B = np.empty(rules, np.int64)
-    rank_B[order] = np.arange(rules)
-    keys_N = store.shaped.keys_K[:size]
-    shapes, shape_N = number_nodes(store.shapes, keys_N.astype(np.uint32).astype(np.int32))
-    rule_N = (keys_N >> np.uint64(32)).astype(np.int64)
-    order = np.argsort((rank_B[rule_N] << 32) | shape_N)
-    rule_N = rule_N[order]
-    rows = source_B[rule_N], target_B[rule_N], shape_N[order]
-    return Run((sources, targets, shapes), rows, store.weight_N[:size][order])
-
-
-class RuleRuns(ExitStack):
-    """Runs in a scratch folder, removed at the end; the last one need not be written when it is the only one."""
-
-    def __init__(self, scratch: Path | None = None) -> None:
-        """Runs in their own folder below `scratch`, or where temporary files go."""
-        super().__init__()
-        self._scratch = scratch
-        self._streams: dict[str, ArrayStream] = {}
-        self._folder = Path()
-        # The numbers of sequences of each side, and of rules, after each run.
-        self._ends: list[tuple[int, ...]] = [(0, 0, 0, 0)]
-
-    def write(self, run: Run) -> None:
-        """Writes a run after the earlier ones."""
-        ends = self._ends[-1]
-        columns: dict[str, AnyArray] = {"weight": run.weight_N}
-        for side, text, rows, end in zip(SIDES, run.sequences, run.rows, ends[:3], strict=True):
-            columns[f"{side}_ids"] = text.ids_T
-            columns[f"{side}_lengths"] = np.diff(text.offsets_S1).astype(np.int32)
-            columns[side] = rows + np.int32(end)
-        if not self._streams:
-            made = tempfile.TemporaryDirectory(prefix="rules-", dir=self._scratch)
-            self._folder = Path(self.enter_context(made))
-        for name, column in columns.items():
-            if name not in self._streams:
-                stream = self.enter_context((self._folder / f"{name}.npy").open("wb"))
-                self._streams[name] = ArrayStream(stream, column.dtype)
-            self._streams[name].append(column)
-        self._ends.append(tuple(np.add(ends, run.sizes).tolist()))
-
-    def merge(self, last: Run, least: int = 0) -> tuple[Run, tuple[Ints, Ints]]:
-        """The rules of all runs and of a last one, each once, with its most frequent shape, and the totals of sides.
-
-        Rules with gaps that weigh less than `least` are left out.
-        """
-        if self._streams:
-            self.write(last)
-            for stream in self._streams.values():
-                stream.finish()
-            texts = [EncodedText(self._open(f"{s}_ids"), offsets_of(self._open(f"{s}_lengths"))) for s in SIDES]
-            columns, ends = [self._open(name) for name in (*SIDES, "weight")], self._ends
-        else:
-            texts, columns, ends = list(last.sequences), [*last.rows, last.weight_N], [*self._ends, last.sizes]
-        ends_RE = np.array(ends, np.int64)
-        numbers, distinct = [], []
-        for text, ends_R1 in zip(texts, ends_RE.T, strict=False):
-            number_N, row_M = merge_sequences(text.ids_T, text.offsets_S1, np.ascontiguousarray(ends_R1))
-            numbers.append(number_N)
-            distinct.append(select_phrases(text, row_M))
-        sources, targets, shapes = distinct
-        rows = CountedRows(*columns, runs_R1=np.ascontiguousarray(ends_RE[:, 3]))  # type: ignore[misc]
-        totals = np.zeros(len(sources), np.int64), np.zeros(len(targets), np.int64)
-        least_P = np.where(gaps_of(sources) > 0, least, 0)
-        source_B, target_B, shape_B, weight_B = merge_rows(rows, (numbers[0], numbers[1], numbers[2]), totals, least_P)
-        return Run((sources, targets, shapes), (source_B, target_B, shape_B), weight_B), totals
-
-    def _open(self, name: str) -> AnyArray:
-        # Compiled loops see it as writable, so that they are not compiled twice.
-        mode: Literal["c"] | None = "c" if self._streams[name].rows else None
-        return np.asarray(np.load(self._folder / f"{name}.npy", mmap_mode=mode))
-
-
 # The second non-terminal in target sides while rules are counted; no sentence holds `</s>`.
 SECOND = END_ID
-# Source words per part of a corpus; memory is checked between parts.
-PART_WORDS = 2000
-# How many times the tables of counts must fit into memory while they grow and are sorted.
-GROWTH = 2
 
 
 @dataclass(frozen=True)
@@ -248,8 +137,16 @@ def extract_rules(
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.
     """
     settings = settings or RuleSettings()
-    merged, totals = merged_rules(source, target, links, settings, scratch)
-    (sources, targets, shapes), (source_B, target_B, shape_B), weight_B = merged
+    with Runs(settings.memory_mb, scratch) as runs:
+        return _counted(merged_rules(source, target, links, settings, runs), round(settings.least_count * ONE))
+
+
+def _counted(merged: Merged, least: int) -> RuleCounts:
+    """Merged rules in the order of `RuleTable`; those with gaps that weigh less than `least` are left out."""
+    sources, targets, shapes = merged.sequences
+    kept_B = (merged.weight_B >= least) | (gaps_of(sources) == 0)[merged.source_B]
+    columns = merged.source_B, merged.target_B, merged.shape_B, merged.weight_B
+    source_B, target_B, shape_B, weight_B = (np.asarray(column_B[kept_B]) for column_B in columns)
     is_gap_T, ends_Q1 = np.isin(targets.ids_T, (GAP, SECOND)), targets.offsets_S1
     lengths_Q = np.diff(ends_Q1) - marked_in_rows(is_gap_T, ends_Q1)
     phrases, phrase_Q = number_phrases(EncodedText(targets.ids_T[~is_gap_T], offsets_of(lengths_Q)))
@@ -266,9 +163,9 @@ def extract_rules(
         target_of_B.astype(np.int32),
         swapped_B[order],
         weight_B[order] / ONE,
-        totals[0][source_B[order]] / ONE,
-        totals[1][target_B[order]] / ONE,
-        shapes,
+        merged.source_weight_P[source_B[order]] / ONE,
+        merged.target_weight_Q[target_B[order]] / ONE,
+        EncodedText(np.array(shapes.ids_T), np.array(shapes.offsets_S1)),
         shape_B[order],
     )
 
@@ -278,13 +175,13 @@ def merged_rules(
     target: EncodedText,
     links: Links,
     settings: RuleSettings,
-    scratch: Path | None = None,
+    runs: Runs,
     *,
     anywhere: bool = False,
-) -> tuple[Run, tuple[Ints, Ints]]:
-    """The rules of a corpus, each once, and the totals of sides; `anywhere` lifts the normal form.
+) -> Merged:
+    """The rules of a corpus, each once, perhaps mapped from files of `runs`; `anywhere` lifts the normal form.
 
-    Target sides are words and the numbers `GAP` and `SECOND`.
+    Target sides are words and the numbers `GAP` and `SECOND`; weights are in units of `ONE`.
 
     Raises:
         InputError: see `extract_rules`.
@@ -292,19 +189,19 @@ def merged_rules(
     text = linked_sides(source, target, links)
     extracted = {name: value for name, value in vars(settings).items() if name in RuleLimits._fields}
     limits = RuleLimits(**extracted, anywhere=anywhere, first=GAP, second=SECOND)
-    part_S = source.offsets_S1[:-1] // PART_WORDS
-    firsts = np.flatnonzero(np.diff(part_S, prepend=-1)).tolist()
     store = new_rule_store()
-    with RuleRuns(scratch) as runs:
-        for first, last in track(list(pairwise([*firsts, len(source)])), "rules"):
-            store = count_rules(*text, first, last, limits, store)
-            size = sum(array.nbytes for part in store[:-1] for array in part) + store.weight_N.nbytes
-            if GROWTH * size > settings.memory_mb << 20:
-                runs.write(sorted_run(store))
-                store = new_rule_store()
-        run = sorted_run(store)
-        del store
-        return runs.merge(run, round(settings.least_count * ONE))
+    for first, last in track(sentence_parts(source), "rules"):
+        store = count_rules(*text, first, last, limits, store)
+        if runs.are_full([*(array for table in store[:-1] for array in table), store.weight_N]):
+            runs.write(_run(store))
+            store = new_rule_store()
+    run = _run(store)
+    del store
+    return runs.merge(run)
+
+
+def _run(store: RuleStore) -> Run:
+    return sorted_run(store[:3], store.rules, store.shaped, store.weight_N)
 
 
 def score_rules(counts: RuleCounts, lexical: LexicalTable, settings: RuleSettings | None = None) -> RuleTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -9,15 +10,16 @@ from typing import ClassVar, Self
 import numpy as np
 
 from xlate.align.lexical import LexicalTable
-from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints16, Ints32
+from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints16, Ints32
 from xlate.arrays.ragged import marked_in_rows, offsets_of, places_of
-from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within, pieces, refuse
+from xlate.arrays.ranges import PIECE, check_lengths, check_offsets, check_rising, check_within, pieces, refuse
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.memory import HashTable, build_table, pair_keys, take_rows
 from xlate.kernels.pairs import PhrasePairs
 from xlate.phrases.extract import PhraseCounts
+from xlate.phrases.runs import Runs
 from xlate.text.vocabulary import BEGIN_ID, EncodedText
 
 # Columns of scores.
@@ -140,25 +142,20 @@ class PhraseTable(LinkedPairs):
         )
 
 
-def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
+def score_phrases(counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None = None) -> PhraseTable:
     """Relative frequencies and lexical weights of counted phrase pairs, as Moses's `score` without smoothing.
 
     p(f|e) = N(f, e) / N(e), p(e|f) = N(f, e) / N(f). lex(e|f) is, over the words of e, the product of the mean of
-    p(e_i|f_j) over the linked f_j, or of p(e_i|NULL) (Koehn et al. 2003, section 4.4), lex(f|e) the converse.
+    p(e_i|f_j) over the linked f_j, or of p(e_i|NULL) (Koehn et al. 2003, section 4.4), lex(f|e) the converse. With
+    `runs`, they are computed for some pairs at a time, and mapped from its files.
 
     Raises:
         InputError: the lexical table lacks a word pair that is linked inside a phrase pair.
     """
-    count_B = counts.count_B.astype(np.float64)
-    source_count_P = np.bincount(counts.source_B, count_B, minlength=len(counts.source_phrases))
-    target_count_Q = np.bincount(counts.target_B, count_B, minlength=len(counts.target_phrases))
-    pairs = phrase_pairs(counts)
-    links = InnerLinks(counts.shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
-    turned = InnerLinks(counts.inverse_shape_B, counts.link_offsets_X1, counts.link_target_K, counts.link_source_K)
-    shares = count_B / source_count_P[counts.source_B], count_B / target_count_Q[counts.target_B]
     words = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
-    scores_B4 = four_scores(pairs, (links, turned), shares, words, NO_GAP)
-    places = places_of(counts.link_offsets_X1, counts.shape_B)
+    size = max(1, len(counts))
+    columns = next(_scored(counts, words, size)) if runs is None else runs.stored(_scored(counts, words, PIECE))
+    count_B, scores_B4, link_offsets_B1, link_source_K, link_target_K = columns
     return PhraseTable(
         source_phrases=counts.source_phrases,
         target_phrases=counts.target_phrases,
@@ -166,12 +163,33 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable) -> PhraseTable:
         target_B=counts.target_B,
         count_B=count_B,
         scores_B4=scores_B4,
-        link_offsets_B1=offsets_of(np.diff(counts.link_offsets_X1)[counts.shape_B]),
-        link_source_K=counts.link_source_K[places],
-        link_target_K=counts.link_target_K[places],
-        source_count_P=source_count_P.astype(np.float64),
-        target_count_Q=target_count_Q.astype(np.float64),
+        link_offsets_B1=link_offsets_B1,
+        link_source_K=link_source_K,
+        link_target_K=link_target_K,
+        source_count_P=counts.source_count_P.astype(np.float64),
+        target_count_Q=counts.target_count_Q.astype(np.float64),
     )
+
+
+def _scored(
+    counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]], size: int
+) -> Iterator[tuple[AnyArray, ...]]:
+    """The counts, scores, offsets of links and links of `size` pairs at a time."""
+    whole, end = phrase_pairs(counts), 0
+    lengths_X = np.diff(counts.link_offsets_X1)
+    for first in range(0, max(1, len(counts)), size):
+        part = slice(first, first + size)
+        count_B, shape_B = counts.count_B[part].astype(np.float64), counts.shape_B[part]
+        pairs = whole._replace(source_B=counts.source_B[part], target_B=counts.target_B[part])
+        links = InnerLinks(shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)
+        turned = InnerLinks(
+            counts.inverse_shape_B[part], counts.link_offsets_X1, counts.link_target_K, counts.link_source_K
+        )
+        shares = count_B / counts.source_count_P[pairs.source_B], count_B / counts.target_count_Q[pairs.target_B]
+        scores_B4 = four_scores(pairs, (links, turned), shares, words, NO_GAP)
+        places, ends_B1 = places_of(counts.link_offsets_X1, shape_B), end + offsets_of(lengths_X[shape_B])
+        yield count_B, scores_B4, ends_B1[min(first, 1) :], counts.link_source_K[places], counts.link_target_K[places]
+        end = ends_B1[-1]
 
 
 def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:
@@ -185,7 +203,7 @@ def four_scores(
     pairs: PhrasePairs,
     links: tuple[InnerLinks, InnerLinks],
     shares: tuple[Floats, Floats],
-    words: tuple[tuple[HashTable, Floats], tuple[HashTable, Floats]],
+    words: Sequence[tuple[HashTable, Floats]],
     gap: int,
 ) -> Floats:
     """The scores of B pairs, (B, 4): relative frequencies, and lexical weights both ways.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
+    from xlate.phrases.runs import Runs
     from xlate.phrases.table import PhraseTable
 FACTOR_VOCABULARY = "vocabulary of a factor"
 FACTOR = "factor of a text"
@@ -311,14 +312,14 @@ class WorkDirectory:
         """The language model of the target, as it is to be stored."""
         return self.estimated_lm(self.training_text("target"), order)
 
-    def whole_table(self, max_length: int, min_count: int) -> PhraseTable:
+    def whole_table(self, max_length: int, min_count: int, runs: Runs) -> PhraseTable:
         """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored."""
         from xlate.align.lexical import lexical_table
         from xlate.phrases.extract import extract_phrases
         from xlate.phrases.table import score_phrases
 
         text = (*self.encoded, self.links)
-        table = score_phrases(extract_phrases(*text, max_length=max_length), lexical_table(*text))
+        table = score_phrases(extract_phrases(*text, max_length, runs), lexical_table(*text), runs)
         return table.select(np.asarray(table.count_B) >= min_count) if min_count > 1 else table
 
     def estimated_lm(

@@ -12,6 +12,7 @@ from xlate.lm.arpa import write_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
+from xlate.phrases.runs import Runs
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
@@ -28,9 +29,10 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict
 
 
 def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    table = work.whole_table(made_from["max_length"], made_from["min_count"])
-    table.save(folder / "table")
-    return {"pairs": len(table.source_B), "source_phrases": len(table.source_phrases)}
+    with Runs(work.memory_mb, folder) as runs:
+        table = work.whole_table(made_from["max_length"], made_from["min_count"], runs)
+        table.save(folder / "table")
+        return {"pairs": len(table), "source_phrases": len(table.source_phrases)}
 
 
 def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xlate.array_types import Bytes, Ints, Ints32, Uints
+from xlate.array_types import Bytes, Ints, Ints32
 from xlate.compiled import compiled, loop
 from xlate.kernels.counting.matching import PhraseFinder, row_of
 from xlate.kernels.memory import (
@@ -63,18 +63,36 @@ def sentence_pair(text: Sides, links: SentenceLinks, s: int) -> SentencePair:
     )
 
 
-@compiled
-def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, Trie, Trie, Tally, Tally]:
-    """Counts phrase pairs and their internal links.
+class PhraseStore(NamedTuple):
+    """Tries of source phrases, target phrases and shapes, and how often each pair occurred.
 
-    Returns three tries (source phrases, target phrases, shapes), the tally of pairs with keys `pack(source node, target
-    node)`, and the tally of shapes with keys `pack(row of the pair, shape node)`. A shape is the sequence of links
-    inside a phrase pair. The "words" of a shape are `(max_length - 1 - target) * max_length + source`, so that the trie
-    sorts them in the order in which Moses breaks ties between shapes (see `best_shapes`).
+    The keys of `pairs` are `pack(source node, target node)`, those of `shaped` `pack(row of the pair, shape node)`. A
+    shape is the sequence of links inside a phrase pair. The "words" of a shape are `(max_length - 1 - target) *
+    max_length + source`, so that the trie sorts them in the order in which Moses breaks ties between shapes.
     """
-    sources, targets, shapes = new_trie(1024), new_trie(1024), new_trie(1024)
-    pairs, shaped = new_tally(1024), new_tally(1024)
-    for s in range(len(text.source_offsets_S1) - 1):
+
+    sources: Trie
+    targets: Trie
+    shapes: Trie
+    pairs: Tally
+    shaped: Tally
+
+
+@compiled
+def new_phrase_store() -> PhraseStore:
+    """A store without phrases."""
+    return PhraseStore(new_trie(1024), new_trie(1024), new_trie(1024), new_tally(1024), new_tally(1024))
+
+
+@compiled
+def extract(
+    text: Sides, links: SentenceLinks, sentences: tuple[int, int], max_length: int, store: PhraseStore
+) -> PhraseStore:
+    """Counts the phrase pairs and their internal links in a range of sentence pairs; returns the store, or a larger
+    copy.
+    """
+    sources, targets, shapes, pairs, shaped = store
+    for s in range(sentences[0], sentences[1]):
         pair = sentence_pair(text, links, s)
         source, target, link_source, link_target, before_U1 = pair
         if len(link_source) == 0:
@@ -98,7 +116,7 @@ def extract(text: Sides, links: SentenceLinks, max_length: int) -> tuple[Trie, T
                 column = max_length - 1 - (link_target[k] - target_start)
                 shape = child(shapes, shape, column * max_length + link_source[k] - source_start)
             count(shaped, pack(row_of_pair, shape))
-    return sources, targets, shapes, pairs, shaped
+    return PhraseStore(sources, targets, shapes, pairs, shaped)
 
 
 @compiled
@@ -167,24 +185,6 @@ def _span_node(trie: Trie, ids: Ints32, nodes: Ints32, start: int, end: int) -> 
         node = child(trie, node, ids[start + length - 1])
         nodes[start, length] = node
     return node
-
-
-@compiled
-def best_shapes(shape_keys_K: Uints, shape_count_K: Ints32, rank_N: Ints32, pairs: int) -> Ints32:
-    """The node of the most frequent shape of each phrase pair, (pairs,); ties go to the highest rank.
-
-    Keys are `pack(row of the pair, shape node)`; `rank_N` orders the shape nodes.
-    """
-    best = np.full(pairs, -1, dtype=np.int32)
-    best_count = np.zeros(pairs, dtype=np.int32)
-    for k in range(len(shape_keys_K)):
-        pair = np.int64(shape_keys_K[k] >> np.uint64(32))
-        node = np.int64(shape_keys_K[k] & np.uint64(0xFFFFFFFF))
-        more = shape_count_K[k] > best_count[pair]
-        if more or (shape_count_K[k] == best_count[pair] and rank_N[node] > rank_N[best[pair]]):
-            best[pair] = node
-            best_count[pair] = shape_count_K[k]
-    return best
 
 
 # Columns of the occurrences found.

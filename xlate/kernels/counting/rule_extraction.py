@@ -1,7 +1,7 @@
 """Extracts and counts hierarchical rules of aligned sentence pairs.
 
 Letters: X phrase pairs of a sentence pair, G of them that may become gaps, E target ends, N distinct rules with
-links; R runs, one after another; N rows of all runs; M distinct sequences; P source and Q target sides; B rules.
+links.
 """
 
 from __future__ import annotations

@@ -1,0 +1,213 @@
+"""Counts of pairs of sequences in bounded memory.
+
+The pairs of a part of a corpus form a sorted run. When a run exceeds the memory, it is kept in scratch files. In the
+end the runs are merged part by part: first the sequences of each side, in ranges of their first words, which numbers
+them in the whole corpus; then the pairs, in ranges of source sides.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xlate.array_types import AnyArray, AnyInts, Ints, Ints32
+from xlate.arrays.ragged import joined_offsets, offsets_of
+from xlate.arrays.stored import ArrayStream
+from xlate.kernels.counting.merging import CountedRows, merge_rows, merge_sequences
+from xlate.kernels.memory import Tally, Trie, preorder, spell, take_rows
+from xlate.text.vocabulary import EncodedText
+
+SIDES = SOURCE, TARGET, SHAPE = 0, 1, 2
+# How many times the tables of counts must fit into memory while they grow and are sorted.
+GROWTH = 2
+# The bytes of a pair, or of a sequence, while it is merged.
+ROW_BYTES = 100
+
+
+class Run(NamedTuple):
+    """N pairs, sorted by the rows of their source sides, target sides and shapes, which are sorted too (`SIDES`)."""
+
+    sequences: Sequence[EncodedText]
+    rows: Sequence[Ints32]
+    weight_N: Ints
+
+
+class Merged(NamedTuple):
+    """B distinct pairs, sorted, each with its heaviest shape by both orders, and the weights of its sides."""
+
+    sequences: Sequence[EncodedText]
+    source_B: Ints32
+    target_B: Ints32
+    shape_B: Ints32
+    inverse_shape_B: Ints32
+    weight_B: Ints
+    source_weight_P: Ints
+    target_weight_Q: Ints
+
+
+def number_nodes(trie: Trie, node_B: Ints32) -> tuple[EncodedText, Ints32]:
+    """The distinct sequences of some nodes in the order of their word numbers, and the row of each given node."""
+    size = int(trie.size_1[0])
+    rank_N = preorder(trie.parent_N[:size], trie.word_N[:size])
+    used_N = np.zeros(size, dtype=np.bool_)
+    used_N[node_B] = True
+    node_P = np.flatnonzero(used_N)
+    node_P = node_P[np.argsort(rank_N[node_P])]
+    row_N = np.full(size, -1, dtype=np.int32)
+    row_N[node_P] = np.arange(len(node_P), dtype=np.int32)
+    return EncodedText(*spell(trie.parent_N, trie.word_N, node_P.astype(np.int32))), row_N[node_B]
+
+
+def sorted_run(tries: tuple[Trie, Trie, Trie], pairs: Tally, shaped: Tally, weight_N: AnyInts) -> Run:
+    """Counted pairs as a run.
+
+    Args:
+        tries: of source sides, target sides and shapes.
+        pairs: keys `pack(source node, target node)`.
+        shaped: keys `pack(row of the pair, shape node)`; weight_N: the weight of each.
+    """
+    size, rows = int(pairs.size_1[0]), int(shaped.size_1[0])
+    keys = pairs.keys_K[:size]
+    sources, source_B = number_nodes(tries[SOURCE], (keys >> np.uint64(32)).astype(np.int32))
+    targets, target_B = number_nodes(tries[TARGET], keys.astype(np.uint32).astype(np.int32))
+    order = np.argsort((source_B.astype(np.int64) << 32) | target_B)
+    rank_B = np.empty(size, dtype=np.int64)
+    rank_B[order] = np.arange(size)
+    keys_N = shaped.keys_K[:rows]
+    shapes, shape_N = number_nodes(tries[SHAPE], keys_N.astype(np.uint32).astype(np.int32))
+    pair_N = (keys_N >> np.uint64(32)).astype(np.int64)
+    order = np.argsort((rank_B[pair_N] << 32) | shape_N)
+    pair_N = pair_N[order]
+    columns = source_B[pair_N], target_B[pair_N], shape_N[order]
+    return Run((sources, targets, shapes), columns, weight_N[:rows][order].astype(np.int64))
+
+
+class Runs(ExitStack):
+    """The runs of a corpus, and what they are merged into; scratch files are removed at the end."""
+
+    def __init__(self, memory_mb: int | None = None, scratch: Path | None = None) -> None:
+        """Runs in their own folder below `scratch`, or where temporary files go; by default in any memory."""
+        super().__init__()
+        self._memory = None if memory_mb is None else memory_mb << 20
+        self._scratch = scratch
+        self._folder: Path | None = None
+        self._numbers = count()
+        self._runs: list[Run] = []
+
+    def are_full(self, arrays: Iterable[AnyArray]) -> bool:
+        """Whether the counts that these arrays hold are to be written as a run."""
+        return self._memory is not None and GROWTH * sum(array.nbytes for array in arrays) > self._memory
+
+    def write(self, run: Run) -> None:
+        """Writes a run after the earlier ones."""
+        sequences = tuple(EncodedText(*self.stored([(text.ids_T, text.offsets_S1)])) for text in run.sequences)
+        *rows, weight_N = self.stored([(*run.rows, run.weight_N)])
+        self._runs.append(Run(sequences, tuple(rows), weight_N))
+
+    def merge(self, last: Run, inverse: Callable[[EncodedText], Ints32] | None = None) -> Merged:
+        """The pairs of all runs and of a last one, each once. What does not fit into memory is mapped from files.
+
+        Args:
+            last: a run that need not be written when it is the only one.
+            inverse: ranks shapes in the other order; by default it is the same one.
+        """
+        sequences, parts = last.sequences, iter([_joined([last], [(0, len(last.weight_N))])])
+        if self._runs:
+            self.write(last)
+            texts, numbers = zip(*map(self._merged_texts, SIDES), strict=True)
+            sequences, parts = texts, self._row_parts(numbers)
+        ranks = np.arange(len(sequences[SHAPE]), dtype=np.int32) if inverse is None else inverse(sequences[SHAPE])
+        weights = [np.zeros(len(text), np.int64) for text in sequences[:SHAPE]]
+
+        def columns() -> Iterator[tuple[AnyArray, ...]]:
+            for rows in parts:
+                part = merge_rows(rows, ranks)
+                for weight, side_B in zip(weights, part[:SHAPE], strict=True):
+                    np.add.at(weight, side_B, part[-1])
+                yield part
+
+        return Merged(sequences, *(self.stored(columns()) if self._runs else next(columns())), *weights)
+
+    def _merged_texts(self, side: int) -> tuple[EncodedText, list[Ints32]]:
+        """The distinct sequences of a side, and the numbers of those of each run."""
+        texts = [run.sequences[side] for run in self._runs]
+        numbers = [self.stored([(np.zeros(len(text), np.int32),)])[0] for text in texts]
+
+        def parts() -> Iterator[tuple[AnyArray, ...]]:
+            found, end = 0, 0
+            yield np.zeros(0, np.int32), np.zeros(1, np.int64)
+            for rows in self._ranges(list(map(len, texts)), lambda r, row: int(next(iter(texts[r][row]), -1))):
+                pieces = [text.offsets_S1[low : high + 1] for text, (low, high) in zip(texts, rows, strict=True)]
+                ids_T = np.concatenate([text.ids_T[at[0] : at[-1]] for text, at in zip(texts, pieces, strict=True)])
+                offsets_N1, ends_R1 = joined_offsets(pieces), offsets_of([high - low for low, high in rows])
+                number_N, row_M = merge_sequences(ids_T, offsets_N1, ends_R1)
+                for number_S, (low, high), first in zip(numbers, rows, ends_R1, strict=False):
+                    number_S[low:high] = number_N[first : first + high - low] + found
+                taken_T, taken_M1 = take_rows(ids_T, offsets_N1, row_M)
+                yield taken_T, taken_M1[1:] + end
+                found, end = found + len(row_M), end + len(taken_T)
+
+        return EncodedText(*self.stored(parts())), numbers
+
+    def _row_parts(self, numbers: Sequence[Sequence[Ints32]]) -> Iterator[CountedRows]:
+        """The pairs of all runs in ranges of source sides, with the numbers of their sequences in the whole corpus."""
+        sizes = [len(run.weight_N) for run in self._runs]
+        for rows in self._ranges(sizes, lambda r, row: int(numbers[SOURCE][r][self._runs[r].rows[SOURCE][row]])):
+            yield _joined(self._runs, rows, numbers)
+
+    def _ranges(self, sizes: Sequence[int], key: Callable[[int, int], int]) -> Iterator[list[tuple[int, int]]]:
+        """Ranges of rows of each run: together all rows of some keys, few enough for the memory if keys are rare."""
+        assert self._memory is not None
+        largest = int(np.argmax(sizes))
+        step = max(1, self._memory // ROW_BYTES * sizes[largest] // max(1, sum(sizes)))
+        first = [0] * len(sizes)
+        for bound in [*sorted({key(largest, row) for row in range(step, sizes[largest], step)}), None]:
+            last = list(sizes)
+            if bound is not None:
+                last = [bisect_left(range(size), bound, key=partial(key, r)) for r, size in enumerate(sizes)]
+            if last != first:
+                yield list(zip(first, last, strict=True))
+            first = last
+
+    def stored(self, parts: Iterable[tuple[AnyArray, ...]]) -> list[Any]:
+        """Columns that come in parts, mapped from files."""
+        if not self._folder:
+            made = tempfile.TemporaryDirectory(prefix="runs-", dir=self._scratch)
+            self._folder = Path(self.enter_context(made))
+        paths: list[Path] = []
+        streams: list[ArrayStream] = []
+        with ExitStack() as opened:
+            for part in parts:
+                for k, column in enumerate(part):
+                    if k == len(streams):
+                        paths.append(self._folder / f"{next(self._numbers)}.npy")
+                        file = opened.enter_context(paths[k].open("wb"))
+                        streams.append(ArrayStream(file, column.dtype, column.shape[1:]))
+                    streams[k].append(column)
+            for stream in streams:
+                stream.finish()
+        # Compiled loops see a column as writable, so that they are not compiled twice; an empty one cannot be mapped.
+        found = zip(paths, streams, strict=True)
+        return [np.asarray(np.load(path, mmap_mode="r+" if stream.rows else None)) for path, stream in found]
+
+
+def _joined(
+    runs: Sequence[Run], rows: Sequence[tuple[int, int]], numbers: Sequence[Sequence[Ints32]] | None = None
+) -> CountedRows:
+    """A range of the rows of each run; `numbers` are those of the sequences of each side and run."""
+    columns = []
+    for side in SIDES:
+        pieces = [run.rows[side][slice(*row)] for run, row in zip(runs, rows, strict=True)]
+        columns.append(
+            np.concatenate([numbers[side][r][piece] if numbers else piece for r, piece in enumerate(pieces)])
+        )
+    weight_N = np.concatenate([run.weight_N[slice(*row)] for run, row in zip(runs, rows, strict=True)])
+    return CountedRows(columns[SOURCE], columns[TARGET], columns[SHAPE], weight_N, offsets_of([b - a for a, b in rows]))
