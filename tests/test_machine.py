@@ -21,7 +21,7 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
 from xlate.jobs.train.contexts import ContextTraining
-from xlate.machine import can_be_written, check_memory, free_memory, keep_in_scratch, private_folder
+from xlate.machine import can_be_written, check_memory, free_memory, keep_in_scratch, megabytes, private_folder
 from xlate.phrases.distortion import Distortion
 from xlate.text.clustering import exchange_classes
 
@@ -199,3 +199,14 @@ def test_what_is_set_or_can_be_written_is_left_alone(tmp_path: Path, monkeypatch
     monkeypatch.setenv("SOME_CACHE", "mine")
     keep_in_scratch("SOME_CACHE", "some", tmp_path / "file")
     assert os.environ["SOME_CACHE"] == "mine"
+
+
+@pytest.mark.parametrize(("size", "expected"), [("2GB", 2048), ("500 MB", 500), ("1.5g", 1536)])
+def test_sizes_of_memory(size: str, expected: int) -> None:
+    assert megabytes(size) == expected
+
+
+@pytest.mark.parametrize("size", ["2", "two GB", "0MB", "-1GB", ""])
+def test_what_is_not_a_size_of_memory(size: str) -> None:
+    with pytest.raises(InputError, match=r"(?s)not a size of memory.*2GB or 500MB"):
+        megabytes(size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import resource
 import shutil
 import signal
@@ -34,6 +35,19 @@ def peak_megabytes() -> float:
     """The largest resident memory of this process so far, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+def megabytes(size: str) -> int:
+    """The megabytes that a size such as 2GB or 500MB stands for.
+
+    Raises:
+        InputError: it is written in another way, or below 1 MB.
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([GM])B?", size.strip().upper())
+    number = 0 if found is None else int(float(found[1]) * (1024 if found[2] == "G" else 1))
+    if number < 1:
+        raise InputError("not a size of memory", size, "a number with its unit, such as 2GB or 500MB")
+    return number
 
 
 def check_memory(what: str, size: float, setting: str) -> None:

@@ -18,7 +18,7 @@ from tests.phrases.test_extract import moses_choice, naive_spans
 from xlate.align.links import Links
 from xlate.errors import InputError
 from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases import runs
+from xlate.phrases import extract, runs
 from xlate.phrases.rule_extraction import RuleCounts, RuleSettings, extract_rules
 from xlate.phrases.runs import Runs
 from xlate.phrases.table import GAP
@@ -201,8 +201,8 @@ def test_many_small_runs_give_the_same(corpus, asked, least):
     whole = extracted(corpus, asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "GROWTH", 1 << 40)
-            patch.setattr(runs, "ROW_BYTES", 1 << 40)
-        patch.setattr(rule_extraction, "PART_WORDS", 1)
+        patch.setattr(runs, "ROW_BYTES", 1 << 40)
+        patch.setattr(extract, "PART_WORDS", 1)
         assert_same(extracted(corpus, asked), whole)
 
 
@@ -280,8 +280,8 @@ def test_of_equally_frequent_links_those_that_come_last_are_kept(cut, monkeypatc
     corpus = [([3, 4], [6, 7], links) for links in ({(0, 0), (1, 1)}, {(1, 0), (0, 1)}, {(1, 0), (0, 0), (1, 1)})]
     if cut:
         monkeypatch.setattr(runs, "GROWTH", 1 << 40)
-            patch.setattr(runs, "ROW_BYTES", 1 << 40)
-        monkeypatch.setattr(rule_extraction, "PART_WORDS", 1)
+        monkeypatch.setattr(runs, "ROW_BYTES", 1 << 40)
+        monkeypatch.setattr(extract, "PART_WORDS", 1)
     asked = RuleSettings(shared_counts=False)
     counts = extracted(corpus, asked)
     b = next(b for b in range(len(counts)) if rule(counts, b) == ((3, 4), (6, 7)))

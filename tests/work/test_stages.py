@@ -75,7 +75,7 @@ def test_identity_ignores_key_order_but_not_values() -> None:
     assert identity_of({"a": 1}) != identity_of({"a": 2})
 
 
-@pytest.mark.parametrize("text", ["[]", "\xff", '{"identity": 1, "figures": {}, "seconds": 1}'])
+@pytest.mark.parametrize("text", ["[]", "\xff", '{"layout": 2, "identity": 1, "figures": {}, "seconds": 1}'])
 def test_a_marker_that_is_not_ours_is_refused_and_nothing_removed(tmp_path: Path, text: str) -> None:
     run_stage(tmp_path, "one", {"a": 1}, writes("x", []))
     (tmp_path / "one" / "stage.json").write_text(text, encoding="latin-1")

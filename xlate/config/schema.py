@@ -65,6 +65,7 @@ class PrepareConfig(Command):
         None,
         Range(0, 1, open_low=True, open_high=True),
     )
+    memory: str = key("Memory for the counts of a stage, such as 2GB or 500MB; what exceeds it goes to files.", "2GB")
     stages: list[str] = key(
         "What to make now: lm, phrases, blocks (the counts that only block models need). The rest is made when a "
         "command first needs it.",

@@ -11,13 +11,15 @@ import numpy as np
 
 from xlate.align.aligner import align
 from xlate.align.links import read_links, write_links
+from xlate.arrays.stored import arrays_of, save_arrays
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
 from xlate.jobs.mixture import MixedDirectory
+from xlate.machine import megabytes
 from xlate.text.folders import awaited, check_is_folder
 from xlate.work.corpus_files import check_dev_set, corpus_identity, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import build_corpus, cores
-from xlate.work.directory import PLANNED, STAGES, WorkDirectory
+from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
 from xlate.work.settings import AlignConfig
 from xlate.work.stages import check_stage, file_hash, identity_of, run_stage
 
@@ -64,7 +66,7 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
         "phrases": extracted,
         "blocks": {"settings": dict(vars(settings)), "on": [identity_of(extracted)], "version": 2},
     }
-    work.write_plan(plan)
+    work.write_plan({**plan, "memory_mb": megabytes(config.memory)})
     # Only here are both texts of a mixture known.
     wanted = {*config.stages, *(("lm", "phrases") if base else ())}
     for name in PLANNED:
@@ -102,4 +104,5 @@ def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str
     if not links:
         links = align(source, target, **how)
     write_links(folder / "links.gz", links)
+    save_arrays(folder / "links", LINKS, arrays_of(links))
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}

@@ -173,7 +173,7 @@ class Runs(ExitStack):
             last = list(sizes)
             if bound is not None:
                 last = [bisect_left(range(size), bound, key=partial(key, r)) for r, size in enumerate(sizes)]
-            if last != first:
+            if last != first or bound is None:
                 yield list(zip(first, last, strict=True))
             first = last
 

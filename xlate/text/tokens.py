@@ -15,6 +15,7 @@ from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
+from xlate.text.vocabulary import TokenText
 
 # Blanks of all kinds, control characters and zero-width marks: never part of a word.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
@@ -154,9 +155,9 @@ def split_tokens(line: str) -> list[str]:
     return [token for token in line.split(" ") if token]
 
 
-def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> list[list[str]]:
+def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> TokenText:
     """The tokens of every line; shows a progress bar."""
-    return [preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}")]
+    return TokenText.of(preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}"))
 
 
 MAX_WORDS = 400

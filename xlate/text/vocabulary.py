@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -183,6 +184,40 @@ class WordNumbers:
         ids = array("i")
         offsets_S1 = np.cumsum([0, *(self.append_to(ids, text) for text in texts)])
         return EncodedText(np.array(ids, np.int32), offsets_S1)
+
+
+@dataclass(frozen=True)
+class TokenText(Sequence[list[str]]):
+    """S tokenised sentences, whose T tokens take four bytes each; `words` are numbered from 0."""
+
+    words: Sequence[str]
+    text: EncodedText
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[str]]) -> TokenText:
+        """Keeps each distinct word once."""
+        numbers: dict[str, int] = {}
+        ids_T, offsets_S1 = array("i"), array("q", [0])
+        for words in sentences:
+            ids_T.extend([numbers.setdefault(word, len(numbers)) for word in words])
+            offsets_S1.append(len(ids_T))
+        return cls(list(numbers), EncodedText(np.array(ids_T, np.int32), np.array(offsets_S1, np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @overload
+    def __getitem__(self, sentence: int) -> list[str]: ...
+
+    @overload
+    def __getitem__(self, sentence: slice) -> list[list[str]]: ...
+
+    def __getitem__(self, sentence: int | slice) -> list[str] | list[list[str]]:
+        if isinstance(sentence, slice):
+            return [self[s] for s in range(len(self))[sentence]]
+        if sentence >= len(self):
+            raise IndexError(sentence)
+        return [self.words[word] for word in self.text[sentence].tolist()]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +27,7 @@ from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
 from xlate.text.lines import check_reference, check_sides, drop_unusable, read_lines, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, preprocess_lines, untokenized_lines
-from xlate.text.vocabulary import Vocabulary, check_reserved
+from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary, check_reserved
 from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
 from xlate.work.directory import (
     PREPROCESSING,
@@ -36,6 +37,7 @@ from xlate.work.directory import (
     save_copies,
     save_documents,
     save_factor,
+    save_text,
 )
 
 Result = TypeVar("Result")
@@ -142,7 +144,7 @@ def build_corpus(files: CorpusFiles, folder: Path, base: WorkDirectory | None = 
     text, dev = _training_text(files)
     sides = (("source", text.source.lines), ("target", text.targets[0].lines))
     cut = [partial(preprocess_lines, lines, preprocessors[side]) for side, lines in sides]
-    tokens = dict(zip(SIDES, side_by_side(cut), strict=True))
+    tokens: dict[str, TokenText] = dict(zip(SIDES, side_by_side(cut), strict=True))
     kept, dropped = drop_unusable(tokens["source"], tokens["target"], max_words=data.max_words)
     total = len(text.source)
     for reason, count in dropped.items():
@@ -156,7 +158,8 @@ def build_corpus(files: CorpusFiles, folder: Path, base: WorkDirectory | None = 
             file=files.held["train", "source"][0],
         )
     for side in SIDES:
-        tokens[side] = [*(base.training_tokens(side) if base else ()), *(tokens[side][i] for i in kept)]
+        before = base.training_tokens(side) if base else ()
+        tokens[side] = TokenText.of(chain(before, map(tokens[side].__getitem__, kept)))
     figures: dict[str, Any] = {"pairs": len(tokens["source"]), "dropped": total - len(kept)}
     for side in SIDES:
         figures |= _write_side(folder, side, tokens[side], kept, preprocessors[side], files)
@@ -177,7 +180,7 @@ def build_corpus(files: CorpusFiles, folder: Path, base: WorkDirectory | None = 
 
 
 def _write_side(
-    folder: Path, side: str, tokens: list[list[str]], kept: list[int], preprocessor: Preprocessor, files: CorpusFiles
+    folder: Path, side: str, tokens: TokenText, kept: list[int], preprocessor: Preprocessor, files: CorpusFiles
 ) -> dict[str, int]:
     """Cases and writes a side of the training text and its vocabulary; returns the figures of the side.
 
@@ -187,16 +190,17 @@ def _write_side(
     if caser is not None:
         caser.save(folder / f"truecase.{side}")
     prepared = PreparedSide(preprocessor, files.data.case, caser)
-    cased = list(map(prepared.cased, tokens))
-    check_reserved(cased[-len(kept) :], files.held["train", side], kept)
+    cased = TokenText.of(map(prepared.cased, tokens))
+    check_reserved(islice(cased, len(cased) - len(kept), None), files.held["train", side], kept)
     write_lines(folder / f"train.{side}.gz", map(" ".join, cased))
     vocabulary = Vocabulary.build(cased)
     vocabulary.save(folder / f"vocabulary.{side}")
+    save_text(folder / f"train.{side}", EncodedText.encode(cased, vocabulary))
     if side == "target" and files.lm_text:
         extra = [line for path in files.lm_text for line in read_lines(path)]
         if "lm_text" in files.data.tokenized:
             extra = untokenized_lines(extra, files.language(side))
-        lm_tokens = list(map(prepared.cased, preprocess_lines(extra, preprocessor)))
+        lm_tokens = TokenText.of(map(prepared.cased, preprocess_lines(extra, preprocessor)))
         check_reserved(lm_tokens, files.lm_text)
         write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
     return {f"{side}_words": sum(map(len, cased)), f"{side}_types": len(vocabulary)}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xlate.align.links import Links, read_links
+from xlate.align.links import Links, check_positions
 from xlate.array_types import AnyInts, Ints
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
-from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays
+from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
 from xlate.text.classes import POS, Tagger
@@ -28,7 +28,7 @@ from xlate.text.folders import Fields, check_fields, read_json, write_json
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
-from xlate.text.vocabulary import EncodedText, Vocabulary
+from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
 from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
@@ -39,13 +39,30 @@ if TYPE_CHECKING:
     from xlate.phrases.runs import Runs
     from xlate.phrases.table import PhraseTable
 FACTOR_VOCABULARY = "vocabulary of a factor"
-FACTOR = "factor of a text"
+TEXT = "numbered text"
 DOCUMENTS = "documents of a text"
 COPIES = "list of copies"
-FACTOR_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
+LINKS = "links of a text"
+TEXT_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
 DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
 COPIES_LAYOUT = {"group_S": ("<i8", 1)}
 NAMES = "names"
+
+
+def save_text(folder: Path, text: EncodedText) -> None:
+    """Writes numbered sentences into a folder."""
+    save_arrays(folder, TEXT, {"ids_T": text.ids_T, "offsets_S1": text.offsets_S1})
+
+
+def load_text(folder: Path, words: int) -> EncodedText:
+    """Reads what `save_text` wrote, memory-mapped; raises InputError if it is missing or damaged."""
+
+    def check(stored: StoredArrays) -> None:
+        check_within(stored, "ids_T", 0, words)
+        check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
+
+    stored = open_arrays(folder, TEXT, TEXT_LAYOUT, check)
+    return EncodedText(stored["ids_T"], stored["offsets_S1"])
 
 
 def _part(split: str, number: int) -> str:
@@ -58,8 +75,7 @@ def save_factor(folder: Path, split: str, values: Sequence[Sequence[str]], refer
         folder.mkdir(parents=True, exist_ok=True)
         Vocabulary.build(values).save(folder / "vocabulary")
         save_arrays(folder, FACTOR_VOCABULARY, {}, files=["vocabulary"])
-    text = EncodedText.encode(values, load_factor_vocabulary(folder))
-    save_arrays(folder / _part(split, reference), FACTOR, {"ids_T": text.ids_T, "offsets_S1": text.offsets_S1})
+    save_text(folder / _part(split, reference), EncodedText.encode(values, load_factor_vocabulary(folder)))
 
 
 def load_factor_vocabulary(folder: Path) -> Vocabulary:
@@ -78,14 +94,7 @@ def load_factor(folder: Path, split: str, reference: int = 0) -> EncodedText:
     Raises:
         InputError: there are none, or they are damaged.
     """
-    size = len(load_factor_vocabulary(folder))
-
-    def check(stored: StoredArrays) -> None:
-        check_within(stored, "ids_T", 0, size)
-        check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
-
-    stored = open_arrays(folder / _part(split, reference), FACTOR, FACTOR_LAYOUT, check)
-    return EncodedText(stored["ids_T"], stored["offsets_S1"])
+    return load_text(folder / _part(split, reference), len(load_factor_vocabulary(folder)))
 
 
 def save_documents(folder: Path, documents: Documents) -> None:
@@ -196,19 +205,21 @@ class WorkDirectory:
         _ = self.plan
         return self
 
-    def write_plan(self, plan: Mapping[str, Mapping[str, Any]]) -> None:
-        """Records what the planned stages are to be made from."""
+    def write_plan(self, plan: Mapping[str, Any]) -> None:
+        """Records what the planned stages are to be made from, and in how many megabytes."""
         write_json(self.path / PLAN, plan)
 
     @cached_property
-    def plan(self) -> dict[str, dict[str, Any]]:
-        """What the planned stages are made from.
+    def plan(self) -> dict[str, Any]:
+        """What the planned stages are made from, and `memory_mb`.
 
         Raises:
             InputError: there is no plan, or it is damaged.
         """
         path, remedy = self.path / PLAN, f"xlate prepare data=… work={self.path}"
-        plan = read_json(path, "the plan of a work directory", remedy, dict.fromkeys(PLANNED, dict))
+        plan = read_json(
+            path, "the plan of a work directory", remedy, {**dict.fromkeys(PLANNED, dict), "memory_mb": int}
+        )
         for name, fields in PLANNED.items():
             check_fields(plan[name], {"on": list, **fields}, path, remedy)
         return plan
@@ -274,14 +285,15 @@ class WorkDirectory:
         """The number of source and target words, including special ones."""
         return len(self.source_vocabulary), len(self.target_vocabulary)
 
-    def training_tokens(self, side: str) -> list[list[str]]:
+    def training_tokens(self, side: str) -> TokenText:
         """The tokenised training sentences of `source` or `target`."""
-        return [split_tokens(line) for line in read_lines(plain_file(self.path / "corpus" / f"train.{side}.gz"))]
+        vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
+        return TokenText(vocabulary.words, self.training_text(side))
 
     def training_text(self, side: str) -> EncodedText:
-        """The numbered training sentences of `source` or `target`."""
-        vocabulary = self.source_vocabulary if side == "source" else self.target_vocabulary
-        return EncodedText.encode(self.training_tokens(side), vocabulary)
+        """The numbered training sentences of `source` or `target`, memory-mapped."""
+        words = self.words[0] if side == "source" else self.words[1]
+        return load_text(self.path / "corpus" / f"train.{side}", words)
 
     @cached_property
     def encoded(self) -> tuple[EncodedText, EncodedText]:
@@ -291,8 +303,14 @@ class WorkDirectory:
     @cached_property
     def links(self) -> Links:
         """The word alignment of the training text."""
-        lengths = [np.diff(text.offsets_S1).tolist() for text in self.encoded]
-        return read_links(plain_file(self.path / "align" / "links.gz"), *lengths)
+        source, target = self.encoded
+
+        def check(stored: StoredArrays) -> None:
+            check_lengths(stored, offsets_S1=(len(source) + 1,), target_L=(len(stored["source_L"]),))
+            check_offsets(stored, "offsets_S1", len(stored["source_L"]))
+            check_positions(Links(**stored.arrays), np.diff(source.offsets_S1), np.diff(target.offsets_S1))
+
+        return Links(**open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check).arrays)
 
     def pairs(self, rows: AnyInts) -> tuple[EncodedText, EncodedText, Links]:
         """Source, target and links of some training pairs."""

@@ -37,7 +37,9 @@ MARK = "stage.json"
 IDENTITY_IN_NAME = re.compile(r"/[0-9a-f]{12,}(?=/|$)")
 # Stages in deeper folders than this are intermediate stages of folds.
 MOST_DEPTH = 2
-FIELDS: Fields = {"identity": str, "figures": dict, "seconds": (int, float)}
+# A stage of another layout is made again.
+LAYOUT = 2
+FIELDS: Fields = {"layout": int, "identity": str, "figures": dict, "seconds": (int, float)}
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def _build_stage(
             figures = build(aside)
             seconds = time.perf_counter() - start
             record = {
+                "layout": LAYOUT,
                 "identity": wanted,
                 "stage": name,
                 "arrays": sorted(str(header.parent.relative_to(aside)) for header in aside.rglob(HEADER)),
@@ -158,7 +161,7 @@ def _strangers(name: str, folder: Path) -> list[str]:
     """All that a folder holds if it is not this stage; a damaged stage counts as this one."""
     finished = _finished(folder / MARK)
     if finished is None:
-        known = holds(folder / MARK, '"identity": ') and not _is_json(folder / MARK)
+        known = holds(folder / MARK, '"identity": ')
     else:
         known = finished.get("stage", name) == name
     return [] if known else sorted(os.listdir(folder))
@@ -183,22 +186,15 @@ def read_stage(work: Path, name: str) -> Stage:
     return Stage(work / name, held["identity"], held["figures"], held["seconds"])
 
 
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return True
-
-
 def _finished(marker: Path) -> dict[str, Any] | None:
     """The record of a stage; None if it is missing or damaged: then the stage is made again."""
     if not marker.exists():
         return None
     try:
-        return read_json(marker, "the record of a finished stage", "", FIELDS)
+        held = read_json(marker, "the record of a finished stage", "", FIELDS)
     except InputError:
         return None
+    return held if held["layout"] == LAYOUT else None
 
 
 def _short(value: Any) -> str:

@@ -29,7 +29,7 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict
 
 
 def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    with Runs(work.memory_mb, folder) as runs:
+    with Runs(work.plan["memory_mb"], folder) as runs:
         table = work.whole_table(made_from["max_length"], made_from["min_count"], runs)
         table.save(folder / "table")
         return {"pairs": len(table), "source_phrases": len(table.source_phrases)}

@@ -226,7 +226,7 @@ def _training_sentences(work: WorkDirectory, tune: TuneConfig, sentences: int, m
     Raises:
         InputError: the files do not fit each other, or have no sentence of the training text.
     """
-    sources = work.training_tokens("source")
+    sources = list(work.training_tokens("source"))
     if tune.source is None:
         text = TuningText(sources, [[words] for words in work.training_tokens("target")])
         kept = not_too_long([len(words) for words in sources], most, "training text")

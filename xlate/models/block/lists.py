@@ -184,7 +184,9 @@ def _write(
 ) -> dict[str, Any]:
     kind, target = event_kind(model.kind), work.training_tokens("target")
 
-    def instances(estimates: Estimates, matches: Matches, target: list[list[str]], heldout_S: Bools) -> BlockInstances:
+    def instances(
+        estimates: Estimates, matches: Matches, target: Sequence[list[str]], heldout_S: Bools
+    ) -> BlockInstances:
         return BlockInstances(
             blocks=kind.feature_arrays(estimates, model, features.keys_F),
             features=len(features),
