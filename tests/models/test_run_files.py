@@ -105,7 +105,9 @@ def prepared(folder: Path, on: str = "a") -> Path:
     """A folder that looks like a work directory, whose identity depends on `on`."""
     for name in ("corpus", "align"):
         (folder / name).mkdir(parents=True)
-        (folder / name / "stage.json").write_text(json.dumps({"layout": 2, "identity": on, "figures": {}, "seconds": 1}))
+        (folder / name / "stage.json").write_text(
+            json.dumps({"layout": 2, "identity": on, "figures": {}, "seconds": 1})
+        )
     phrases = {"on": [], "max_length": 7, "min_count": 1}
     plan = {"lm": {"on": [], "settings": {}}, "phrases": phrases, "blocks": {**BLOCKS, "on": [on]}}
     (folder / "plan.json").write_text(json.dumps(plan))

@@ -39,7 +39,7 @@ IDENTITY_IN_NAME = re.compile(r"/[0-9a-f]{12,}(?=/|$)")
 MOST_DEPTH = 2
 # A stage of another layout is made again.
 LAYOUT = 2
-FIELDS: Fields = {"layout": int, "identity": str, "figures": dict, "seconds": (int, float)}
+FIELDS: Fields = {"identity": str, "figures": dict, "seconds": (int, float)}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def file_hash(path: str | Path) -> str:
 def finished_stage(work: Path, name: str, identity: str) -> Stage | None:
     """A stage that was made from the things of this identity, if there is one; its arrays are not looked at."""
     held = _finished(work / name / MARK)
-    unchanged = held is not None and held["identity"] == identity
+    unchanged = held is not None and (held.get("layout"), held["identity"]) == (LAYOUT, identity)
     return Stage(work / name, identity, held["figures"], held["seconds"]) if held and unchanged else None
 
 
@@ -161,7 +161,7 @@ def _strangers(name: str, folder: Path) -> list[str]:
     """All that a folder holds if it is not this stage; a damaged stage counts as this one."""
     finished = _finished(folder / MARK)
     if finished is None:
-        known = holds(folder / MARK, '"identity": ')
+        known = holds(folder / MARK, '"identity": ') and not _is_json(folder / MARK)
     else:
         known = finished.get("stage", name) == name
     return [] if known else sorted(os.listdir(folder))
@@ -182,8 +182,16 @@ def read_stage(work: Path, name: str) -> Stage:
             remedy,
             file=work,
         )
-    held = read_json(marker, "the record of a finished stage", remedy, FIELDS)
+    held = read_json(marker, "the record of a finished stage", remedy, {"layout": int, **FIELDS})
     return Stage(work / name, held["identity"], held["figures"], held["seconds"])
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _finished(marker: Path) -> dict[str, Any] | None:
@@ -191,10 +199,9 @@ def _finished(marker: Path) -> dict[str, Any] | None:
     if not marker.exists():
         return None
     try:
-        held = read_json(marker, "the record of a finished stage", "", FIELDS)
+        return read_json(marker, "the record of a finished stage", "", FIELDS)
     except InputError:
         return None
-    return held if held["layout"] == LAYOUT else None
 
 
 def _short(value: Any) -> str:
