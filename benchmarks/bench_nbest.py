@@ -67,7 +67,9 @@ def measure_path(path: Path, reference: list[str], folder: Path, rounds: int) ->
     for _ in range(rounds):
         spent, arrays = seconds(lambda: nbest_arrays(by_sentence(iterate_hypotheses(path), path), path))
         taken["read"].append(spent)
-        spent, candidates = seconds(lambda arrays=arrays: nbest_candidates(arrays, [reference]))
+        spent, candidates = seconds(
+            lambda arrays=arrays: nbest_candidates(arrays, [[reference[number]] for number in arrays.sentence_I])
+        )
         taken["candidates"].append(spent)
         taken["write store"].append(
             seconds(lambda candidates=candidates: write_nbest_store(folder / "store", candidates))[0]

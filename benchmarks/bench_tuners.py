@@ -25,14 +25,13 @@ from pathlib import Path
 import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest import nbest_arrays, nbest_candidates
+from xlate.candidates.nbest import nbest_arrays, nbest_candidates, read_references
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.ramp import Ramp
 from xlate.losses.softmax_margin import SoftmaxMargin
 from xlate.scoring.weights import Weights
-from xlate.text.lines import read_lines
 from xlate.tuners.gradient import descend, pro
 from xlate.tuners.mert import mert
 from xlate.tuners.mira import best_statistics, checked_lists, mira
@@ -57,11 +56,12 @@ def given_lists() -> dict[str, tuple[CandidateBatch, Weights]]:
     folder = (Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data") / "moses"
     if not folder.exists() or "--quick" in sys.argv:
         return {"generated": generated()}
-    references = [read_lines(folder / "corpus" / "val.tok.en.gz")]
+    reference = str(folder / "corpus" / "val.tok.en.gz")
     lists = {}
     for name, file in (("dense", "val.100best.gz"), ("sparse", "val.sparse.run9.100best.gz")):
         path = folder / "nbest" / file
-        found = nbest_candidates(nbest_arrays(by_sentence(iterate_hypotheses(path), path), path), references)
+        arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
+        found = nbest_candidates(arrays, read_references([reference], arrays.sentence_I))
         floats = len(found.dense_names)
         begin = Weights(np.full(floats, 1 / floats), np.zeros(len(found.sparse_names)), found.dense_names)
         lists[name] = (found.batch, begin)

@@ -11,21 +11,23 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Self
 from weakref import finalize
 
 from xlate.array_types import Floats
-from xlate.candidates.nbest import nbest_arrays
+from xlate.candidates.nbest import nbest_arrays, present
 from xlate.candidates.nbest_gains import Utility, gain_statistics, utilities
 from xlate.cli.train import trained
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
-from xlate.formats.nbest_list import Hypothesis, by_sentence
-from xlate.formats.records import KEYS, JsonStyle, collapsed, ranked_records
-from xlate.jobs.given_lists import held_references, reference_streams
+from xlate.formats.nbest_file import JSONL, NbestFile
+from xlate.formats.nbest_list import Hypothesis
+from xlate.formats.records import KEYS, collapsed, ranked_records
+from xlate.jobs.given_lists import held_references
 from xlate.jobs.ranking import Ranker
 from xlate.metrics.objective import Objective
 from xlate.report.run_directory import RunDirectory
@@ -91,10 +93,10 @@ class Reranker:
             InputError: as the command; it names a list by its place.
         """
         read = _read(lists)
-        streams = _streams(read, references)
+        texts = _references(read, references)
         folder = Path(mkdtemp(prefix="xlate-") if run is None else run)
         try:
-            files = _written(folder, lists, streams)
+            files = _written(folder, lists, dict(zip((group[0].sentence for group in read), texts, strict=False)))
             given = overrides_of(("model=rerank", *overrides), {**keys, **files, "run": folder})
             with _named(lists, files["nbest"]):
                 made = cls(trained(load(TrainConfig, "train", given), given, listener=reporter))
@@ -184,8 +186,8 @@ def gains(hypotheses: Texts, references: Texts, metric: str = "bleu", smooth: st
         return []
     empty = next((number for number, texts in enumerate(lists) if not texts), None)
     refuse_if(empty is not None, "a sentence without hypotheses", f"hypotheses[{empty}]", "one or more")
-    read = [[Hypothesis(0, n, collapsed(one), (), [], None, (), 2) for one in texts] for n, texts in enumerate(lists)]
-    statistics_CK = gain_statistics(nbest_arrays(read), _streams(read, references), objective)
+    read = _read([{"id": number, "hyp": texts} for number, texts in enumerate(lists)])
+    statistics_CK = gain_statistics(nbest_arrays(read), _references(read, references), objective)
     found = iter(objective.sentences(statistics_CK).tolist())
     grouped = [[next(found) for _ in texts] for texts in lists]
     return [group[0] for group in grouped] if isinstance(hypotheses[0], str) else grouped
@@ -197,32 +199,32 @@ def _several(texts: Texts) -> list[list[str]]:
 
 def _read(lists: Records) -> list[list[Hypothesis]]:
     """The hypotheses of each list; the line of a hypothesis is the number of its dictionary, from 1."""
-    style, found = JsonStyle(LISTS), list[Hypothesis]()
-    for number, given in enumerate(lists, 1):
-        try:
-            found += style.line(given, number)
-        except ValueError as error:
-            raise InputError(str(error), given, style.expected, file=_place(given, number)) from error
-    style.end()
     with _named(lists):
-        return list(by_sentence(found, LISTS))
+        return list(NbestFile(LISTS, JSONL, rows=lists).lists())
 
 
 def _ranked(read: list[list[Hypothesis]], score_C: Floats) -> list[dict[str, Any]]:
     return list(ranked_records(rescored(read, score_C)))
 
 
-def _streams(read: list[list[Hypothesis]], references: Texts | None) -> list[list[str]]:
-    """The references of lists as lines of files, where a blank line is none; no files without references."""
-    texts = [[*held_references(group)] for group in read] if references is None else _several(references)
+def _references(read: list[list[Hypothesis]], references: Texts | None) -> list[list[str]]:
+    """The references of each list, those in the lists by default; none if a list lacks them."""
+    texts = [*map(held_references, read)]
+    if references is not None:
+        texts = [[*map(collapsed, row)] for row in _several(references)]
     expected = "one reference, or a list of them, for each list"
     seen, wrong = f"{len(texts)} references, {len(read)} lists", bool(texts) and len(texts) != len(read)
     refuse_if(wrong, "lists and references do not fit", seen, expected)
-    return reference_streams(texts, [group[0].sentence for group in read])
+    return [*map(present, texts)] if all(texts) else []
 
 
-def _written(folder: Path, lists: Records, streams: list[list[str]]) -> dict[str, Any]:
-    """Writes lists and references as hidden files, named after their content, into the folder of a run."""
+def _written(folder: Path, lists: Records, references: dict[int, list[str]]) -> dict[str, Any]:
+    """Writes lists and references, by the ids of the lists, as hidden files, named after their content, into the folder
+    of a run.
+    """
+    # Where ids are line numbers, the references of a list are on the line of its id.
+    ids = sorted(references) if max(references, default=-1) == len(references) - 1 else references
+    streams = [[*stream] for stream in zip_longest(*map(references.__getitem__, ids), fillvalue="")]
     text = "".join(json.dumps(given, ensure_ascii=False) + "\n" for given in lists)
     name = hashlib.sha256(json.dumps([text, streams]).encode()).hexdigest()[:8]
     files = [folder / f".references-{name}.{number}" for number in range(len(streams))]

@@ -16,12 +16,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from xlate.candidates.nbest import nbest_arrays, nbest_statistics
+from xlate.candidates.nbest import nbest_arrays, nbest_statistics, read_references
 from xlate.cli.main import main as xlate
 from xlate.formats.nbest_file import NbestFile
 from xlate.scoring.feature_weights import write_feature_weights
 from xlate.search.oracle import first_best
-from xlate.text.lines import read_lines
 
 ALONE = ["model.rerank.ngrams=0", "model.rerank.pairs=false", "model.rerank.length=false"]
 MEASURES = {"chrf": "chrF", "ter": "TER", "bleu": "BLEU"}
@@ -34,10 +33,10 @@ def added(path: Path, columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{name}={path.with_name(f'{stem}.{name}')}" for name in columns)
 
 
-def best_column(path: Path, references: Sequence[str], columns: Sequence[str]) -> str:
+def best_column(path: Path, references: str, columns: Sequence[str]) -> str:
     """The column, of the list or added, whose highest values choose the translations with the best BLEU."""
     arrays = nbest_arrays(NbestFile(path, duplicates="drop", added=added(path, columns)).lists(), path)
-    statistics_CK = nbest_statistics(arrays, [references])
+    statistics_CK = nbest_statistics(arrays, read_references([references], arrays.sentence_I))
     bleu = {}
     for name in arrays.names:
         score_C = arrays.scores({name: 1.0})
@@ -50,7 +49,7 @@ def chosen(given: Namespace, number: int) -> dict[str, Path]:
     """The files of translations of the test lists of one seed, by the way they were chosen."""
     dev, test, out = given.dev[number], given.test[number], given.out / str(number + 1)
     out.mkdir(parents=True, exist_ok=True)
-    single = best_column(dev, read_lines(given.dev_ref), given.columns)
+    single = best_column(dev, given.dev_ref, given.columns)
     write_feature_weights(out / "column.weights", {single: 1.0})
     drop = "nbest_duplicates=drop"
     ways = {COLUMN: [f"weights={out / 'column.weights'}", drop], MBR: ["mbr=bleu"]}

@@ -22,10 +22,10 @@ KIWI = "Unbabel/wmt22-cometkiwi-da"
 
 def write_texts(nbest: Path, out: Path, source: str | None = None, references: str | None = None) -> int:
     """Writes the texts of every hypothesis, in the order of the list and with duplicates; returns their number."""
-    from xlate.candidates.nbest import nbest_arrays, reference_lines
+    from xlate.candidates.nbest import nbest_arrays, read_references
     from xlate.errors import InputError
     from xlate.formats.nbest_file import NbestFile
-    from xlate.jobs.given_lists import SentenceLines, read_references, source_lines
+    from xlate.jobs.given_lists import SentenceLines, source_lines
 
     lists = list(NbestFile(nbest).lists())
     sentence_I = nbest_arrays(lists, nbest).sentence_I
@@ -34,8 +34,7 @@ def write_texts(nbest: Path, out: Path, source: str | None = None, references: s
         raise InputError("the sources are not known", expected="--source FILE, or src in JSON lines", file=nbest)
     lines = [""] * len(lists)
     if references is not None:
-        given = reference_lines(sentence_I, read_references([references], sentence_I, None))
-        lines = [first for first, *_ in given]
+        lines = [first for first, *_ in read_references([references], sentence_I)]
     rows = []
     for hypotheses, line, reference in zip(lists, sources, lines, strict=True):
         known = {"src": line} | ({} if references is None else {"ref": reference})

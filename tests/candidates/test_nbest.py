@@ -12,6 +12,7 @@ from xlate.candidates.nbest import (
     NAMES_FILE,
     nbest_arrays,
     nbest_candidates,
+    read_references,
     read_sparse_names,
     reference_rows,
     statistic_names,
@@ -39,7 +40,7 @@ LISTS = [
     [line(0, "a b", lm=[-1.0], tm=[1, 2], x=[1]), line(0, "a  c", lm=[-2.0], tm=[3, 4], y=[2.5], x=[0])],
     [line(2, "", lm=[0.5])],
 ]
-REFERENCES = [["a b", "never", "a c"]]
+REFERENCES = [["a b"], ["a c"]]
 
 
 def test_kinds_of_features_and_gains() -> None:
@@ -72,24 +73,27 @@ def test_through_the_store(tmp_path: Path) -> None:
         read_sparse_names(store)
 
 
-def test_a_missing_reference_is_left_out() -> None:
-    lists = [[line(0, "a b", lm=[1])], [line(1, "a b", lm=[1])]]
-    gains = nbest_candidates(nbest_arrays(lists), [["a b", ""], ["", None]]).batch.gain_CG
-    assert gains[:, :3].tolist() == [[2, 2, 2], [2, 0, 0]]
-
-
-def test_which_reference_belongs_to_a_list() -> None:
-    assert reference_rows(np.array([0, 2]), [3]) == [0, 2]
-    assert reference_rows(np.array([50, 51, 52]), [3]) == [0, 1, 2]
-    assert reference_rows(np.array([50, 52]), [3], first_sentence=50) == [0, 2]
-    assert reference_rows(np.array([1, 3]), [3], first_sentence=1) == [0, 2]
-    assert reference_rows(np.array([0, 1]), [4], first_sentence=0) == [0, 1]
-    for sentences, lengths, first in (([1, 3], [3], None), ([0], [1, 2], None), ([0], [1], 1)):
+def test_which_reference_belongs_to_a_list(tmp_path: Path) -> None:
+    for sentences, length, first, rows in (
+        ([0, 2], 3, None, [0, 2]),
+        ([50, 51, 52], 3, None, [0, 1, 2]),
+        ([50, 52], 3, 50, [0, 2]),
+        ([1, 3], 3, 1, [0, 2]),
+        ([0, 1], 4, 0, [0, 1]),
+    ):
+        assert reference_rows(np.array(sentences), length, first) == rows
+    for sentences, length, first in (([1, 3], 3, None), ([0], 1, 1)):
         with pytest.raises(InputError):
-            reference_rows(np.array(sentences), lengths, first)
+            reference_rows(np.array(sentences), length, first)
     with pytest.raises(InputError, match="f:3: more references than") as caught:
-        reference_rows(np.array([1, 0]), [4], file="f")
+        reference_rows(np.array([1, 0]), 4, file="f")
     assert "first_id=0" in str(caught.value.remedy)
+    # A missing reference is left out; a list without any has an empty one.
+    for name, text in (("a", "x\n \n"), ("b", "y\n\n")):
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert read_references(files, np.array([0, 1])) == [["x", "y"], [""]]
+    assert read_references([], np.array([0, 1])) == []
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,7 @@ def test_expected_gains_are_means_over_the_list(lists: list[list[str]], measure:
 @given(LISTS, st.lists(TEXT.filter(str.strip), min_size=2, max_size=2))
 @settings(max_examples=25, deadline=None)
 def test_statistics_of_chrf_and_ter_are_those_of_sacrebleu(lists: list[list[str]], references: list[str]) -> None:
-    streams = [[line] * len(lists) for line in references]
-    found = gain_statistics(arrays_of(lists), streams, Objective.of("chrf:1,ter:1"))
+    found = gain_statistics(arrays_of(lists), [references] * len(lists), Objective.of("chrf:1,ter:1"))
     flat = [text for texts in lists for text in texts]
     given = [[line] * len(flat) for line in references]
     chrf = measure_sentences("chrf", flat, given)
@@ -62,7 +61,7 @@ def test_statistics_of_chrf_and_ter_are_those_of_sacrebleu(lists: list[list[str]
 def test_a_column_of_the_list_is_a_gain() -> None:
     arrays = arrays_of([["a", "b"], ["c"]])
     objective = Objective.of("bleu:1,column:3", column=True)
-    rows = gain_statistics(arrays, [["b", "c"]], objective, "x")
+    rows = gain_statistics(arrays, [["b"], ["c"]], objective, "x")
     assert rows[:, -2:].tolist() == [[0, 1], [0.25, 1], [0, 1]]
     assert Objective.of("column", column=True).corpus(rows.sum(axis=0)[None])[0] == pytest.approx(100 * 0.25 / 3)
     assert objective.sentences(rows)[1] == pytest.approx((1.0 + 3 * 0.25) / 4)

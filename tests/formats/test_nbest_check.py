@@ -20,8 +20,10 @@ GOOD = [
 def checked(tmp_path, lines, references=(), weights=None, **how):
     path = tmp_path / "list.nbest"
     path.write_text("".join(f"{line}\n" for line in lines))
-    lengths = {f"ref{place}": count for place, count in enumerate(references)}
-    return check_nbest(NbestFile(path, **how), references=lengths, weights=weights)
+    files = [tmp_path / f"ref{place}" for place in range(len(references))]
+    for file, count in zip(files, references, strict=True):
+        file.write_text("a\n" * count)
+    return check_nbest(NbestFile(path, **how), references=files, weights=weights)
 
 
 def test_a_good_list(tmp_path):
@@ -47,7 +49,7 @@ def test_all_errors_are_collected_and_the_rest_is_used(tmp_path):
     assert [error.message for error in report.errors] == ["3 lines are not a multiple of 2"]
 
 
-@pytest.mark.parametrize(("references", "words"), [((1,), "match"), ((2, 3), "fit"), ((4,), "more ref")])
+@pytest.mark.parametrize(("references", "words"), [((1,), "match"), ((2, 3), "different length"), ((4,), "more ref")])
 def test_references_that_do_not_fit(references, words, tmp_path):
     (error,) = checked(tmp_path, GOOD, references).errors
     assert words in error.message

@@ -20,7 +20,15 @@ from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
 from xlate.align.links import read_gold, read_hypothesis_links, read_links
 from xlate.candidates.datapoints import read_datapoints
-from xlate.candidates.nbest import nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
+from xlate.candidates.nbest import (
+    NbestArrays,
+    NbestCandidates,
+    nbest_arrays,
+    nbest_candidates,
+    read_sparse_names,
+    reference_rows,
+    write_nbest_store,
+)
 from xlate.candidates.store import CandidateStore, StoreWriter, shard_path
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
@@ -158,11 +166,17 @@ OTHER_STYLES = {
 REFERENCES = ["the house", "a house", "it is", "the"]
 
 
+def as_candidates(arrays: NbestArrays) -> NbestCandidates:
+    """Lists with one of these references each."""
+    rows = reference_rows(arrays.sentence_I, len(REFERENCES), 0)
+    return nbest_candidates(arrays, [[REFERENCES[row]] for row in rows])
+
+
 def read_lists(folder: Path) -> None:
     """A list as candidates, and under other weights."""
     path = folder / "file"
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(path), path), path)
-    nbest_candidates(arrays, [REFERENCES], 0)
+    as_candidates(arrays)
     score_C = arrays.scores(dict.fromkeys(arrays.names, 0.5))
     list(rescored(by_sentence(iterate_hypotheses(path), path), score_C))
 
@@ -171,7 +185,7 @@ def read_styled(folder: Path) -> None:
     """A list in another form, with a column made elsewhere."""
     (folder.parent / "column").write_text("1\n" * 3)
     nbest = NbestFile(folder / "file", duplicates="drop", added=(f"x={folder.parent / 'column'}",))
-    nbest_candidates(nbest_arrays(nbest.lists(), nbest.path), [REFERENCES], 0)
+    as_candidates(nbest_arrays(nbest.lists(), nbest.path))
     list(ranked_records(nbest.lists()))
 
 
@@ -213,7 +227,7 @@ def write_lists(folder: Path) -> None:
     (folder / "list").write_text(LISTS["Moses"])
     arrays = nbest_arrays(by_sentence(iterate_hypotheses(folder / "list"), "list"))
     (folder / "list").unlink()
-    write_nbest_store(folder / "store", nbest_candidates(arrays, [REFERENCES], 0))
+    write_nbest_store(folder / "store", as_candidates(arrays))
 
 
 def small_pack(folder: Path) -> Pack:

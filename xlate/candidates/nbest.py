@@ -16,16 +16,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
-from xlate.text.lines import read_lines, write_lines
+from xlate.text.lines import check_reference, read_lines, write_lines
 from xlate.text.tokens import untokenized_share
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
@@ -57,7 +57,7 @@ class NbestArrays:
         names: of the M columns; a feature with several values has a column for each, `LM_0`, `LM_1`.
         several: the columns of features with several values, which are always dense.
         columns_V, values_V, value_offsets_C1: the values of each hypothesis and their columns.
-        total_C: the scores as given, nan where there is none.
+        total_C: the scores as given, nan where there is none. line_C: the lines of the file.
     """
 
     sentence_I: Ints
@@ -70,6 +70,23 @@ class NbestArrays:
     values_V: Floats
     value_offsets_C1: Ints
     total_C: Floats
+    line_C: Ints
+
+    @property
+    def is_dense_M(self) -> Bools:
+        """Which columns are of features with several values or that are on every line."""
+        dense_M: Bools = np.bincount(self.columns_V, minlength=len(self.names)) == len(self.total_C)
+        dense_M[sorted(self.several)] = True
+        return dense_M
+
+    def table(self, names: Sequence[str]) -> Floats:
+        """The values of some columns, (C, N); 0 where a line lacks one."""
+        places = {name: place for place, name in enumerate(names)}
+        place_V = np.array([places.get(name, -1) for name in self.names], np.int64)[self.columns_V]
+        kept_V = place_V >= 0
+        table_CN = np.zeros((len(self.total_C), len(names)))
+        table_CN[row_numbers(self.value_offsets_C1)[kept_V], place_V[kept_V]] = self.values_V[kept_V]
+        return table_CN
 
     def scores(self, weights: Mapping[str, float]) -> Floats:
         """w · f of every hypothesis, (C,), with weights by column name; a column without one counts 0.
@@ -104,6 +121,7 @@ class NbestArrays:
             values_V=self.values_V[values],
             value_offsets_C1=value_offsets,
             total_C=self.total_C[candidates],
+            line_C=self.line_C[candidates],
         )
 
     def finite(self, score_C: Floats) -> Floats:
@@ -141,7 +159,7 @@ def nbest_arrays(
     """
     columns, numbers = Columns() if columns is None else columns, WordNumbers()
     words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
-    values, totals, sentences, sizes = array("d"), array("d"), array("q"), array("q")
+    values, totals, sentences, sizes, lines = array("d"), array("d"), array("q"), array("q"), array("q")
     for hypotheses in lists:
         sentences.append(hypotheses[0].sentence)
         sizes.append(len(hypotheses))
@@ -153,6 +171,7 @@ def nbest_arrays(
                 raise _unfit(error, file, hypothesis.line) from error
             values.extend(hypothesis.values)
             counts.append(len(hypothesis.values))
+            lines.append(hypothesis.line)
             totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
     if not sentences:
         raise InputError("no hypotheses", "an empty list", "at least one hypothesis", file=file)
@@ -167,6 +186,7 @@ def nbest_arrays(
         np.array(values, np.float64),
         offsets_of(np.array(counts, np.int64)),
         np.array(totals, np.float64),
+        np.array(lines, np.int64),
     )
 
 
@@ -227,54 +247,33 @@ class NbestCandidates:
     sparse_names: tuple[str, ...]
 
 
-def nbest_candidates(
-    arrays: NbestArrays, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
-) -> NbestCandidates:
-    """Turns lists into candidates.
+def nbest_candidates(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> NbestCandidates:
+    """Turns lists into candidates, with the tokenised references of each, one or more.
 
     A feature is dense if it has several values or is on every line, otherwise sparse. A dense one that a line lacks is
     0 there. Sparse values of 0, which Moses writes when they have cancelled out, are left out.
-
-    Args:
-        arrays: the lists.
-        references: streams of tokenised references, one sentence per line; None or a blank line for a missing one.
-        first_sentence: see `reference_rows`.
-
-    Raises:
-        InputError: lists and references do not fit.
     """
-    count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
-    is_dense_M = count_M == len(arrays.total_C)
-    is_dense_M[sorted(arrays.several)] = True
-    # The place of each column among the dense or the sparse ones.
-    dense_M, sparse_M = (np.cumsum(kind_M) - 1 for kind_M in (is_dense_M, ~is_dense_M))
-    dense_V, candidate_V = is_dense_M[arrays.columns_V], row_numbers(arrays.value_offsets_C1)
-    dense_CD = np.zeros((len(arrays.total_C), int(is_dense_M.sum())), np.float32)
-    dense_CD[candidate_V[dense_V], dense_M[arrays.columns_V[dense_V]]] = arrays.values_V[dense_V]
-    kept_V = ~dense_V & (arrays.values_V != 0)
+    is_dense_M = arrays.is_dense_M
+    names = np.array(arrays.names, object)
+    kept_V = ~is_dense_M[arrays.columns_V] & (arrays.values_V != 0)
     batch = CandidateBatch(
         arrays.candidate_offsets_I1,
-        dense_CD,
-        nbest_statistics(arrays, references, first_sentence).astype(np.float32),
-        offsets_of(np.bincount(candidate_V[kept_V], minlength=len(dense_CD))),
-        sparse_M[arrays.columns_V[kept_V]].astype(np.int32),
+        arrays.table(names[is_dense_M].tolist()).astype(np.float32),
+        nbest_statistics(arrays, references).astype(np.float32),
+        offsets_of(np.bincount(row_numbers(arrays.value_offsets_C1)[kept_V], minlength=len(arrays.total_C))),
+        # The places of the columns among the sparse ones.
+        (np.cumsum(~is_dense_M) - 1)[arrays.columns_V[kept_V]].astype(np.int32),
         part_values_N=arrays.values_V[kept_V].astype(np.float32),
         sentence_I=arrays.sentence_I,
     )
-    names = np.array(arrays.names, object)
     return NbestCandidates(batch, tuple(names[is_dense_M]), tuple(names[~is_dense_M]))
 
 
-def nbest_statistics(
-    arrays: NbestArrays, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
-) -> Ints:
+def nbest_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> Ints:
     """BLEU statistics of every hypothesis against its sentence's references, (C, 2 + 2·order).
 
-    A missing reference is left out; a sentence without any is compared with the empty one. Without any stream of
-    references no n-gram is counted, and both lengths are the mean length in the list, which MIRA multiplies gains by.
-
-    Raises:
-        InputError: lists and references do not fit.
+    Without references no n-gram is counted, and both lengths are the mean length in the list, which MIRA multiplies
+    gains by.
     """
     if not references:
         statistics_CK = np.zeros((len(arrays.total_C), 2 + 2 * ORDER), np.int64)
@@ -282,14 +281,19 @@ def nbest_statistics(
         words_I = np.add.reduceat(length_C, arrays.candidate_offsets_I1[:-1])
         statistics_CK[:, :2] = np.repeat(np.maximum(1, words_I // size_I), size_I)[:, None]
         return statistics_CK
-    return bleu_statistics(arrays, reference_lines(arrays.sentence_I, references, first_sentence))
+    return bleu_statistics(arrays, references)
 
 
 def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints:
     """BLEU statistics against the references of each list, one or more; (C, 2 + 2·order).
 
     Words are compared as they are; there is a warning if the references look tokenised differently from the lists.
+
+    Raises:
+        InputError: not as many as lists.
     """
+    seen = f"{len(given)} references, {len(arrays.sentence_I)} lists"
+    refuse_if(len(given) != len(arrays.sentence_I), "lists and references do not fit", seen, "those of each list")
     listed = untokenized_share(arrays.numbers)
     wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
     if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
@@ -304,55 +308,58 @@ def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints
     return ngram_statistics(arrays.text, arrays.candidate_offsets_I1, text, offsets_I1)
 
 
-def reference_lines(
-    sentence_I: Ints, references: Sequence[Sequence[str | None]], first_sentence: int | None = None
-) -> list[list[str]]:
-    """The references of each list without missing ones; a list without any gets an empty one.
+def read_references(paths: Sequence[str], sentence_I: Ints, first_sentence: int | None = None) -> list[list[str]]:
+    """The references of each list, one or more, from files with a line per sentence; none without files.
+
+    A blank line is a missing reference; a list without any gets an empty one.
 
     Raises:
-        InputError: lists and references do not fit.
+        InputError: files of different lengths, or that do not fit the lists; see `reference_rows`.
     """
-    rows = reference_rows(sentence_I, [len(stream) for stream in references], first_sentence)
-    given = [[line for stream in references if (line := stream[row]) is not None and line.strip()] for row in rows]
-    return [lines or [""] for lines in given]
+    streams = [read_lines(path) for path in paths]
+    for path, stream in zip(paths, streams, strict=True):
+        check_reference(path, len(stream), len(streams[0]))
+    rows = reference_rows(sentence_I, len(streams[0]), first_sentence, file=paths[0]) if streams else []
+    return [present([stream[row] for stream in streams]) for row in rows]
+
+
+def present(references: Iterable[str]) -> list[str]:
+    """The references of a list that are not blank; an empty one if all are."""
+    return [line for line in references if line.strip()] or [""]
 
 
 def reference_rows(
     sentence_I: Ints,
-    lengths: Sequence[int],
+    length: int,
     first_sentence: int | None = None,
     *,
     what: str = "references",
-    file: str | None = None,
+    file: str | Path | None = None,
 ) -> list[int]:
-    """Which line of the references each list belongs to.
+    """Which of `length` lines of the references each list belongs to.
 
     With `first_sentence`, sentence f + k belongs to line k, from 0. Without it, sentence numbers are line numbers from
     0 if all are below the number of lines and the last line has a list; otherwise, if there are as many lists as lines,
     the k-th list belongs to the k-th line. `what`, the kind of lines, and their `file` are for the messages.
 
     Raises:
-        InputError: streams differ in length, sentences have no reference, or lines follow that of the last list.
+        InputError: sentences have no reference, or lines follow that of the last list.
     """
-    if not lengths or len(set(lengths)) != 1:
-        raise InputError(
-            "reference streams do not fit", list(lengths), "one or more, all with the same number of lines"
-        )
     rows = sentence_I - (first_sentence or 0)
-    if len(rows) and rows.max() >= lengths[0] and first_sentence is None and len(rows) == lengths[0]:
-        rows = np.arange(lengths[0])
-    if len(rows) and not 0 <= rows.min() <= rows.max() < lengths[0]:
+    if len(rows) and rows.max() >= length and first_sentence is None and len(rows) == length:
+        rows = np.arange(length)
+    if len(rows) and not 0 <= rows.min() <= rows.max() < length:
         raise InputError(
             f"lists and {what} do not match",
-            f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {lengths[0]} {what}",
+            f"{len(rows)} lists, sentences {sentence_I.min()} to {sentence_I.max()}, {length} {what}",
             f"one line of the {what} per list",
             f"first_id=N if sentence N belongs to the first line of the {what}",
             file=file,
         )
-    if len(rows) and first_sentence is None and rows.max() + 1 < lengths[0]:
+    if len(rows) and first_sentence is None and rows.max() + 1 < length:
         raise InputError(
             f"more {what} than the lists have sentences",
-            f"{lengths[0]} {what}, and no list after sentence {sentence_I.max()}",
+            f"{length} {what}, and no list after sentence {sentence_I.max()}",
             f"{what} of the same sentences, with a list for the last one",
             "check that both are of the same text; first_id=0 if the lists are of its first sentences only",
             file=file,

@@ -15,7 +15,7 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
 from xlate.candidates.lists import ngram_statistics
-from xlate.candidates.nbest import NbestArrays, nbest_statistics, reference_lines
+from xlate.candidates.nbest import NbestArrays, nbest_statistics
 from xlate.errors import InputError, check_choice, refuse_if
 from xlate.kernels.counting.ngram_statistics import list_overlap
 from xlate.metrics.bleu import ORDER, bleu_scores
@@ -90,29 +90,26 @@ def gain_objective(
 
 def gain_statistics(
     arrays: NbestArrays,
-    references: Sequence[Sequence[str | None]],
+    references: Sequence[Sequence[str]],
     objective: Objective,
     column: str | None = None,
-    first_sentence: int | None = None,
 ) -> Floats:
     """The statistics of an objective for every hypothesis, (C, K), as `Objective` needs them; words stay as they are.
 
     Args:
         arrays: the lists.
-        references: streams of references, one sentence per line; none if the gain is only a column.
+        references: those of each list, one or more; none if the gain is only a column.
         objective: the gain. column: the feature that its measure `column` means.
-        first_sentence: see `candidates.nbest.reference_rows`.
 
     Raises:
-        InputError: lists and references do not fit, or there is no such column.
+        InputError: there is no such column.
     """
-    parts = [nbest_statistics(arrays, references, first_sentence).astype(np.float64)]
-    lines = [] if objective.is_column else reference_lines(arrays.sentence_I, references, first_sentence)
+    parts = [nbest_statistics(arrays, references).astype(np.float64)]
     for name in objective.others:
         if name == "chrf":
-            parts.append(chrf_statistics(arrays, lines))
+            parts.append(chrf_statistics(arrays, references))
         elif name == "ter":
-            parts.append(ter_statistics(arrays, lines))
+            parts.append(ter_statistics(arrays, references))
         else:
             value_C = column_values(arrays, column)
             parts.append(np.stack([value_C, np.ones(len(value_C))], axis=1))
@@ -128,12 +125,10 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
     if name not in arrays.names:
         expected = f"one of {', '.join(arrays.names[:10])}" if arrays.names else "a feature of the list"
         raise InputError("the list has no such feature", name, expected, "add_scores=[NAME=FILE]")
-    of_V = arrays.columns_V == arrays.names.index(name)
-    candidates = row_numbers(arrays.value_offsets_C1)[of_V]
-    lines, lacking = len(arrays.total_C), len(candidates) != len(arrays.total_C)
-    seen = f"{name} on {len(candidates)} of {lines} lines"
-    refuse_if(lacking, "the feature is missing from some lines", seen, "a value for every hypothesis")
-    return np.asarray(arrays.values_V[of_V])
+    count, lines = np.count_nonzero(arrays.columns_V == arrays.names.index(name)), len(arrays.total_C)
+    seen = f"{name} on {count} of {lines} lines"
+    refuse_if(count < lines, "the feature is missing from some lines", seen, "a value for every hypothesis")
+    return arrays.table([name])[:, 0]
 
 
 def ter_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]], some: Ints | None = None) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from xlate.cli.arguments import action_of
 from xlate.errors import InputError
 
 if TYPE_CHECKING:
-    from xlate.array_types import Floats, Ints
+    from xlate.array_types import Floats
     from xlate.candidates.nbest import NbestArrays
     from xlate.config.schema import NbestConfig
     from xlate.formats.nbest_file import NbestFile
@@ -40,7 +40,6 @@ def check(config: NbestConfig) -> dict[str, Any]:
     """
     from xlate.formats.nbest_check import check_nbest
     from xlate.scoring.feature_weights import load_feature_weights
-    from xlate.text.lines import read_lines
 
     if config.merge:
         raise InputError(
@@ -50,17 +49,15 @@ def check(config: NbestConfig) -> dict[str, Any]:
             "xlate nbest check FILE for each of them",
         )
     weights = load_feature_weights(config.weights) if config.weights else None
-    references = {path: read_lines(path) for path in config.ref}
-    lengths = {path: len(lines) for path, lines in references.items()}
-    report = check_nbest(_list(config), references=lengths, first_sentence=config.first_id, weights=weights)
+    report = check_nbest(_list(config), references=config.ref, first_sentence=config.first_id, weights=weights)
     if len(report.errors) > 1 or not report.errors:
         print(report.summary(), file=sys.stderr)
     figures = report.to_json()
     if report.errors:
         print(as_json(figures))
         raise report.errors[0]
-    if references and report.arrays is not None:
-        figures["bleu"] = _bleu(report.arrays, list(references.values()), config)[0]
+    if report.references and report.arrays is not None:
+        figures["bleu"] = _bleu(report.arrays, report.references)[0]
     return figures
 
 
@@ -70,7 +67,7 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
     out = _needed(config.out, "out", "DIRECTORY")
     arrays, references = _read(config)
-    candidates = nbest_candidates(arrays, references, config.first_id)
+    candidates = nbest_candidates(arrays, references)
     write_nbest_store(out, candidates, {"nbest": config.nbest, "references": list(config.ref)})
     return {
         "store": out,
@@ -83,13 +80,10 @@ def import_list(config: NbestConfig) -> dict[str, Any]:
 
 def oracle(config: NbestConfig) -> dict[str, Any]:
     """Reports the BLEU of the best, first and worst choices from a list; writes the best choices to `out`."""
-    nbest = _list(config) if config.out is None else _list(config).check_read_again()
     arrays, references = _read(config)
-    figures, chosen_I = _bleu(arrays, references, config)
+    figures, chosen_I = _bleu(arrays, references)
     if config.out is not None:
-        places = chosen_I - arrays.candidate_offsets_I1[:-1]
-        texts = (group[place].text for group, place in zip(nbest.lists(), places, strict=True))
-        _write_text(config.out, texts, arrays.sentence_I, config, references)
+        _write_text(config.out, dict(zip(arrays.sentence_I.tolist(), arrays.texts(chosen_I), strict=True)), config)
     return figures
 
 
@@ -122,7 +116,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 
     write_lists(out, written())
     if config.best_out is not None:
-        _write_text(config.best_out, best.values(), np.array([*best]), config, references if config.ref else [])
+        _write_text(config.best_out, best, config)
     if arrays is not None and references:
         figures["rows"] = reranked(config, arrays, references, np.concatenate(scores))
     return figures
@@ -150,7 +144,7 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
             "source=FILE",
             file=config.nbest,
         )
-    statistics_CK = gain_statistics(arrays, references, objective, config.gain_column, config.first_id)
+    statistics_CK = gain_statistics(arrays, references, objective, config.gain_column)
     gain_C = objective.sentences(statistics_CK)
     found = list(preference_pairs(lists, prompts, gain_C, config.pairs, config.least_margin))
     write_lines(out, (json.dumps(pair, ensure_ascii=False) for pair in found))
@@ -185,19 +179,15 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
 }
 
 
-def _write_text(
-    out: str, texts: Iterable[str], sentence_I: Ints, config: NbestConfig, references: list[list[str]]
-) -> None:
+def _write_text(out: str, texts: Mapping[int, str], config: NbestConfig) -> None:
     """Writes the text chosen from each list; line N is for sentence N of the references or else of the source."""
     from xlate.jobs.given_lists import sentence_lines
-    from xlate.text.lines import read_lines, write_lines
+    from xlate.text.lines import count_lines, write_lines
     from xlate.text.opening import plain_file
 
-    lengths = [len(stream) for stream in references]
-    if not references and config.source is not None:
-        plain_file(config.source)
-        lengths = [len(read_lines(config.source))]
-    write_lines(out, sentence_lines(texts, sentence_I, lengths, config.first_id, config.nbest))
+    beside = next(iter(config.ref), config.source)
+    size = None if beside is None else count_lines(plain_file(beside))
+    write_lines(out, sentence_lines(texts, size, config.first_id, config.nbest))
 
 
 def _read(config: NbestConfig, needed: bool = True) -> tuple[NbestArrays, list[list[str]]]:
@@ -205,7 +195,7 @@ def _read(config: NbestConfig, needed: bool = True) -> tuple[NbestArrays, list[l
     from xlate.candidates.nbest import nbest_arrays
     from xlate.jobs.given_lists import held_references
 
-    held: list[Sequence[str]] = []
+    held: list[list[str]] = []
 
     def noted() -> Iterator[list[Hypothesis]]:
         for group in _list(config).lists():
@@ -222,15 +212,13 @@ def _list(config: NbestConfig) -> NbestFile:
     return given_list(config, config.nbest)
 
 
-def _references(
-    config: NbestConfig, arrays: NbestArrays, held: Sequence[Sequence[str]], needed: bool
-) -> list[list[str]]:
-    """Those of the files, otherwise those held in the records."""
-    from xlate.jobs.given_lists import read_references, reference_streams
+def _references(config: NbestConfig, arrays: NbestArrays, held: list[list[str]], needed: bool) -> list[list[str]]:
+    """Those of each list: of the files, otherwise those held in the records."""
+    from xlate.candidates.nbest import present, read_references
 
-    if config.ref:
-        return read_references(config.ref, arrays.sentence_I, config.first_id)
-    found = reference_streams(held, arrays.sentence_I.tolist())
+    found = read_references(config.ref, arrays.sentence_I, config.first_id)
+    if not config.ref and all(held):
+        found = [*map(present, held)]
     if needed and not found:
         _needed(None, "ref", "[FILE,…]")
     return found
@@ -242,14 +230,14 @@ def _needed(value: str | None, key: str, kind: str) -> str:
     return value
 
 
-def _bleu(arrays: NbestArrays, references: list[list[str]], config: NbestConfig) -> tuple[dict[str, float], Any]:
+def _bleu(arrays: NbestArrays, references: list[list[str]]) -> tuple[dict[str, float], Any]:
     """BLEU on the tokens as they are, rounded to two digits, and the choice of the oracle, (I,)."""
     import numpy as np
 
     from xlate.candidates.nbest import nbest_statistics
     from xlate.search import oracle
 
-    stats_CK = nbest_statistics(arrays, references, config.first_id)
+    stats_CK = nbest_statistics(arrays, references)
     offsets = arrays.candidate_offsets_I1
     totals = arrays.total_C if np.isfinite(arrays.total_C).all() else None
     best = oracle.oracle(stats_CK, offsets)

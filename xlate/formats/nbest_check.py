@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -14,7 +14,7 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest import NbestArrays, nbest_arrays, reference_rows
+from xlate.candidates.nbest import NbestArrays, nbest_arrays, read_references
 from xlate.errors import InputError
 from xlate.formats.nbest_file import DROP, NbestFile
 from xlate.formats.nbest_list import MARK, UNNUMBERED, Hypothesis, NbestFaults, check_order
@@ -61,8 +61,7 @@ def _tolerance(arrays: NbestArrays, weights: Mapping[str, float], fitted: bool) 
 
 def _fitted(arrays: NbestArrays) -> dict[str, float]:
     offsets = arrays.candidate_offsets_I1
-    features_CM = np.zeros((len(arrays.total_C), len(arrays.names)))
-    features_CM[row_numbers(arrays.value_offsets_C1), arrays.columns_V] = arrays.values_V
+    features_CM = arrays.table(arrays.names)
     list_C = row_numbers(offsets)
     spread_I = np.maximum.reduceat(arrays.total_C, offsets[:-1]) - np.minimum.reduceat(arrays.total_C, offsets[:-1])
     kept_C = (spread_I <= np.median(spread_I))[list_C]
@@ -95,11 +94,12 @@ class NbestReport(NbestFaults):
     """The findings about an n-best list; its errors say why the list cannot be used, in the order of the file.
 
     Attributes:
-        arrays: the lists without unusable lines, None if they do not fit together.
+        arrays: the lists without unusable lines, None if they do not fit together. references: those of each list.
         oddities: how often each was found. examples: the first of each in words, with its line.
     """
 
     arrays: NbestArrays | None = None
+    references: list[list[str]] = field(default_factory=list)
     oddities: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
 
@@ -130,7 +130,7 @@ class NbestReport(NbestFaults):
 def check_nbest(
     file: NbestFile,
     *,
-    references: Mapping[str, int] | None = None,
+    references: Sequence[str] = (),
     first_sentence: int | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> NbestReport:
@@ -145,33 +145,30 @@ def check_nbest(
     `arrays` leaves out duplicates that are to be dropped. The other systems' lists to merge with it are not checked.
 
     Args:
-        file: the list. references: the number of lines of each reference file, by its name.
+        file: the list. references: the files of references.
         first_sentence: see `candidates.nbest.reference_rows`.
         weights: the weight of each column, by name; see `_check_totals`.
 
     Raises:
         InputError: the file cannot be read as text.
     """
-    report, usable = NbestReport(), list[int]()
+    report = NbestReport()
     try:
-        report.arrays = nbest_arrays(_lists(file, report, usable), file.path)
-        if references:
-            lengths, first = list(references.values()), next(iter(references))
-            reference_rows(report.arrays.sentence_I, lengths, first_sentence, file=first)
+        report.arrays = nbest_arrays(_lists(file, report), file.path)
+        report.references = read_references(references, report.arrays.sentence_I, first_sentence)
     except InputError as error:
         # If no line can be read, the list is not also reported as empty; if some lines cannot, numbers from added files
         # no longer match its hypotheses.
-        counted = bool(file.added) and bool(report.errors)
-        if (usable and not counted) or not report.errors:
+        if not report.errors or report.arrays is not None or (error.line is not None and not file.added):
             report.errors.append(error)
     if report.arrays is not None and report.arrays.names:
-        _check_columns(report, report.arrays, usable)
-        _check_totals(report, report.arrays, usable, weights)
+        _check_columns(report, report.arrays)
+        _check_totals(report, report.arrays, weights)
     return report
 
 
-def _lists(file: NbestFile, report: NbestReport, usable: list[int]) -> Iterator[list[Hypothesis]]:
-    """Yields the usable hypotheses of each sentence and notes oddities; adds their line numbers to `usable`."""
+def _lists(file: NbestFile, report: NbestReport) -> Iterator[list[Hypothesis]]:
+    """Yields the usable hypotheses of each sentence and notes oddities."""
     for sentence, group in groupby(_in_order(file, report), attrgetter("sentence")):
         kept: list[Hypothesis] = []
         lines: dict[str, int] = {}
@@ -186,7 +183,6 @@ def _lists(file: NbestFile, report: NbestReport, usable: list[int]) -> Iterator[
                 report.note("no total", hypothesis.line, hypothesis.text)
             if first == hypothesis.line or file.duplicates != DROP:
                 kept.append(hypothesis)
-                usable.append(hypothesis.line)
         yield kept
 
 
@@ -245,20 +241,18 @@ def _behind(hypothesis: Hypothesis, form: re.Pattern[str]) -> list[re.Match[str]
     return []
 
 
-def _check_columns(report: NbestReport, arrays: NbestArrays, lines: list[int]) -> None:
+def _check_columns(report: NbestReport, arrays: NbestArrays) -> None:
     """Notes lines that lack a dense feature; a feature on most lines counts as one."""
     hypotheses = len(arrays.total_C)
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
     candidate_V = row_numbers(arrays.value_offsets_C1)
     for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):
         present = candidate_V[arrays.columns_V == column]
-        line = lines[int(np.setdiff1d(np.arange(hypotheses), present)[0])]
-        report.note("features missing on few lines", line, arrays.names[column])
+        first = int(np.setdiff1d(np.arange(hypotheses), present)[0])
+        report.note("features missing on few lines", int(arrays.line_C[first]), arrays.names[column])
 
 
-def _check_totals(
-    report: NbestReport, arrays: NbestArrays, lines: list[int], weights: Mapping[str, float] | None
-) -> None:
+def _check_totals(report: NbestReport, arrays: NbestArrays, weights: Mapping[str, float] | None) -> None:
     """Notes totals that are not w · f, up to a constant per sentence, since ranking depends on differences only.
 
     Some parts of a score are the same for all hypotheses of a sentence and are not printed with the features, such as
@@ -284,7 +278,7 @@ def _check_totals(
         return
     if len(off):
         seen = f"{arrays.total_C[off[0]]:.6g}, off by {difference_C[off[0]]:.3g}"
-        report.note(words, lines[off[0]], seen, len(off))
+        report.note(words, int(arrays.line_C[off[0]]), seen, len(off))
     constant = float(np.abs(common_I).max())
     if not fitted and constant > 0.01:
         seen = f"up to {constant:.6g}, the same for all hypotheses of a sentence"

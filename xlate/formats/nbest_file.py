@@ -219,6 +219,7 @@ class NbestFile:
         documents: a file with the name of a document for each sentence.
         others: `NAME=FILE` each: lists of the same sentences by other systems, to merge with it.
         fields: `NAME=FIELD` each: where its records say `id`, `src`, `hyp`, `ref` and `score`; see `read_record`.
+        rows: its records if they are in memory; then `path` is their name in messages.
 
     Raises:
         InputError: plain text has no size, or something is not NAME=FILE or NAME=FIELD.
@@ -232,6 +233,7 @@ class NbestFile:
     others: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     documents: str | None = None
+    rows: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         if self.form == PLAIN and self.size is None:
@@ -289,7 +291,7 @@ class NbestFile:
             streams = {name: iterate_lines(file) for name, file in columns.items()}
             for stream in streams.values():
                 opened.enter_context(closing(cast(Any, stream)))
-            rows = zip_longest(iterate_hypotheses(self.path, self.style, faults), *streams.values())
+            rows = zip_longest(iterate_hypotheses(self.path, self.style, faults, self.rows), *streams.values())
             for number, (hypothesis, *texts) in enumerate(rows, 1):
                 for name, text in zip(streams, texts, strict=True):
                     if (text is None) != (hypothesis is None):

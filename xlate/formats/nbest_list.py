@@ -335,11 +335,15 @@ class NbestFaults:
 
 
 def iterate_hypotheses(
-    path: str | Path, style: Callable[[Any], Style] = lambda _: Style(), faults: NbestFaults | None = None
+    path: str | Path,
+    style: Callable[[Any], Style] = lambda _: Style(),
+    faults: NbestFaults | None = None,
+    rows: Iterable[Any] | None = None,
 ) -> Iterator[Hypothesis]:
     """Reads an n-best list line by line, or a table row by row; `style` chooses the style by the first one.
 
-    With `faults`, ill-formed lines are left out, and the error of each is added there.
+    With `faults`, ill-formed lines are left out, and the error of each is added there. With `rows`, these are the lines
+    or rows of the file.
 
     Raises:
         InputError: a line, which the message names, is ill-formed: a field is missing, a number is something else, the
@@ -347,8 +351,9 @@ def iterate_hypotheses(
     """
     form: Style | None = None
     number = 0
-    lines: Iterable[Any] = table_rows(path) if is_table(path) else iterate_lines(path, LONGEST_RECORD)
-    for raw in chain(lines, (None,)):
+    if rows is None:
+        rows = table_rows(path) if is_table(path) else iterate_lines(path, LONGEST_RECORD)
+    for raw in chain(rows, (None,)):
         line = "the end of the file"
         if raw is not None:
             number += 1

@@ -290,6 +290,7 @@ class JsonStyle(Style):
         'a JSON record such as {"id": 0, "src": "…", "hyp": "…", "scores": {"name": 0.5}}; records of the same '
         "sentence follow each other"
     )
+    remedy = "correct or remove the record"
 
     def __init__(self, file: str = "", fields: Mapping[str, str] | None = None) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
@@ -25,7 +25,7 @@ from xlate.errors import InputError
 from xlate.formats.nbest_file import NbestFile
 from xlate.formats.nbest_list import Hypothesis, one_source
 from xlate.formats.records import collapsed
-from xlate.text.lines import check_reference, read_lines
+from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
 
 log = logging.getLogger(__name__)
@@ -45,14 +45,13 @@ def given_list(config: GivenListsConfig, path: str) -> NbestFile:
 
 @dataclass(frozen=True)
 class ListText:
-    """The words of lists and, if known, of their sources; `lines` are the sources as given, `line_C` the line of each
-    hypothesis in the file, `documents` the name of each list's document, if known.
+    """The words of lists and, if known, of their sources; `lines` are the sources as given, `documents` the name of
+    each list's document, if known.
     """
 
     hypotheses: list[list[list[str]]]
     sources: list[list[str]] | None
     lines: list[str] | None
-    line_C: Ints
     documents: list[str] | None = None
 
     @classmethod
@@ -71,8 +70,7 @@ class ListText:
         words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
         lines = source_lines(lists, file, sources)
         tokens = None if lines is None else [split_tokens(line) for line in lines]
-        line_C = np.array([hypothesis.line for rows in lists for hypothesis in rows], np.int64)
-        return cls(words, tokens, lines, line_C, document_names(lists, documents))
+        return cls(words, tokens, lines, document_names(lists, documents))
 
     def features(
         self, templates: TextTemplates, of: Callable[[str], T], ngrams: Mapping[tuple[str, ...], T] | None = None
@@ -100,7 +98,7 @@ class SentenceLines:
         if file is None:
             return None
         lines = read_lines(file)
-        rows = reference_rows(sentence_I, [len(lines)], first_id, what=what, file=file)
+        rows = reference_rows(sentence_I, len(lines), first_id, what=what, file=file)
         return cls(file, {number: (row + 1, lines[row]) for number, row in zip(sentence_I.tolist(), rows, strict=True)})
 
 
@@ -163,36 +161,9 @@ def in_batches(
         yield batch, nbest_arrays(batch, file, columns)
 
 
-def held_references(hypotheses: Sequence[Hypothesis]) -> Sequence[str]:
+def held_references(hypotheses: Sequence[Hypothesis]) -> list[str]:
     """The references in the record of a list; none in other forms."""
-    return () if hypotheses[0].origin is None else hypotheses[0].origin.record.references
-
-
-def reference_streams(texts: Sequence[Sequence[str]], ids: Sequence[int]) -> list[list[str]]:
-    """The references of lists as lines of files, where a blank line is none; no files if a list lacks them.
-
-    Where ids are line numbers, the references of a list are on the line of its id.
-    """
-    if not all(texts):
-        return []
-    lines = [[collapsed(one) for one in row] for row in texts]
-    if sorted(ids) == list(range(len(ids))):
-        lines = [line for _, line in sorted(zip(ids, lines, strict=True))]
-    return [list(stream) for stream in zip_longest(*lines, fillvalue="")]
-
-
-def read_references(paths: Sequence[str], sentence_I: Ints, first_id: int | None) -> list[list[str]]:
-    """The lines of each reference file of some lists.
-
-    Raises:
-        InputError: files of different lengths, or that do not fit the lists.
-    """
-    streams = [read_lines(path) for path in paths]
-    for path, stream in zip(paths, streams, strict=True):
-        check_reference(path, len(stream), len(streams[0]))
-    if streams:
-        reference_rows(sentence_I, [len(streams[0])], first_id, file=paths[0])
-    return streams
+    return [] if hypotheses[0].origin is None else [collapsed(one) for one in hypotheses[0].origin.record.references]
 
 
 # A feature on at least this share of the lines counts as a score that some lines lack.
@@ -229,17 +200,17 @@ class Lacking:
         self.counts, self.lines = Counter[str](), 0
         self._first: dict[str, int] = {}
 
-    def add(self, arrays: NbestArrays, names: Iterable[str], line_C: Ints) -> None:
-        """Counts the lines of a batch that lack these features; `line_C` is the line of each hypothesis."""
+    def add(self, arrays: NbestArrays, names: Iterable[str]) -> None:
+        """Counts the lines of a batch that lack these features."""
         columns = {name: column for column, name in enumerate(arrays.names)}
         candidate_V = row_numbers(arrays.value_offsets_C1)
         for name in names:
-            lacks_C = np.ones(len(line_C), np.bool_)
+            lacks_C = np.ones(len(arrays.line_C), np.bool_)
             lacks_C[candidate_V[arrays.columns_V == columns.get(name, -1)]] = False
             if lacks_C.any():
-                self._first.setdefault(name, line_C[np.argmax(lacks_C)])
+                self._first.setdefault(name, arrays.line_C[np.argmax(lacks_C)])
                 self.counts[name] += int(lacks_C.sum())
-        self.lines += len(line_C)
+        self.lines += len(arrays.line_C)
 
     def warn(self, names: Sequence[str], file: str | Path) -> None:
         """Warns where the first line is that lacks each of these features."""
@@ -305,30 +276,30 @@ MOST_EMPTY = 1000
 
 
 def sentence_lines(
-    chosen: Iterable[str],
-    sentence_I: Ints,
-    lengths: Sequence[int],
+    chosen: Mapping[int, str],
+    size: int | None = None,
     first_sentence: int | None = None,
     file: str | Path | None = None,
 ) -> list[str]:
-    """The choices from I lists, in their order, as the lines of the text that the lists are of.
+    """The choices from lists, by the numbers of their sentences, as the lines of the text that the lists are of.
 
     A sentence without a list gets an empty line, and a warning says how many there are.
 
     Args:
-        chosen: a text for each list.
-        sentence_I: the numbers of the lists' sentences.
-        lengths: the number of lines of each file that goes with the lists, such as references. Without any, lines
-            count from `first_sentence`, or from 0, or from the smallest number if none is missing.
+        chosen: a text for each list, in their order.
+        size: the number of lines of a file that goes with the lists, such as references. Without one, lines count from
+            `first_sentence`, or from 0, or from the smallest number if none is missing.
         first_sentence: see `candidates.nbest.reference_rows`. file: the list, for the messages.
 
     Raises:
-        InputError: the lists do not fit the files that go with them, or their numbers cannot be line numbers.
+        InputError: the lists do not fit the file that goes with them, or their numbers cannot be line numbers.
     """
-    size, first = (lengths[0], first_sentence) if lengths else _counted(sentence_I, first_sentence, file)
+    sentence_I, first = np.array([*chosen]), first_sentence
+    if size is None:
+        size, first = _counted(sentence_I, first, file)
     lines = [""] * size
-    rows = reference_rows(sentence_I, lengths or [size], first)
-    for row, text in zip(rows, chosen, strict=True):
+    rows = reference_rows(sentence_I, size, first)
+    for row, text in zip(rows, chosen.values(), strict=True):
         lines[row] = text
     if len(rows) < size:
         lacking = next(row for row, held in enumerate(sorted(rows) + [size]) if row != held)

@@ -24,12 +24,9 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import centred_in_lists, spread_within_lists
 from xlate.candidates.nbest import (
     NbestArrays,
-    NbestCandidates,
     bleu_statistics,
     nbest_arrays,
-    nbest_candidates,
-    reference_lines,
-    reference_rows,
+    read_references,
 )
 from xlate.candidates.nbest_gains import (
     UTILITIES,
@@ -58,7 +55,6 @@ from xlate.jobs.given_lists import (
     gaps,
     given_list,
     in_batches,
-    read_references,
     source_lines,
     tell_seldom,
 )
@@ -102,20 +98,16 @@ def computed_floats(
 
 
 def float_features(
-    arrays: NbestArrays,
-    listed: NbestCandidates,
-    settings: RerankConfig,
-    nearly: Sequence[str],
-    computed: Mapping[str, Floats],
+    arrays: NbestArrays, settings: RerankConfig, nearly: Sequence[str], computed: Mapping[str, Floats]
 ) -> tuple[tuple[str, ...], Floats]:
     """Names and values, (C, D), of the list's own floats and of computed ones, without the column of gains and the
     list's sparse features, except those that `nearly` every line has: they are 0 on the other lines.
     """
-    kept = [place for place, name in enumerate(listed.dense_names) if name != settings.gain_column]
-    own_CD = listed.batch.dense_CD[:, kept].astype(np.float64)
-    more = {name: arrays.scores({name: 1.0}) for name in nearly} | {**computed}
-    names = (*(listed.dense_names[place] for place in kept), *more)
-    return names, np.concatenate([own_CD, *(column_C[:, None] for column_C in more.values())], axis=1)
+    dense = zip(arrays.names, arrays.is_dense_M, strict=True)
+    own = [name for name, is_dense in dense if is_dense and name != settings.gain_column]
+    own_CD, nearly_CD = arrays.table(own).astype(np.float32), arrays.table(nearly)
+    values_CD = np.concatenate([own_CD, nearly_CD, *(column_C[:, None] for column_C in computed.values())], axis=1)
+    return (*own, *nearly, *computed), values_CD
 
 
 def begin(names: tuple[str, ...], size: float) -> Floats:
@@ -127,7 +119,7 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
 def sparse_features(
     text: ListText,
     templates: TextTemplates,
-    listed: NbestCandidates,
+    arrays: NbestArrays,
     kept: Container[str],
     min_lists: int,
     train_I: Bools,
@@ -145,13 +137,13 @@ def sparse_features(
         for ids in rows:
             found.extend(ids)
             lengths.append(len(ids))
-    list_C, batch = row_numbers(offsets_of(sizes)), listed.batch
+    list_C = row_numbers(offsets_of(sizes))
     hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
     # The features of the list itself, N nonzero values.
-    own_M = np.array([met.add(name) if name in kept else -1 for name in listed.sparse_names], np.int64)
-    own_N, hypothesis_N = own_M[batch.part_ids_N], row_numbers(batch.part_id_offsets_P1)
-    value_N = np.ones(len(own_N)) if batch.part_values_N is None else batch.part_values_N.astype(np.float64)
-    own_N, hypothesis_N, value_N = own_N[own_N >= 0], hypothesis_N[own_N >= 0], value_N[own_N >= 0]
+    own_V = np.array([met.add(name) if name in kept else -1 for name in arrays.names], np.int64)[arrays.columns_V]
+    kept_V = (own_V >= 0) & (arrays.values_V != 0)
+    own_N, hypothesis_N = own_V[kept_V], row_numbers(arrays.value_offsets_C1)[kept_V]
+    value_N = arrays.values_V[kept_V].astype(np.float32).astype(np.float64)
     many = max(1, len(met))
     lists_F = np.zeros(len(met), np.int64)
     word_U = np.unique(hypothesis_T * many + id_T)
@@ -226,35 +218,33 @@ class RankedLists:
         given = list(nbest.lists())
         arrays = nbest_arrays(given, nbest.path)
         text = ListText.of(given, nbest.path, *beside(config, config.nbest_source, arrays.sentence_I))
-        streams = read_references(config.references, arrays.sentence_I, config.first_id)
+        references = read_references(config.references, arrays.sentence_I, config.first_id)
         if rerank.gain_column is not None:
             column_values(arrays, rerank.gain_column)
-        listed = nbest_candidates(arrays, streams, config.first_id)
         objective = ranking_objective(config)
-        statistics_CK = gain_statistics(arrays, streams, objective, rerank.gain_column, config.first_id)
+        statistics_CK = gain_statistics(arrays, references, objective, rerank.gain_column)
         settings = config.loss.lists or config.loss.tune
         every, lists = settings.heldout_every, len(arrays.sentence_I)
         # Every N-th list, from the N-th on.
         heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, np.bool_)
-        lexicon = _lexicon(config, text, streams, arrays, ~heldout_I)
+        lexicon = _lexicon(rerank, text, references, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float features that some lines lack; both are logged.
         gaps_of_floats, seldom = gaps(arrays)
         lacking = Lacking()
-        lacking.add(arrays, gaps_of_floats, text.line_C)
+        lacking.add(arrays, gaps_of_floats)
         lacking.warn(list(gaps_of_floats), nbest.path)
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
-        nearly = tuple(name for name in gaps_of_floats if name not in listed.dense_names)
+        nearly = tuple(name for name in gaps_of_floats if arrays.names.index(name) not in arrays.several)
         kept, templates = seldom if rerank.given_sparse else (), text_templates(rerank, classes, lexicon)
-        sparse = sparse_features(text, templates, listed, kept, rerank.min_lists, ~heldout_I)
+        sparse = sparse_features(text, templates, arrays, kept, rerank.min_lists, ~heldout_I)
         features, scale_F, offsets, ids_N, values_N = sparse
         computed = computed_floats(arrays, rerank, text, lexicon)
-        dense_names, dense_CD = float_features(arrays, listed, rerank, nearly, computed)
+        dense_names, dense_CD = float_features(arrays, rerank, nearly, computed)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
         gain_CK = statistics_CK.astype(np.float32)
         batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, offsets, ids_N, part_values_N=values_N)
-        references = reference_lines(arrays.sentence_I, streams, config.first_id) if streams else []
         learned = batch, objective, features, scale_F, dense_names, spread_D, heldout_I
         return cls(arrays, references, text.lines, *learned, lexicon, classes, nearly)
 
@@ -278,19 +268,16 @@ def text_templates(
 
 
 def _lexicon(
-    config: TrainConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
+    rerank: RerankConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
 ) -> dict[str, dict[str, float]] | None:
     """IBM Model 1 of sources and references: the likeliest source words for each target word.
 
     Without references, the hypotheses of the highest gain take their place.
     """
-    rerank = config.model.rerank
     if text.sources is None or not rerank.pairs:
         return None
-    if references:
-        rows = reference_rows(arrays.sentence_I, [len(stream) for stream in references], config.first_id)
-        lines = [references[0][row] for row in rows]
-    else:
+    lines = [first for first, *_ in references]
+    if not references:
         gain_C = column_values(arrays, rerank.gain_column)
         lines = arrays.texts(best_of_each(gain_C, arrays.candidate_offsets_I1))
     kept = np.flatnonzero(train_I).tolist()
@@ -375,7 +362,7 @@ class Ranker:
         for batch, arrays in in_batches(lists, file, LARGEST_INT if whole else BATCH):
             text = ListText.of(batch, file, sources, documents)
             computed = computed_floats(arrays, self.settings, text, self.known["lexicon"])
-            lacking.add(arrays, [name for name in self.floats if name not in computed], text.line_C)
+            lacking.add(arrays, [name for name in self.floats if name not in computed])
             known |= {*arrays.names}
             yield batch, self._scores(arrays, text, computed, file)
         missing = [name for name in self.floats if lacking.counts[name] and name not in known]
@@ -455,7 +442,7 @@ def scored_lists(config: NbestConfig, nbest: NbestFile, figures: dict[str, Any])
 
 def reranked(config: NbestConfig, arrays: NbestArrays, references: list[list[str]], score_C: Floats) -> dict[str, Any]:
     """The effect of the new order; a readable table goes to standard error."""
-    found = reported(arrays, reference_lines(arrays.sentence_I, references, config.first_id), score_C)
+    found = reported(arrays, references, score_C)
     learned = () if config.run is None else tuple(ranking_objective(config_of_run(Path(config.run))).weights)
     # A ranking by agreement in a measure cannot be judged by the same measure.
     agreed = (config.mbr,) if config.mbr in UTILITIES else ()
