@@ -46,4 +46,4 @@ def test_other_gains_need_references(tmp_path: Path, capsys: pytest.CaptureFixtu
     nbest, *_ = write_lists(tmp_path, "train", range(4))
     mixed = ["model.rerank.gain_column=LM", "model.rerank.metric='bleu:1,column:1'"]
     assert main(["train", f"run={tmp_path / 'run'}", *RERANK, nbest, *mixed]) == 2
-    assert "lists with a column to learn for" in capsys.readouterr().err
+    assert "lists that have a column to learn for" in capsys.readouterr().err

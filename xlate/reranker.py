@@ -213,8 +213,8 @@ def _references(read: list[list[Hypothesis]], references: Texts | None) -> list[
     if references is not None:
         texts = [[*map(collapsed, row)] for row in _several(references)]
     expected = "one reference, or a list of them, for each list"
-    seen, wrong = f"{len(texts)} references, {len(read)} lists", bool(texts) and len(texts) != len(read)
-    refuse_if(wrong, "lists and references do not fit", seen, expected)
+    seen = f"{len(texts)} references, {len(read)} lists"
+    refuse_if(len(texts) != len(read), "lists and references do not fit", seen, expected)
     return [*map(present, texts)] if all(texts) else []
 
 

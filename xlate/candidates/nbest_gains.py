@@ -102,8 +102,9 @@ def gain_statistics(
         objective: the gain. column: the feature that its measure `column` means.
 
     Raises:
-        InputError: there is no such column.
+        InputError: there is no such column, or references are needed.
     """
+    refuse_if(not (references or objective.is_column), "no references", str(objective), "those of each list")
     parts = [nbest_statistics(arrays, references).astype(np.float64)]
     for name in objective.others:
         if name == "chrf":
