@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.lm.oracles import CORPORA, FALLBACK, VOCABULARY, WORD_IDS, KneserNey
+from xlate.arrays.ranges import pieces
+from xlate.arrays.scratch import Scratch
 from xlate.errors import InputError
-from xlate.lm.arpa import read_arpa
-from xlate.lm.kneser_ney import estimate
+from xlate.lm import arpa, kneser_ney, model
+from xlate.lm.arpa import read_arpa, write_arpa
+from xlate.lm.kneser_ney import PLACE_BYTES, estimate
 from xlate.lm.model import NgramModel
 from xlate.text.lines import read_lines
 from xlate.text.tokens import split_tokens
@@ -35,8 +40,7 @@ def skewed_corpus(rng: np.random.Generator) -> list[list[int]]:
 
 def equals_oracle(sentences: list[list[int]], order: int, vocabulary: Vocabulary) -> KneserNey:
     oracle = KneserNey(sentences, order, len(vocabulary))
-    model = estimate(encoded(sentences), vocabulary, order)
-    for n, table in enumerate(model.tables, start=1):
+    for n, table in enumerate(estimate(encoded(sentences), vocabulary, order).tables, start=1):
         grams = [tuple(words) for words in table.words_Kn.tolist()]
         assert len(set(grams)) == len(grams)
         assert set(grams) == (set(oracle.raw[n]) if n > 1 else {(w,) for w in range(len(vocabulary))})
@@ -62,10 +66,10 @@ def test_equal_with_discounts_from_counts(rng: np.random.Generator, order: int) 
 @settings(deadline=None, max_examples=60)
 @given(CORPORA, st.integers(1, 4), st.lists(st.sampled_from([0, *WORD_IDS]), max_size=4), st.booleans())
 def test_probabilities_sum_to_one(sentences: list[list[int]], order: int, context: list[int], begins: bool) -> None:
-    model = NgramModel.from_arpa(estimate(encoded(sentences), VOCABULARY, order))
-    state = model.state_of([BEGIN_ID, *context] if begins else context)
+    lm = NgramModel.from_arpa(estimate(encoded(sentences), VOCABULARY, order))
+    state = lm.state_of([BEGIN_ID, *context] if begins else context)
     words = [word for word in range(len(VOCABULARY)) if word != BEGIN_ID]
-    assert sum(np.exp(model.score(state, word)[0]) for word in words) == pytest.approx(1, abs=1e-5)
+    assert sum(np.exp(lm.score(state, word)[0]) for word in words) == pytest.approx(1, abs=1e-5)
 
 
 def test_empty_sentences_add_nothing(rng: np.random.Generator) -> None:
@@ -78,6 +82,36 @@ def test_empty_sentences_add_nothing(rng: np.random.Generator) -> None:
     ):
         np.testing.assert_array_equal(one.words_Kn, other.words_Kn)
         np.testing.assert_array_equal(one.log10_K, other.log10_K)
+
+
+def few_rows(length: int, size: int = 3) -> Iterator[slice]:
+    return pieces(length, min(size, 3))
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.sampled_from([0, *WORD_IDS]), max_size=7), max_size=8), st.integers(1, 5), st.booleans())
+def test_equal_in_little_memory(tmp_path: Path, sentences: list[list[int]], order: int, none: bool) -> None:
+    text = encoded([*sentences, [], [3]])
+    whole = estimate(text, MANY, order)
+    with Scratch(0, tmp_path) as scratch, pytest.MonkeyPatch.context() as patch:
+        scratch.memory = 0 if none else PLACE_BYTES * 4
+        patch.setattr(kneser_ney, "PIECE", 7)
+        for module in (kneser_ney, model, arpa):
+            patch.setattr(module, "pieces", few_rows)
+        little = estimate(text, MANY, order, scratch)
+        for one, other in zip(little.tables, whole.tables, strict=True):
+            for field in dataclasses.fields(one):
+                seen, expected = getattr(one, field.name), getattr(other, field.name)
+                assert seen.dtype == expected.dtype
+                np.testing.assert_array_equal(seen, expected)
+        write_arpa(tmp_path / "little.arpa", little)
+        automaton = NgramModel.from_arpa(little, scratch)
+        for seen, expected in zip(automaton.arrays, NgramModel.from_arpa(whole).arrays, strict=True):
+            np.testing.assert_array_equal(seen, expected)
+        assert any(tmp_path.glob("scratch-*/*"))
+    write_arpa(tmp_path / "whole.arpa", whole)
+    assert (tmp_path / "little.arpa").read_bytes() == (tmp_path / "whole.arpa").read_bytes()
+    assert not any(tmp_path.glob("scratch-*"))
 
 
 def test_fallback_discounts_are_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -16,10 +16,10 @@ from xlate.errors import InputError
 PIECE = 1 << 20
 
 
-def pieces(length: int) -> Iterator[slice]:
-    """Slices that together cover `length` rows."""
-    for first in range(0, length, PIECE):
-        yield slice(first, min(first + PIECE, length))
+def pieces(length: int, size: int = PIECE) -> Iterator[slice]:
+    """Slices of at most `size` rows that together cover `length` rows."""
+    for first in range(0, length, size):
+        yield slice(first, min(first + size, length))
 
 
 def refuse(stored: StoredArrays, name: str, seen: object, expected: str) -> InputError:

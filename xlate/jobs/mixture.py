@@ -15,6 +15,7 @@ from xlate.align.aligner import align
 from xlate.align.links import Links, read_links, write_links
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import joined_offsets
+from xlate.arrays.scratch import Scratch
 from xlate.lm.arpa import ArpaModel
 from xlate.lm.model import NgramModel, token_logprobs
 from xlate.phrases.extract import extract_phrases
@@ -63,10 +64,13 @@ class MixedDirectory(WorkDirectory):
             joined_offsets([known.offsets_S1, new.offsets_S1]),
         )
 
-    def whole_lm(self, order: int) -> ArpaModel:
+    def whole_lm(self, order: int, scratch: Scratch) -> ArpaModel:
         """The mixture of the language models of both texts."""
         words, (before, new) = self.target_vocabulary, (self.pairs(rows)[1] for rows in self._rows)
-        models = [self.base.estimated_lm(before, order, words), self.estimated_lm(new, order)]
+        models = [
+            self.base.estimated_lm(before, order, words, scratch),
+            self.estimated_lm(new, order, scratch=scratch),
+        ]
         dev = EncodedText.encode(self._dev[1], words)
         known_IN = np.exp([token_logprobs(NgramModel.from_arpa(model), dev) for model in models])
         weights_I = em_weights(known_IN, np.ones(len(known_IN[0]))) if self.weights_I is None else self.weights_I

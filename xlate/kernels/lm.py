@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bytes, Floats, Floats32, Ints, Ints32, Uints
-from xlate.compiled import embedded, inlined, loop, prefetch
-from xlate.kernels.memory import EMPTY, HashTable, first_slot, pack
+from xlate.array_types import AnyArray, Bools, Bytes, Floats, Floats32, Ints, Ints32, Uints
+from xlate.compiled import compiled, embedded, inlined, loop, prefetch
+from xlate.kernels.memory import EMPTY, first_slot, pack, slot_of
 
 SLOT = np.dtype([("key", np.uint64), ("logprob", np.float32), ("next", np.int32)])
 CONTEXT = np.dtype([("backoff", np.float32), ("suffix", np.int32)])
@@ -34,22 +34,63 @@ class NgramArrays(NamedTuple):
     contexts_N: AnyArray
 
 
-def ngram_arrays(
-    table: HashTable, logprob_K: Floats32, next_K: Ints32, backoff_N: Floats32, suffix_N: Ints32
-) -> NgramArrays:
-    """The arrays of K n-grams, the rows of a table, and N contexts; read-only, like those of a stored model."""
-    slots_H = np.empty(len(table.keys_H), dtype=SLOT)
-    rows_H = np.maximum(table.rows_H, 0)
-    slots_H["key"] = table.keys_H
-    slots_H["logprob"], slots_H["next"] = logprob_K[rows_H], next_K[rows_H]
-    tags_H = slot_tags(slots_H["key"])
-    contexts_N = np.empty(len(backoff_N), dtype=CONTEXT)
-    contexts_N["backoff"], contexts_N["suffix"] = backoff_N, suffix_N
-    arrays = NgramArrays(slots_H, tags_H, contexts_N)
-    for array in arrays:
-        # Numba would compile another version for arrays that can be written.
-        array.flags.writeable = False
-    return arrays
+@compiled
+def linked(slots_H: AnyArray, words_Kn: Ints32) -> tuple[Ints32, Ints32]:
+    """The contexts of the first words of K n-grams and of their longest known proper suffixes; -1 for unknown words.
+
+    The slots hold all shorter n-grams, each with its own context as the next one.
+    """
+    prefix_K, suffix_K = np.empty(len(words_Kn), np.int32), np.empty(len(words_Kn), np.int32)
+    length, keys_H = words_Kn.shape[1], slots_H["key"]
+    for k in range(len(words_Kn)):
+        prefix_K[k] = _context(slots_H, keys_H, words_Kn, k, 0, length - 1)
+        suffix_K[k] = -1
+        start = 1
+        while suffix_K[k] < 0:
+            suffix_K[k] = _context(slots_H, keys_H, words_Kn, k, start, length)
+            start += 1
+    return prefix_K, suffix_K
+
+
+@compiled
+def _context(slots_H: AnyArray, keys_H: Uints, words_Kn: Ints32, k: int, start: int, end: int) -> int:
+    context = 0
+    for at in range(start, end):
+        slot = slot_of(keys_H, pack(context, words_Kn[k, at]))
+        if keys_H[slot] == EMPTY:
+            return -1
+        context = slots_H[slot].next
+    return int(context)
+
+
+@compiled
+def add_ngrams(slots_H: AnyArray, keys_K: Uints, logprob_K: Floats32, next_K: Ints32) -> int:
+    """Puts K n-grams into slots; returns the first that is there already, or -1."""
+    keys_H = slots_H["key"]
+    for k in range(len(keys_K)):
+        slot = slot_of(keys_H, keys_K[k])
+        if keys_H[slot] != EMPTY:
+            return k
+        keys_H[slot] = keys_K[k]
+        slots_H[slot].logprob, slots_H[slot].next = logprob_K[k], next_K[k]
+    return -1
+
+
+@compiled
+def merge_contexts(slots_H: AnyArray, contexts_N: AnyArray, extended_N: Bools, state_N: Ints32) -> None:
+    """Replaces each context by the shortest one that gives the same answer to every query; writes these to `state_N`.
+
+    Args:
+        slots_H, contexts_N: of all n-grams, with their own contexts.
+        extended_N: the contexts that an n-gram extends.
+        state_N: zeros.
+    """
+    for n in range(1, len(contexts_N)):
+        contexts_N[n].suffix = state_N[contexts_N[n].suffix]
+        idle = not extended_N[n] and contexts_N[n].backoff == 0
+        state_N[n] = contexts_N[n].suffix if idle else n
+    for slot in range(len(slots_H)):
+        slots_H[slot].next = state_N[slots_H[slot].next]
 
 
 def slot_tags(key_H: Uints) -> Bytes:

@@ -19,15 +19,21 @@ class HashTable(NamedTuple):
     rows_H: Ints32
 
 
+def slots_for(keys: int) -> int:
+    """The size of a table of so many keys."""
+    size = 8
+    while size * 2 < keys * 3:
+        size *= 2
+    return size
+
+
 def build_table(keys_K: Uints) -> HashTable:
     """Puts K distinct keys (none equal to `EMPTY`) into a table; the row of a key is its position in `keys_K`.
 
     Raises:
         ValueError: a key occurs twice, or equals `EMPTY`.
     """
-    size = 8
-    while size * 2 < len(keys_K) * 3:
-        size *= 2
+    size = slots_for(len(keys_K))
     table = HashTable(np.full(size, EMPTY, dtype=np.uint64), np.full(size, -1, dtype=np.int32))
     twice = _fill(table.keys_H, table.rows_H, np.ascontiguousarray(keys_K, dtype=np.uint64))
     if twice >= 0:

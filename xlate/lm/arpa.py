@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.array_types import Floats, Ints32
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.lines import iterate_lines, write_lines
@@ -25,6 +26,8 @@ NEVER_LOG10 = -99.0
 # Models keep natural logs in 32 bits.
 LARGEST_LOG10 = LARGEST_FLOAT32 / float(np.log(10.0))
 UNWRITABLE = frozenset(" \t\n")
+# This many n-grams are numbers of Python at a time.
+WRITTEN = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -107,12 +110,17 @@ def _arpa_lines(model: ArpaModel) -> Iterator[str]:
     for order, table in enumerate(model.tables, 1):
         yield ""
         yield f"\\{order}-grams:"
-        rows = zip(table.words_Kn.tolist(), table.log10_K.tolist(), table.backoff_K.tolist(), strict=True)
-        for ids, log10, backoff in track(rows, f"writing {order}-grams", total=len(table)):
+        for ids, log10, backoff in track(_rows(table), f"writing {order}-grams", total=len(table)):
             text = f"{log10:.8g}\t{' '.join([names[i] for i in ids])}"
             yield text if order == model.order else f"{text}\t{backoff:.8g}"
     yield ""
     yield "\\end\\"
+
+
+def _rows(table: NgramTable) -> Iterator[tuple[list[int], float, float]]:
+    for piece in pieces(len(table), WRITTEN):
+        columns = table.words_Kn[piece], table.log10_K[piece], table.backoff_K[piece]
+        yield from zip(*(column.tolist() for column in columns), strict=True)
 
 
 class _Lines:

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32, Uints
+from xlate.array_types import Floats, Ints32
 from xlate.arrays.ranges import check_lengths, pieces, refuse
+from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER, StoredArrays, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.lm import (
     CONTEXT,
     SLOT,
     NgramArrays,
-    ngram_arrays,
+    add_ngrams,
+    linked,
+    merge_contexts,
     slot_tags,
     step,
     step_all,
@@ -24,12 +27,14 @@ from xlate.kernels.lm import (
     walk_sentences,
     walk_tokens,
 )
-from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
+from xlate.kernels.memory import EMPTY, pair_keys, slots_for
 from xlate.lm.arpa import ArpaModel
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText, Vocabulary
 
 KIND = "language model"
 VOCABULARY = "vocabulary.txt"
+# The bytes of an n-gram of an automaton with few empty slots, and of its context.
+NGRAM_BYTES = 64
 LN10 = float(np.log(10.0))
 LAYOUT = {"slots": (SLOT, 1), "tags": ("|u1", 1), "contexts": (CONTEXT, 1)}
 
@@ -53,13 +58,15 @@ class NgramModel:
         self.begin_state = step(arrays, 0, BEGIN_ID)[1]
 
     @classmethod
-    def from_arpa(cls, arpa: ArpaModel) -> NgramModel:
-        """Builds the automaton of a back-off model.
+    def from_arpa(cls, arpa: ArpaModel, scratch: Scratch | None = None) -> NgramModel:
+        """Builds the automaton of a back-off model; if `scratch` cannot hold it in memory, it is mapped from its files.
 
         Raises:
             InputError: an n-gram's first words are not an n-gram of the model, or an n-gram occurs twice.
         """
-        return cls(arpa.vocabulary, arpa.order, _automaton(arpa))
+        if scratch is None or scratch.holds(sum(arpa.counts) * NGRAM_BYTES):
+            scratch = Scratch()
+        return cls(arpa.vocabulary, arpa.order, _automaton(arpa, scratch))
 
     def score(self, state: int, word: int) -> tuple[float, int]:
         """The natural log probability of a word after a state, and the next state."""
@@ -120,84 +127,44 @@ class NgramModel:
         return cls(vocabulary, stored.number("order"), NgramArrays(*(stored[name] for name in LAYOUT)))
 
 
-def _automaton(arpa: ArpaModel) -> NgramArrays:
+def _automaton(arpa: ArpaModel, scratch: Scratch) -> NgramArrays:
     """Numbers the contexts (the empty one, then every n-gram below the highest order) and links them."""
     contexts = 1 + sum(arpa.counts[:-1])
-    backoff_N = np.zeros(contexts, np.float32)
-    suffix_N = np.zeros(contexts, np.int32)
-    extended_N = np.zeros(contexts, bool)
-    first_of_order = np.cumsum([1, *arpa.counts[:-1]])
-    keys: list[Uints] = []
-    next_rows: list[Ints32] = []
-    orders: list[HashTable] = []
-    for n, table in enumerate(arpa.tables):
-        prefix_K = contexts_of(table.words_Kn[:, :-1], orders, first_of_order)
-        key_K = pair_keys(prefix_K, table.words_Kn[:, -1])
-        _check(arpa, table.words_Kn, prefix_K, key_K)
-        extended_N[prefix_K] = True
-        suffix_K = _longest_suffix(table.words_Kn, orders, first_of_order)
-        if n + 1 < arpa.order:
-            own_K = first_of_order[n] + np.arange(len(table))
-            backoff_N[own_K] = table.backoff_K * LN10
-            suffix_N[own_K] = suffix_K
-            suffix_K = own_K
-            orders.append(build_table(key_K))
-        keys.append(key_K)
-        next_rows.append(suffix_K.astype(np.int32))
-    state_N = _distinguishable(backoff_N, suffix_N, extended_N, first_of_order, arpa.counts)
-    logprob_K = (np.concatenate([t.log10_K for t in arpa.tables]) * LN10).astype(np.float32)
-    return ngram_arrays(
-        build_table(np.concatenate(keys)), logprob_K, state_N[np.concatenate(next_rows)], backoff_N, state_N[suffix_N]
-    )
+    contexts_N, extended_N = scratch.filled(contexts, np.zeros((), CONTEXT)), scratch.filled(contexts, False)
+    # An empty slot has the values of the first n-gram.
+    first = EMPTY, arpa.tables[0].log10_K[0] * LN10, int(arpa.order > 1)
+    slots_H = scratch.filled(slots_for(sum(arpa.counts)), np.array(first, SLOT))
+    own = 1
+    for n, table in enumerate(arpa.tables, 1):
+        for piece in pieces(len(table)):
+            words_Kn = np.ascontiguousarray(table.words_Kn[piece])
+            prefix_K, next_K = linked(slots_H, words_Kn)
+            alone = np.flatnonzero(prefix_K < 0)
+            if len(alone):
+                expected = "an entry for its first words too"
+                raise _unusable(arpa, "whose beginning is missing from the model", words_Kn[alone[0]], expected)
+            extended_N[prefix_K] = True
+            if n < arpa.order:
+                rows = slice(own, own + len(words_Kn))
+                contexts_N["backoff"][rows], contexts_N["suffix"][rows] = table.backoff_K[piece] * LN10, next_K
+                next_K = np.arange(rows.start, rows.stop, dtype=np.int32)
+                own = rows.stop
+            logprob_K = (table.log10_K[piece] * LN10).astype(np.float32)
+            twice = add_ngrams(slots_H, pair_keys(prefix_K, words_Kn[:, -1]), logprob_K, next_K)
+            if twice >= 0:
+                raise _unusable(arpa, "appears twice", words_Kn[twice], "each n-gram once")
+    merge_contexts(slots_H, contexts_N, extended_N, scratch.filled(contexts, np.int32(0)))
+    (tags_H,) = scratch.stored((slot_tags(slots_H["key"][piece]),) for piece in pieces(len(slots_H)))
+    arrays = NgramArrays(slots_H, tags_H, contexts_N)
+    for array in arrays:
+        # Read-only, like those of a stored model: numba would compile another version for arrays that can be written.
+        array.flags.writeable = False
+    return arrays
 
 
-def _check(arpa: ArpaModel, words_Kn: Ints32, prefix_K: Ints, key_K: Uints) -> None:
-    repeated = np.setdiff1d(np.arange(len(key_K)), np.unique(key_K, return_index=True)[1])
-    alone = np.flatnonzero(prefix_K < 0)
-    for message, expected, rows in (
-        ("an n-gram whose beginning is missing from the model", "an entry for its first words too", alone),
-        ("an n-gram appears twice", "each n-gram once", repeated),
-    ):
-        if len(rows):
-            seen = " ".join(map(arpa.vocabulary.word, words_Kn[rows[0]].tolist()))
-            raise InputError(message, seen, expected, "make the model again")
-
-
-def contexts_of(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
-    """The context numbers of word sequences, -1 where the model has no such n-gram; 0 for empty ones.
-
-    Args:
-        orders: find the n-grams of each order by their context and last word.
-        first_of_order: the number of the first context of each order.
-    """
-    context_K = np.zeros(len(words_Kn), np.int64)
-    for n in range(words_Kn.shape[1]):
-        rows = find_all(orders[n], pair_keys(context_K, words_Kn[:, n]))
-        context_K = np.where((context_K >= 0) & (rows >= 0), first_of_order[n] + rows, -1)
-    return context_K
-
-
-def _longest_suffix(words_Kn: Ints32, orders: list[HashTable], first_of_order: Ints) -> Ints:
-    """The context of the longest proper suffix that the model knows, for each n-gram."""
-    found_K = np.full(len(words_Kn), -1, np.int64)
-    for start in range(1, words_Kn.shape[1] + 1):
-        open_K = np.flatnonzero(found_K < 0)
-        if not len(open_K):
-            break
-        found_K[open_K] = contexts_of(words_Kn[open_K, start:], orders, first_of_order)
-    return found_K
-
-
-def _distinguishable(
-    backoff_N: Floats32, suffix_N: Ints32, extended_N: Bools, first_of_order: Ints, counts: list[int]
-) -> Ints32:
-    """For each context, the shortest one that gives the same answer to every query."""
-    state_N = np.arange(len(backoff_N), dtype=np.int32)
-    for first, count in zip(first_of_order, counts[:-1], strict=False):
-        own = np.arange(first, first + count)
-        idle = own[~extended_N[own] & (backoff_N[own] == 0)]
-        state_N[idle] = state_N[suffix_N[idle]]
-    return state_N
+def _unusable(arpa: ArpaModel, fault: str, words_n: Ints32, expected: str) -> InputError:
+    seen = " ".join(map(arpa.vocabulary.word, words_n.tolist()))
+    return InputError(f"an n-gram {fault}", seen, expected, "make the model again")
 
 
 def _check_automaton(stored: StoredArrays) -> None:

@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from xlate.array_types import AnyInts, Floats, Ints32
-from xlate.kernels.memory import HashTable, build_table, pair_keys
+from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.lm.arpa import ArpaModel, NgramTable
-from xlate.lm.model import NgramModel, contexts_of
+from xlate.lm.model import NgramModel
 from xlate.phrases.table import DIRECT_PHRASE, INVERSE_PHRASE, PhraseTable
 
 ITERATIONS = 100
@@ -49,7 +49,9 @@ def mixed_lm(models: Sequence[ArpaModel], weights_I: Floats) -> ArpaModel:
     rows: list[HashTable] = []
     for n, parts in enumerate(zip(*(model.tables for model in models), strict=True)):
         words_Kn = np.concatenate([part.words_Kn for part in parts])
-        context_K = contexts_of(words_Kn[:, :-1], rows, np.zeros(n, np.int64))
+        context_K = np.zeros(len(words_Kn), np.int64)
+        for table, word_K in zip(rows, words_Kn.T, strict=False):
+            context_K = find_all(table, pair_keys(context_K, word_K)).astype(np.int64)
         keys_K, first_K = np.unique(pair_keys(context_K, words_Kn[:, -1]), return_index=True)
         words_Kn, context_K = words_Kn[first_K], context_K[first_K]
         mixed_K = _probabilities(automata, weights_I, words_Kn)

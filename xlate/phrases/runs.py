@@ -7,20 +7,17 @@ them in the whole corpus; then the pairs, in ranges of source sides.
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
-from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Ints, Ints32
 from xlate.arrays.ragged import joined_offsets, offsets_of
-from xlate.arrays.stored import ArrayStream
+from xlate.arrays.scratch import Scratch
 from xlate.kernels.counting.merging import CountedRows, merge_rows, merge_sequences
 from xlate.kernels.memory import Tally, Trie, preorder, spell, take_rows
 from xlate.text.vocabulary import EncodedText
@@ -90,21 +87,16 @@ def sorted_run(tries: tuple[Trie, Trie, Trie], pairs: Tally, shaped: Tally, weig
     return Run((sources, targets, shapes), columns, weight_N[:rows][order].astype(np.int64))
 
 
-class Runs(ExitStack):
-    """The runs of a corpus, and what they are merged into; scratch files are removed at the end."""
+class Runs(Scratch):
+    """The runs of a corpus, and what they are merged into."""
 
     def __init__(self, memory_mb: int | None = None, scratch: Path | None = None) -> None:
-        """Runs in their own folder below `scratch`, or where temporary files go; by default in any memory."""
-        super().__init__()
-        self._memory = None if memory_mb is None else memory_mb << 20
-        self._scratch = scratch
-        self._folder: Path | None = None
-        self._numbers = count()
+        super().__init__(memory_mb, scratch)
         self._runs: list[Run] = []
 
     def are_full(self, arrays: Iterable[AnyArray]) -> bool:
         """Whether the counts that these arrays hold are to be written as a run."""
-        return self._memory is not None and GROWTH * sum(array.nbytes for array in arrays) > self._memory
+        return not self.holds(GROWTH * sum(array.nbytes for array in arrays))
 
     def write(self, run: Run) -> None:
         """Writes a run after the earlier ones."""
@@ -139,7 +131,7 @@ class Runs(ExitStack):
     def _merged_texts(self, side: int) -> tuple[EncodedText, list[Ints32]]:
         """The distinct sequences of a side, and the numbers of those of each run."""
         texts = [run.sequences[side] for run in self._runs]
-        numbers = [self.stored([(np.zeros(len(text), np.int32),)])[0] for text in texts]
+        numbers = [self.filled(len(text), np.int32(0)) for text in texts]
 
         def parts() -> Iterator[tuple[AnyArray, ...]]:
             found, end = 0, 0
@@ -165,9 +157,9 @@ class Runs(ExitStack):
 
     def _ranges(self, sizes: Sequence[int], key: Callable[[int, int], int]) -> Iterator[list[tuple[int, int]]]:
         """Ranges of rows of each run: together all rows of some keys, few enough for the memory if keys are rare."""
-        assert self._memory is not None
+        assert self.memory is not None
         largest = int(np.argmax(sizes))
-        step = max(1, self._memory // ROW_BYTES * sizes[largest] // max(1, sum(sizes)))
+        step = max(1, self.memory // ROW_BYTES * sizes[largest] // max(1, sum(sizes)))
         first = [0] * len(sizes)
         for bound in [*sorted({key(largest, row) for row in range(step, sizes[largest], step)}), None]:
             last = list(sizes)
@@ -176,27 +168,6 @@ class Runs(ExitStack):
             if last != first or bound is None:
                 yield list(zip(first, last, strict=True))
             first = last
-
-    def stored(self, parts: Iterable[tuple[AnyArray, ...]]) -> list[Any]:
-        """Columns that come in parts, mapped from files."""
-        if not self._folder:
-            made = tempfile.TemporaryDirectory(prefix="runs-", dir=self._scratch)
-            self._folder = Path(self.enter_context(made))
-        paths: list[Path] = []
-        streams: list[ArrayStream] = []
-        with ExitStack() as opened:
-            for part in parts:
-                for k, column in enumerate(part):
-                    if k == len(streams):
-                        paths.append(self._folder / f"{next(self._numbers)}.npy")
-                        file = opened.enter_context(paths[k].open("wb"))
-                        streams.append(ArrayStream(file, column.dtype, column.shape[1:]))
-                    streams[k].append(column)
-            for stream in streams:
-                stream.finish()
-        # Compiled loops see a column as writable, so that they are not compiled twice; an empty one cannot be mapped.
-        found = zip(paths, streams, strict=True)
-        return [np.asarray(np.load(path, mmap_mode="r+" if stream.rows else None)) for path, stream in found]
 
 
 def _joined(

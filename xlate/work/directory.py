@@ -17,6 +17,7 @@ import numpy as np
 
 from xlate.align.links import Links, check_positions
 from xlate.array_types import AnyInts, Ints
+from xlate.arrays.ragged import joined_offsets
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
 from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, save_arrays
 from xlate.errors import InputError
@@ -33,6 +34,7 @@ from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
 if TYPE_CHECKING:
+    from xlate.arrays.scratch import Scratch
     from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
@@ -326,9 +328,9 @@ class WorkDirectory:
 
         return Matches.load(self.stage("blocks").folder / "matches", len(self.blocks))
 
-    def whole_lm(self, order: int) -> ArpaModel:
+    def whole_lm(self, order: int, scratch: Scratch) -> ArpaModel:
         """The language model of the target, as it is to be stored."""
-        return self.estimated_lm(self.training_text("target"), order)
+        return self.estimated_lm(self.training_text("target"), order, scratch=scratch)
 
     def whole_table(self, max_length: int, min_count: int, runs: Runs) -> PhraseTable:
         """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored."""
@@ -341,7 +343,11 @@ class WorkDirectory:
         return table.select(np.asarray(table.count_B) >= min_count) if min_count > 1 else table
 
     def estimated_lm(
-        self, target: EncodedText, order: int | None = None, vocabulary: Vocabulary | None = None
+        self,
+        target: EncodedText,
+        order: int | None = None,
+        vocabulary: Vocabulary | None = None,
+        scratch: Scratch | None = None,
     ) -> ArpaModel:
         """The language model of target sentences and, if it was prepared, of further text.
 
@@ -353,8 +359,9 @@ class WorkDirectory:
         if extra.exists():
             lines = [split_tokens(line) for line in read_lines(plain_file(extra))]
             more = EncodedText.encode(lines, words)
-            target = EncodedText.from_ids(text[s] for text in (target, more) for s in range(len(text)))
-        return estimate(target, words, order or self.plan["lm"]["settings"]["order"])
+            ids_T = np.concatenate([target.ids_T, more.ids_T])
+            target = EncodedText(ids_T, joined_offsets([target.offsets_S1, more.offsets_S1]))
+        return estimate(target, words, order or self.plan["lm"]["settings"]["order"], scratch)
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` per token.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from xlate.arrays.scratch import Scratch
 from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
 from xlate.lm.model import NgramModel
@@ -22,10 +23,11 @@ log = logging.getLogger(__name__)
 
 def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     order = made_from["settings"]["order"]
-    arpa = work.whole_lm(order)
-    write_arpa(folder / "lm.arpa.gz", arpa)
-    NgramModel.from_arpa(arpa).save(folder / "model")
-    return {"order": order, "ngrams": sum(arpa.counts)}
+    with Scratch(work.plan["memory_mb"], folder) as scratch:
+        arpa = work.whole_lm(order, scratch)
+        write_arpa(folder / "lm.arpa.gz", arpa)
+        NgramModel.from_arpa(arpa, scratch).save(folder / "model")
+        return {"order": order, "ngrams": sum(arpa.counts)}
 
 
 def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
