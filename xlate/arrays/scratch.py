@@ -34,7 +34,9 @@ class Scratch(ExitStack):
         """A column that holds one value everywhere."""
         if self.memory is None or not rows:
             return np.full(rows, value)
-        return self.stored((np.full(piece.stop - piece.start, value),) for piece in pieces(rows))[0]
+        column: AnyArray
+        (column,) = self.stored((np.full(piece.stop - piece.start, value),) for piece in pieces(rows))
+        return column
 
     def stored(self, parts: Iterable[tuple[AnyArray, ...]]) -> list[Any]:
         """Columns that come in one or more parts."""

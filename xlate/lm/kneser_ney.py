@@ -144,7 +144,8 @@ def _longer(
             count_K = np.where((words_Kn[:, 0] == BEGIN_ID) | highest, raw_K, 0)
             yield words_Kn, count_K, (keys >> np.uint64(32)).astype(np.int32), suffix_K
 
-    return _Ngrams(*scratch.stored(columns()), ranges), longer_T
+    words_Kn, count_K, prefix_K, suffix_K = scratch.stored(columns())
+    return _Ngrams(words_Kn, count_K, prefix_K, suffix_K, ranges), longer_T
 
 
 def _bounds(rows_T: Ints32, rows: int, scratch: Scratch) -> list[int]:
