@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ import numpy as np
 
 from xlate.align.links import Links, check_positions
 from xlate.array_types import AnyInts, Ints
-from xlate.arrays.ragged import joined_offsets
+from xlate.arrays.ragged import offsets_of
 from xlate.arrays.ranges import check_lengths, check_offsets, check_rising, check_within
+from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER, StoredArrays, layout_of, open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
@@ -26,7 +28,7 @@ from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents
 from xlate.text.factors import FactorNames, with_factors
 from xlate.text.folders import Fields, check_fields, read_json, write_json
-from xlate.text.lines import read_lines, write_lines
+from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
 from xlate.text.tokens import Preprocessor, Truecaser, split_tokens
 from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
@@ -34,7 +36,6 @@ from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
 if TYPE_CHECKING:
-    from xlate.arrays.scratch import Scratch
     from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
@@ -49,6 +50,8 @@ TEXT_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
 DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
 COPIES_LAYOUT = {"group_S": ("<i8", 1)}
 NAMES = "names"
+# This many lines of further text are words at a time.
+LINES = 1 << 16
 
 
 def save_text(folder: Path, text: EncodedText) -> None:
@@ -357,10 +360,11 @@ class WorkDirectory:
 
         words, extra = vocabulary or self.target_vocabulary, self.path / "corpus" / "lm.target.gz"
         if extra.exists():
-            lines = [split_tokens(line) for line in read_lines(plain_file(extra))]
-            more = EncodedText.encode(lines, words)
-            ids_T = np.concatenate([target.ids_T, more.ids_T])
-            target = EncodedText(ids_T, joined_offsets([target.offsets_S1, more.offsets_S1]))
+            more = map(split_tokens, iterate_lines(plain_file(extra)))
+            batches = iter(lambda: list(islice(more, LINES)), [])
+            texts = chain([target], (EncodedText.encode(lines, words) for lines in batches))
+            ids_T, lengths_S = (scratch or Scratch()).stored((text.ids_T, np.diff(text.offsets_S1)) for text in texts)
+            target = EncodedText(ids_T, offsets_of(lengths_S))
         return estimate(target, words, order or self.plan["lm"]["settings"]["order"], scratch)
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:

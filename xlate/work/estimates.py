@@ -20,6 +20,7 @@ from xlate.align.lexical import lexical_table
 from xlate.align.links import Links
 from xlate.array_types import Bools, Floats32, Ints
 from xlate.arrays.ranges import check_lengths
+from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import StoredArrays, open_arrays, save_arrays
 from xlate.errors import InputError
 from xlate.lm.model import NgramModel
@@ -194,9 +195,10 @@ class WithoutFold(Estimates):
         return np.stack([share_B, np.nan_to_num(lexical_B, nan=LEAST_LEXICAL)], axis=1).astype(np.float32)
 
     def _estimate_lm(self, folder: Path) -> dict[str, Any]:
-        arpa = self.work.estimated_lm(self.text[1])
-        NgramModel.from_arpa(arpa).save(folder / LM)
-        return {"ngrams": sum(arpa.counts)}
+        with Scratch(self.work.plan["memory_mb"], folder) as scratch:
+            arpa = self.work.estimated_lm(self.text[1], scratch=scratch)
+            NgramModel.from_arpa(arpa, scratch).save(folder / LM)
+            return {"ngrams": sum(arpa.counts)}
 
 
 def estimates_of(work: WorkDirectory, folds: Folds) -> dict[int, Estimates]:
