@@ -29,8 +29,9 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from xlate.candidates.lists import ngram_statistics
-from xlate.candidates.nbest import NbestArrays, nbest_arrays, nbest_candidates, read_sparse_names, write_nbest_store
+from xlate.candidates.nbest import NbestArrays, nbest_candidates, read_sparse_names, write_nbest_store
 from xlate.candidates.store import CandidateStore
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.text.lines import read_lines, write_lines
 

@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.nbest import nbest_arrays, nbest_candidates, read_references
+from xlate.candidates.nbest import nbest_candidates, read_references
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.kernels.learning.envelope import corpus_bleu
 from xlate.losses.expected_bleu import ExpectedCorpusBleu

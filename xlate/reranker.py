@@ -18,13 +18,13 @@ from typing import Any, Self
 from weakref import finalize
 
 from xlate.array_types import Floats
-from xlate.candidates.nbest import nbest_arrays, present
+from xlate.candidates.nbest import present
 from xlate.candidates.nbest_gains import Utility, gain_statistics, utilities
 from xlate.cli.train import trained
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
-from xlate.formats.nbest_file import JSONL, NbestFile
+from xlate.formats.nbest_file import JSONL, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
 from xlate.formats.records import KEYS, collapsed, ranked_records
 from xlate.jobs.given_lists import held_references

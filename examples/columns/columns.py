@@ -16,9 +16,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from xlate.candidates.nbest import nbest_arrays, nbest_statistics, read_references
+from xlate.candidates.nbest import nbest_statistics, read_references
 from xlate.cli.main import main as xlate
-from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.scoring.feature_weights import write_feature_weights
 from xlate.search.oracle import first_best
 

@@ -22,9 +22,9 @@ KIWI = "Unbabel/wmt22-cometkiwi-da"
 
 def write_texts(nbest: Path, out: Path, source: str | None = None, references: str | None = None) -> int:
     """Writes the texts of every hypothesis, in the order of the list and with duplicates; returns their number."""
-    from xlate.candidates.nbest import nbest_arrays, read_references
+    from xlate.candidates.nbest import read_references
     from xlate.errors import InputError
-    from xlate.formats.nbest_file import NbestFile
+    from xlate.formats.nbest_file import NbestFile, nbest_arrays
     from xlate.jobs.given_lists import SentenceLines, source_lines
 
     lists = list(NbestFile(nbest).lists())

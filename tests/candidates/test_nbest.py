@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from xlate.candidates.nbest import (
     NAMES_FILE,
-    nbest_arrays,
     nbest_candidates,
     read_references,
     read_sparse_names,
@@ -20,20 +18,13 @@ from xlate.candidates.nbest import (
 )
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
+from xlate.formats.nbest_file import nbest_arrays
+from xlate.formats.nbest_list import Hypothesis
 
 
-class Line(NamedTuple):
-    line: int
-    sentence: int
-    text: str
-    layout: tuple[tuple[str, int], ...]
-    values: list[float]
-    total: float | None
-
-
-def line(sentence: int, text: str, **features: list[float]) -> Line:
+def line(sentence: int, text: str, **features: list[float]) -> Hypothesis:
     layout = tuple((name, len(values)) for name, values in features.items())
-    return Line(7, sentence, text, layout, [v for values in features.values() for v in values], None)
+    return Hypothesis(7, sentence, text, layout, [v for values in features.values() for v in values], None)
 
 
 LISTS = [
@@ -99,7 +90,7 @@ def test_which_reference_belongs_to_a_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other", [line(1, "a", lm=[1, 2]), line(1, "a", lm=[1], tm=[1]), line(1, "a", tm_0=[1]), line(1, "a", tm=[1] * 3)]
 )
-def test_features_that_change_their_shape(other: Line) -> None:
+def test_features_that_change_their_shape(other: Hypothesis) -> None:
     with pytest.raises(InputError) as caught:
         nbest_arrays([LISTS[0], [other]], "some.nbest")
     assert (caught.value.line, caught.value.file) == (7, "some.nbest")

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xlate.candidates import nbest_gains
-from xlate.candidates.nbest import NbestArrays, nbest_arrays
+from xlate.candidates.nbest import NbestArrays
 from xlate.candidates.nbest_gains import column_values, gain_statistics, probabilities, utilities
 from xlate.errors import InputError
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import Style, by_sentence
 from xlate.metrics.objective import Objective
 from xlate.metrics.score import measure_sentences

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.formats.cdec import read_cdec_grammar
 from xlate.formats.moses_table import read_phrase_table
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.scfg import normal_form
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.formats.nbest_check import check_nbest
-from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.formats.nbest_list import write_nbest
 from xlate.text.lines import LONGEST_LINE
 

@@ -23,7 +23,6 @@ from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest import (
     NbestArrays,
     NbestCandidates,
-    nbest_arrays,
     nbest_candidates,
     read_sparse_names,
     reference_rows,
@@ -39,7 +38,7 @@ from xlate.formats.moses_ini import read_moses_ini
 from xlate.formats.moses_rules import read_moses_grammar, read_moses_system
 from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.nbest_check import check_nbest
-from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.formats.records import ranked_records
 from xlate.formats.reordering_table import read_reordering_table

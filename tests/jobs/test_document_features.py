@@ -10,9 +10,9 @@ import sacrebleu
 
 import xlate
 from tests.test_rerank_end_to_end import write_lists
-from xlate.candidates.nbest import nbest_arrays
 from xlate.cli.main import main
 from xlate.config.model_schema import RerankConfig
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence
 from xlate.formats.records import JsonStyle
 from xlate.jobs.document_features import NEIGHBOURS, TERMS, document_floats

@@ -25,9 +25,10 @@ from tests.models.small_models import TARGET, jumping, model_and_arpa, random_wo
 from tests.models.test_every_system import SYSTEMS as ALL
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import chosen, decoded, listed, spread_within_lists, under_templates
-from xlate.candidates.nbest import nbest_arrays, nbest_candidates, write_nbest_store
+from xlate.candidates.nbest import nbest_candidates, write_nbest_store
 from xlate.candidates.store import CandidateStore
 from xlate.errors import InputError
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence, iterate_hypotheses
 from xlate.jobs.train.tuning import TUNERS, optimiser
 from xlate.learning.global_model import GlobalTraining

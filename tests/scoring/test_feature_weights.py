@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xlate.candidates.nbest import nbest_arrays
 from xlate.errors import InputError
 from xlate.features.index import NamedFeatures
+from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import Style, by_sentence, iterate_hypotheses
 from xlate.scoring.feature_weights import load_feature_weights, rescored, unweighted, write_feature_weights
 from xlate.scoring.weights import Weights, save_weights

@@ -1,4 +1,4 @@
-"""N-best lists as flat arrays, numbered while the lines are read, and as a candidate store.
+"""N-best lists as flat arrays and as a candidate store.
 
 The store has float and sparse features, and sentence statistics as gains.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,26 +28,9 @@ from xlate.text.tokens import untokenized_share
 from xlate.text.vocabulary import EncodedText, WordNumbers
 
 
-class Scored(Protocol):
-    """The attributes needed of a hypothesis; `layout` has each feature name with its number of values."""
-
-    @property
-    def line(self) -> int: ...
-    @property
-    def sentence(self) -> int: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def layout(self) -> tuple[tuple[str, int], ...]: ...
-    @property
-    def values(self) -> list[float]: ...
-    @property
-    def total(self) -> float | None: ...
-
-
 @dataclass(frozen=True)
 class NbestArrays:
-    """I lists of C hypotheses in all, with V feature values of M columns.
+    """I lists of C hypotheses in all, with V feature values of M columns; `formats.nbest_file.nbest_arrays` makes them.
 
     Attributes:
         sentence_I: the number of each list's sentence; candidate_offsets_I1: its hypotheses.
@@ -142,85 +123,6 @@ class NbestArrays:
                 "look for weights or values that are far too large",
             )
         return score_C
-
-
-def nbest_arrays(
-    lists: Iterable[Sequence[Scored]], file: str | Path | None = None, columns: Columns | None = None
-) -> NbestArrays:
-    """Collects lists, one sentence each.
-
-    Args:
-        lists: the lists. file: where they come from, for the messages.
-        columns: the columns of earlier lists of the file, which get those of these lists, too.
-
-    Raises:
-        InputError: there is no list; with the line, if a feature changes its number of values, or the columns of two
-            features have the same name, such as `LM_0` next to `LM` with two values.
-    """
-    columns, numbers = Columns() if columns is None else columns, WordNumbers()
-    words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
-    values, totals, sentences, sizes, lines = array("d"), array("d"), array("q"), array("q"), array("q")
-    for hypotheses in lists:
-        sentences.append(hypotheses[0].sentence)
-        sizes.append(len(hypotheses))
-        for hypothesis in hypotheses:
-            lengths.append(numbers.append_to(words, hypothesis.text))
-            try:
-                used.extend(chain.from_iterable(map(columns.__getitem__, hypothesis.layout)))
-            except ValueError as error:
-                raise _unfit(error, file, hypothesis.line) from error
-            values.extend(hypothesis.values)
-            counts.append(len(hypothesis.values))
-            lines.append(hypothesis.line)
-            totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
-    if not sentences:
-        raise InputError("no hypotheses", "an empty list", "at least one hypothesis", file=file)
-    return NbestArrays(
-        np.array(sentences, np.int64),
-        offsets_of(np.array(sizes, np.int64)),
-        EncodedText(np.array(words, np.int32), offsets_of(np.array(lengths, np.int64))),
-        numbers,
-        tuple(columns.numbers),
-        frozenset(columns.several),
-        np.array(used, np.int32),
-        np.array(values, np.float64),
-        offsets_of(np.array(counts, np.int64)),
-        np.array(totals, np.float64),
-        np.array(lines, np.int64),
-    )
-
-
-def _unfit(error: ValueError, file: str | Path | None, line: int) -> InputError:
-    return InputError(
-        str(error),
-        file=file,
-        line=line,
-        expected="the same number of values of a feature on every line, and a unique name",
-        remedy="make the complete list with one model",
-    )
-
-
-class Columns(dict[tuple[str, int], tuple[int, ...]]):
-    """The columns of a feature with its number of values, numbered when it first occurs."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.features: dict[str, int] = {}
-        self.several: set[int] = set()
-
-    def __missing__(self, pair: tuple[str, int]) -> tuple[int, ...]:
-        feature, count = pair
-        if self.features.setdefault(feature, count) != count:
-            raise ValueError(f"the feature {feature} has {count} values, but {self.features[feature]} before")
-        names = [feature] if count == 1 else [f"{feature}_{place}" for place in range(count)]
-        for name in names:
-            if name in self.numbers:
-                raise ValueError(f"two features share the column {name}")
-            self.numbers[name] = len(self.numbers)
-        self[pair] = columns = tuple(self.numbers[name] for name in names)
-        if count > 1:
-            self.several.update(columns)
-        return columns
 
 
 log = logging.getLogger(__name__)

@@ -124,8 +124,8 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 
 def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
-    from xlate.candidates.nbest import nbest_arrays
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
+    from xlate.formats.nbest_file import nbest_arrays
     from xlate.jobs.given_lists import SentenceLines, held_references, preference_pairs, source_lines
     from xlate.text.lines import write_lines
 
@@ -192,7 +192,7 @@ def _write_text(out: str, texts: Mapping[int, str], config: NbestConfig) -> None
 
 def _read(config: NbestConfig, needed: bool = True) -> tuple[NbestArrays, list[list[str]]]:
     """The list, and its references."""
-    from xlate.candidates.nbest import nbest_arrays
+    from xlate.formats.nbest_file import nbest_arrays
     from xlate.jobs.given_lists import held_references
 
     held: list[list[str]] = []

@@ -14,9 +14,9 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest import NbestArrays, nbest_arrays, read_references
+from xlate.candidates.nbest import NbestArrays, read_references
 from xlate.errors import InputError
-from xlate.formats.nbest_file import DROP, NbestFile
+from xlate.formats.nbest_file import DROP, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import MARK, UNNUMBERED, Hypothesis, NbestFaults, check_order
 from xlate.text.tokens import split_tokens
 

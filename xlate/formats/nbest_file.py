@@ -1,4 +1,4 @@
-"""An n-best list and how to read it: its form, duplicates, added columns, and other systems' lists to merge with it.
+"""An n-best list, how to read it, and its arrays: forms, duplicates, added columns, lists of other systems to merge.
 
 Lists in forms other than fields with bars (fairseq's, plain text, records) become the same `Hypothesis`.
 """
@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import logging
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+import numpy as np
+
+from xlate.arrays.ragged import offsets_of
+from xlate.candidates.nbest import NbestArrays
 from xlate.errors import InputError, shown
 from xlate.formats.nbest_list import (
     BAR,
@@ -31,6 +35,7 @@ from xlate.formats.records import KEYS, JsonStyle, collapsed
 from xlate.text.lines import iterate_lines
 from xlate.text.numbers import parse_float, parse_floats, parse_int
 from xlate.text.opening import plain_file
+from xlate.text.vocabulary import EncodedText, WordNumbers
 
 AUTO, BARS, FAIRSEQ, PLAIN, JSONL = "auto", "bars", "fairseq", "plain", "jsonl"
 STYLES = (AUTO, BARS, FAIRSEQ, PLAIN, JSONL)
@@ -118,7 +123,7 @@ def _hypothesis(
     if any(abs(value) > LARGEST for value in named.values()):
         raise ValueError("a score out of range")
     layout = tuple((name, 1) for name in named)
-    return Hypothesis(line, sentence, collapsed(text), layout, [*named.values()], total, (), 2, source)
+    return Hypothesis(line, sentence, collapsed(text), layout, [*named.values()], total, source=source)
 
 
 # How many systems have the hypothesis, and how high they rank it: the sum of 1/rank.
@@ -200,7 +205,7 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
     for text, first in texts.items():
         row = {**named[text], (AGREEMENT, 1): [float(len(ranks[text]))], (RANKS, 1): [sum(ranks[text])]}
         flat = [*chain(*row.values())]
-        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), flat, None, (), 2, source))
+        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), flat, None, source=source))
     return made
 
 
@@ -285,28 +290,26 @@ class NbestFile:
         Raises:
             InputError: as in `iterate_hypotheses`; or a column has too few or too many numbers, or something else.
         """
-        columns = _named(self.added, "add_scores")
-        with ExitStack() as opened:
-            # Closing the generators closes their files.
-            streams = {name: iterate_lines(file) for name, file in columns.items()}
-            for stream in streams.values():
-                opened.enter_context(closing(cast(Any, stream)))
-            rows = zip_longest(iterate_hypotheses(self.path, self.style, faults, self.rows), *streams.values())
-            for number, (hypothesis, *texts) in enumerate(rows, 1):
-                for name, text in zip(streams, texts, strict=True):
-                    if (text is None) != (hypothesis is None):
-                        raise InputError(
-                            "the file does not have one number per hypothesis",
-                            f"{number - 1} lines" if text is None else f"more than {number - 1} lines",
-                            f"one per hypothesis of {self.path}, in its order",
-                            "compute them from this list",
-                            file=columns[name],
-                            line=number,
-                        )
-                    if text is not None and hypothesis is not None:
-                        hypothesis = self._with_column(hypothesis, name, text, columns[name], number)
+        columns = {name: (file, _numbers(file)) for name, file in _named(self.added, "add_scores").items()}
+        read = iterate_hypotheses(self.path, self.style, faults, self.rows)
+        for number, hypothesis in enumerate(chain(read, (None,))):
+            for name, (file, values) in columns.items():
+                if (hypothesis is not None) != (number < len(values)):
+                    raise InputError(
+                        "the file does not have one number per hypothesis",
+                        f"{number} lines" if hypothesis is not None else f"more than {number} lines",
+                        f"one per hypothesis of {self.path}, in its order",
+                        "compute them from this list",
+                        file=file,
+                        line=number + 1,
+                    )
                 if hypothesis is not None:
-                    yield hypothesis
+                    if any(name == known for known, _ in hypothesis.layout):
+                        message = "a feature that the list already has"
+                        raise InputError(message, name, "another name", file=self.path, line=hypothesis.line)
+                    hypothesis = hypothesis.with_value(name, values[number])
+            if hypothesis is not None:
+                yield hypothesis
 
     def lists(self) -> Iterator[list[Hypothesis]]:
         """The hypotheses of each sentence in turn, merged with those of other lists, without dropped ones.
@@ -331,15 +334,16 @@ class NbestFile:
         if dropped:
             _say_once("%s: dropped %d hypotheses with the same words as others", self.path, dropped)
 
-    def _with_column(self, hypothesis: Hypothesis, name: str, text: str, file: str, number: int) -> Hypothesis:
-        if any(name == known for known, _ in hypothesis.layout):
-            message = "a feature that the list already has"
-            raise InputError(message, name, "another name", file=self.path, line=hypothesis.line)
+
+def _numbers(file: str) -> array[float]:
+    values = array("d")
+    for number, text in enumerate(iterate_lines(file), 1):
         try:
-            return hypothesis.with_value(name, parse_float(text.strip(" \t\r"), LARGEST))
+            values.append(parse_float(text.strip(" \t\r"), LARGEST))
         except ValueError as error:
             expected = "one number per line; line N is for hypothesis N of the list"
             raise InputError(str(error), text, expected, file=file, line=number) from error
+    return values
 
 
 def _named(pairs: Sequence[str], key: str) -> Mapping[str, str]:
@@ -350,3 +354,74 @@ def _named(pairs: Sequence[str], key: str) -> Mapping[str, str]:
             raise InputError(f"each entry of {key} names a feature and its file", pair, f"{key}=[NAME=FILE,…]")
         found[name] = file
     return found
+
+
+def nbest_arrays(
+    lists: Iterable[Sequence[Hypothesis]], file: str | Path | None = None, columns: Columns | None = None
+) -> NbestArrays:
+    """Collects lists, one sentence each.
+
+    Args:
+        lists: the lists. file: where they come from, for the messages.
+        columns: the columns of earlier lists of the file, which get those of these lists, too.
+
+    Raises:
+        InputError: there is no list; with the line, if a feature changes its number of values, or the columns of two
+            features have the same name, such as `LM_0` next to `LM` with two values.
+    """
+    columns, numbers = Columns() if columns is None else columns, WordNumbers()
+    words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
+    values, totals, sentences, sizes, lines = array("d"), array("d"), array("q"), array("q"), array("q")
+    for hypotheses in lists:
+        sentences.append(hypotheses[0].sentence)
+        sizes.append(len(hypotheses))
+        for hypothesis in hypotheses:
+            lengths.append(numbers.append_to(words, hypothesis.text))
+            try:
+                used.extend(chain.from_iterable(map(columns.__getitem__, hypothesis.layout)))
+            except ValueError as error:
+                expected = "the same number of values of a feature on every line, and a unique name"
+                remedy = "make the complete list with one model"
+                raise InputError(str(error), None, expected, remedy, file=file, line=hypothesis.line) from error
+            values.extend(hypothesis.values)
+            counts.append(len(hypothesis.values))
+            lines.append(hypothesis.line)
+            totals.append(float("nan") if hypothesis.total is None else hypothesis.total)
+    if not sentences:
+        raise InputError("no hypotheses", "an empty list", "at least one hypothesis", file=file)
+    return NbestArrays(
+        np.array(sentences, np.int64),
+        offsets_of(np.array(sizes, np.int64)),
+        EncodedText(np.array(words, np.int32), offsets_of(np.array(lengths, np.int64))),
+        numbers,
+        tuple(columns.numbers),
+        frozenset(columns.several),
+        np.array(used, np.int32),
+        np.array(values, np.float64),
+        offsets_of(np.array(counts, np.int64)),
+        np.array(totals, np.float64),
+        np.array(lines, np.int64),
+    )
+
+
+class Columns(dict[tuple[str, int], tuple[int, ...]]):
+    """The columns of a feature with its number of values, numbered when it first occurs."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.features: dict[str, int] = {}
+        self.several: set[int] = set()
+
+    def __missing__(self, pair: tuple[str, int]) -> tuple[int, ...]:
+        feature, count = pair
+        if self.features.setdefault(feature, count) != count:
+            raise ValueError(f"the feature {feature} has {count} values, but {self.features[feature]} before")
+        names = [feature] if count == 1 else [f"{feature}_{place}" for place in range(count)]
+        for name in names:
+            if name in self.numbers:
+                raise ValueError(f"two features share the column {name}")
+            self.numbers[name] = len(self.numbers)
+        self[pair] = columns = tuple(self.numbers[name] for name in names)
+        if count > 1:
+            self.several.update(columns)
+        return columns

@@ -186,8 +186,8 @@ class Hypothesis(NamedTuple):
     layout: Layout
     values: list[float]
     total: float | None
-    fields: tuple[str, ...]
-    features: int
+    fields: tuple[str, ...] = ()
+    features: int = 2
     source: str | None = None
     origin: Origin | None = None
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from itertools import chain, islice
-from operator import getitem
+from operator import getitem, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ KEYS = {
     "ref": ("ref", "reference", "references"),
     "doc": ("doc", "document"),
     "hyp": (
-        "hyp", "mt", "outputs", "choices", "sequences", "hypotheses", "translation_text", "generated_text", "text",
+        "", "hyp", "mt", "outputs", "choices", "sequences", "hypotheses", "translation_text", "generated_text", "text",
     ),
     "score": ("score", "sequences_scores", "cumulative_logprob", "cum_logprob", "scores"),
 }  # fmt: skip
@@ -67,7 +67,7 @@ class Record(NamedTuple):
 
     Attributes:
         id: of the sentence, None if it has none. source, references: of the sentence, if it has them.
-        entries: its hypotheses, in their order.
+        entries: its hypotheses, in their order. held: the same as they were given.
         given: the record as it is. key: the field of the hypotheses, empty in a list.
         listed: whether it holds a list, of one hypothesis or more. pair: whether these are `chosen` and `rejected`.
         shared: the fields of its id, source and references.
@@ -79,6 +79,7 @@ class Record(NamedTuple):
     source: str | None
     references: tuple[str, ...]
     entries: list[Entry]
+    held: list[Any]
     given: Any
     key: str
     listed: bool
@@ -115,18 +116,22 @@ def read_record(given: Any, fields: Mapping[str, str] | None = None) -> Record:
     if pair:
         held = [held, left.pop(WORSE)]
         left[BETTER] = [1.0, 0.0]
+    several = held if isinstance(held, list) else [held]
+    if not several:
+        raise ValueError("the record has no hypotheses")
     unused: dict[str, None] = {}
     score = fields.get("score", "").removeprefix(f"{key}.")
     totals = (score,) if score else KEYS["score"]
-    entries = [_entry(text, row, totals, unused) for text, row in _rows(left, held, inside)]
+    entries = [_entry(text, row, totals, unused) for text, row in _rows(left, held, several, inside)]
     return Record(
         _identity(name),
         None if source is None else _text(source, "src"),
         () if references is None else tuple(map(_text, references if isinstance(references, list) else [references])),
         entries,
+        several,
         given,
         key,
-        isinstance(held, list),
+        several is held,
         pair,
         shared,
         tuple(unused),
@@ -142,10 +147,12 @@ def _home(given: Any) -> Any:
 
 def _taken(left: dict[str, Any], kind: str, fields: Mapping[str, str]) -> Any:
     """Removes and returns what a record says of one kind; None if it does not."""
-    path = fields.get(kind)
-    if path is None:
-        path = next((key for key in KEYS[kind] if left.get(key) is not None), None)
+    path = _path(left, kind, fields)
     return None if path is None else left.pop(path) if path in left else _at(left, path)
+
+
+def _path(left: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> str | None:
+    return fields.get(kind) or next((key for key in KEYS[kind] if left.get(key) is not None), None)
 
 
 def _at(found: Any, path: str) -> Any:
@@ -158,30 +165,22 @@ def _at(found: Any, path: str) -> Any:
 
 def _place(left: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[str, str]:
     """The field of the hypotheses, and where in their objects the text is, empty for the usual places."""
-    path = fields.get("hyp")
-    if path is not None:
-        key, _, inside = (path, "", "") if path in left else path.partition(".")
-        if key not in left:
-            raise ValueError(f"no field {shown(path)}")
-        return key, inside
-    for key in ("", *KEYS["hyp"]):
-        if left.get(key) is not None:
-            return key, ""
-    if BETTER in left and WORSE in left:
-        return BETTER, ""
-    raise ValueError(f"no hypotheses among the fields {shown(', '.join(left))}")
+    path = _path(left, "hyp", fields)
+    if path is None and BETTER in left and WORSE in left:
+        path = BETTER
+    if path is None:
+        raise ValueError(f"no hypotheses among the fields {shown(', '.join(left))}")
+    key, _, inside = (path, "", "") if path in left else path.partition(".")
+    if key not in left:
+        raise ValueError(f"no field {shown(path)}")
+    return key, inside
 
 
-def _rows(left: dict[str, Any], held: Any, inside: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(left: dict[str, Any], held: Any, several: list[Any], inside: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The text of each hypothesis, and the fields that are its own or those of the record."""
-    several = held if isinstance(held, list) else [held]
-    if not several:
-        raise ValueError("the record has no hypotheses")
     first, _, rest = inside.partition(".")
     for place, one in enumerate(several):
-        row = (
-            left if isinstance(held, str) else {name: _part(value, place, len(several)) for name, value in left.items()}
-        )
+        row = left if isinstance(held, str) else _parts(left, len(several), itemgetter(place))
         if isinstance(one, dict):
             row |= one
             if not first:
@@ -191,11 +190,11 @@ def _rows(left: dict[str, Any], held: Any, inside: str) -> Iterator[tuple[str, d
         yield _text(one), row
 
 
-def _part(value: Any, place: int, count: int) -> Any:
-    """What a field of a record says of one of its `count` hypotheses."""
+def _parts(value: Any, count: int, taken: Callable[[list[Any]], Any]) -> Any:
+    """A field of a record of `count` hypotheses with what is `taken` of the lists that say something of each."""
     if isinstance(value, list) and len(value) == count:
-        return value[place]
-    return {name: _part(one, place, count) for name, one in value.items()} if isinstance(value, dict) else value
+        return taken(value)
+    return {name: _parts(one, count, taken) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _text(value: Any, name: str = "hyp") -> str:
@@ -316,8 +315,8 @@ class JsonStyle(Style):
         self._before = None if record.listed else source
         return [
             Hypothesis(
-                number, sentence, collapsed(words), _layout(tuple(named)), [*named.values()], total, (), 2, source,
-                Origin(record, place),
+                number, sentence, collapsed(words), _layout(tuple(named)), [*named.values()], total, source=source,
+                origin=Origin(record, place),
             )
             for place, (words, named, total) in enumerate(record.entries)
         ]  # fmt: skip
@@ -401,34 +400,40 @@ def ranked_records(lists: Iterable[Sequence[Hypothesis]]) -> Iterator[Any]:
     its object, or in lists as long as that of the hypotheses. Hypotheses read in another form become records, too.
     """
     for hypotheses in lists:
-        ranked: dict[int, list[tuple[int, Hypothesis, Origin]]] = {}
+        ranked: dict[int, list[tuple[Origin, dict[str, Any]]]] = {}
         for rank, hypothesis in enumerate(hypotheses, 1):
-            origin = hypothesis.origin or _plain(hypothesis)
-            ranked.setdefault(id(origin.record), []).append((rank, hypothesis, origin))
+            origin, gained = hypothesis.origin, {"score": hypothesis.total, "rank": rank}
+            if origin is None:
+                yield {**_plain(hypothesis), **gained}
+            else:
+                ranked.setdefault(id(origin.record), []).append((origin, {**origin.added, **gained}))
         for rows in ranked.values():
             yield _ranked(rows)
 
 
-def _plain(hypothesis: Hypothesis) -> Origin:
+def _plain(hypothesis: Hypothesis) -> dict[str, Any]:
     columns = hypothesis.columns().items()
     scores = {
         name if len(held) == 1 else f"{name}_{at}": one for (name, _), held in columns for at, one in enumerate(held)
     }
     source = {} if hypothesis.source is None else {"src": hypothesis.source}
-    return Origin(read_record({"id": hypothesis.sentence, **source, "hyp": hypothesis.text, "scores": scores}), 0)
+    return {"id": hypothesis.sentence, **source, "hyp": hypothesis.text, "scores": scores}
 
 
-def _ranked(rows: Sequence[tuple[int, Hypothesis, Origin]]) -> Any:
-    """A record with these of its hypotheses, in this order, each given with its rank."""
-    record = rows[0][2].record
-    given, key, count = record.given, record.key, len(record.entries)
-    gained = [{**origin.added, "score": hypothesis.total, "rank": rank} for rank, hypothesis, origin in rows]
-    order = [origin.place for _, _, origin in rows]
+def _ranked(rows: Sequence[tuple[Origin, dict[str, Any]]]) -> Any:
+    """A record with these of its hypotheses, in this order, each given with what it gained."""
+    record, gained = rows[0][0].record, [new for _, new in rows]
+    given, key, held = record.given, record.key, record.held
+
+    def reordered(of_each: list[Any]) -> list[Any]:
+        return [of_each[origin.place] for origin, _ in rows]
+
     home: dict[str, Any] = {key: given} if isinstance(given, list) else _home(given)
-    held = [home[key], home[WORSE]] if record.pair else home[key] if record.listed else [home[key]]
-    several, objects = [held[place] for place in order], isinstance(held[0], dict) and not record.pair
+    several, objects = reordered(held), isinstance(held[0], dict) and not record.pair
     kept = {name for name in home if name in record.shared or (objects and _counted(name))}
-    made: dict[str, Any] = {name: one if name in kept else _reordered(one, order, count) for name, one in home.items()}
+    made: dict[str, Any] = {
+        name: one if name in kept else _parts(one, len(held), reordered) for name, one in home.items()
+    }
     if objects:
         several = [{**one, **new} for one, new in zip(several, gained, strict=True)]
     else:
@@ -437,12 +442,6 @@ def _ranked(rows: Sequence[tuple[int, Hypothesis, Origin]]) -> Any:
     if isinstance(given, list):
         return several
     return made if home is given else {**given, "response": {**given["response"], "body": made}}
-
-
-def _reordered(value: Any, order: Sequence[int], count: int) -> Any:
-    if isinstance(value, list) and len(value) == count:
-        return [value[place] for place in order]
-    return {name: _reordered(one, order, count) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _dumped(value: Any) -> bytes:

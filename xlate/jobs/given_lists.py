@@ -19,10 +19,10 @@ import numpy as np
 
 from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
-from xlate.candidates.nbest import Columns, NbestArrays, nbest_arrays, reference_rows
+from xlate.candidates.nbest import NbestArrays, reference_rows
 from xlate.config.schema import GivenListsConfig
 from xlate.errors import InputError
-from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_file import Columns, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis, one_source
 from xlate.formats.records import collapsed
 from xlate.text.lines import read_lines

@@ -22,12 +22,7 @@ from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import centred_in_lists, spread_within_lists
-from xlate.candidates.nbest import (
-    NbestArrays,
-    bleu_statistics,
-    nbest_arrays,
-    read_references,
-)
+from xlate.candidates.nbest import NbestArrays, bleu_statistics, read_references
 from xlate.candidates.nbest_gains import (
     UTILITIES,
     chrf_statistics,
@@ -42,7 +37,7 @@ from xlate.config.schema import NbestConfig, TrainConfig
 from xlate.config.stored import config_of_run
 from xlate.errors import InputError
 from xlate.features.index import GrowingFeatures, NamedFeatures
-from xlate.formats.nbest_file import NbestFile
+from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
 from xlate.jobs.document_features import document_floats
 from xlate.jobs.given_lists import (
