@@ -11,6 +11,7 @@ import pytest
 
 from tests.test_end_to_end import work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE
+from xlate import __version__
 from xlate.cli.main import main
 
 HEAVY = ("torch", "sacrebleu", "tensorboard", "pandas", "matplotlib", "scipy", "nltk", "thot")
@@ -62,3 +63,9 @@ def test_translating_with_phrases_needs_nothing_of_training(work: Path, tmp_path
         "xlate.phrases.blocks",
     )
     assert imported(["translate", f"run={run}"], (*HEAVY, *others, "rich"), "a b\n") == "[]"
+
+
+def test_the_package_is_the_command() -> None:
+    known = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run([sys.executable, "-m", "xlate", "--version"], capture_output=True, text=True, env=known)
+    assert (done.returncode, done.stdout) == (0, f"xlate {__version__}\n")
