@@ -37,6 +37,11 @@ def peak_megabytes() -> float:
     return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
 
 
+def launched_rank() -> int:
+    """The rank of this process among those that torchrun started; 0 for any other process."""
+    return int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0
+
+
 def megabytes(size: str) -> int:
     """The megabytes that a size such as 2GB or 500MB stands for.
 

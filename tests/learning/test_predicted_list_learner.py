@@ -15,6 +15,7 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.kernels.learning.lists import PredictedParts, predicted_pass, predicted_room, span_logs
 from xlate.learning.list_learner import PredictedListLearner, loss_of_lists, rule_of_lists
+from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.settings import ListsConfig
 
 SIZE = 1 << 7
@@ -136,10 +137,11 @@ def test_a_span_of_which_every_hypothesis_has_the_same_moves_nothing() -> None:
     assert not after.any()
 
 
-def learner(settings: ListsConfig) -> PredictedListLearner:
+def learner(settings: ListsConfig, ranks: Ranks = ONE) -> PredictedListLearner:
     batch, _, parts = lists_of(10, lists=40)
     statistics = np.random.default_rng(1).integers(0, 9, (batch.candidates, 10))
-    return PredictedListLearner(batch.arrays(parts=True), parts, statistics, np.arange(40) % 4 == 3, SIZE, settings)
+    heldout_I = np.arange(40) % 4 == 3
+    return PredictedListLearner(batch.arrays(parts=True), parts, statistics, heldout_I, SIZE, settings, ranks)
 
 
 @pytest.mark.parametrize("given", [{}, {"batch": 4, "adagrad": True, "rate": 0.03}])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xlate.errors import InputError
+from xlate.machine import launched_rank
 from xlate.progress import Style, set_style
 from xlate.text.lines import final_name
 
@@ -177,13 +178,17 @@ DETAILED = "%(asctime)s %(name)s: %(message)s"
 def begin_talk(flags: Collection[str], job: str | None = None) -> None:
     """Sets up what this process writes to standard error, according to the flags of a command line.
 
-    `--quiet`: only warnings and errors, no progress. `--verbose`: also times and the names of loggers.
+    `--quiet`: only warnings and errors, no progress. `--verbose`: also times and the names of loggers. Of ranks that
+    torchrun started, only the first prints anything but errors.
 
     Args:
         flags: by their long names.
         job: the job's name if several log at the same time: it begins each line, and no progress bars are drawn.
     """
-    quiet, detailed = "--quiet" in flags, "--verbose" in flags
+    rank = launched_rank()
+    quiet, detailed = rank > 0 or "--quiet" in flags, "--verbose" in flags
+    if rank:
+        drop(sys.stdout)
     form = DETAILED if detailed else PLAIN
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter(form if job is None else f"[{job.replace('%', '%%')}] {form}"))
@@ -191,7 +196,7 @@ def begin_talk(flags: Collection[str], job: str | None = None) -> None:
     for old in [one for one in root.handlers if type(one) is logging.StreamHandler]:
         root.removeHandler(old)
     root.addHandler(handler)
-    level = logging.WARNING if quiet else logging.INFO
+    level = logging.ERROR if rank else logging.WARNING if quiet else logging.INFO
     root.setLevel(level)
     # Only xlate's details: other libraries write too many.
     logging.getLogger("xlate").setLevel(logging.DEBUG if detailed and not quiet else level)

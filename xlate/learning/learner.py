@@ -15,6 +15,7 @@ from xlate.errors import refuse_if
 from xlate.kernels.learning.candidates import CandidateArrays
 from xlate.kernels.learning.instances import instance_pass
 from xlate.kernels.learning.slopes import Steps
+from xlate.learning.ranks import Ranks
 from xlate.losses.loss import Loss, Needs, loss_of, slopes
 from xlate.scoring.linear import Resident
 from xlate.scoring.weights import Weights
@@ -114,6 +115,13 @@ class Learner(ABC):
         if dense_D is self.weights.dense_D:
             return self.weights
         return Weights(dense_D, sparse_F, self.weights.dense_names)
+
+    def mix(self, ranks: Ranks, instances: int, scale: float) -> None:
+        """Takes the mean of what the ranks learned in an epoch, each from a number of instances."""
+        if ranks.size > 1:
+            # Applies delayed updates first.
+            self.end_epoch(scale)
+            ranks.mix(self.learned._asdict(), instances)
 
     def etas(self, scale: float) -> tuple[Floats, float]:
         """The step sizes of dense weights, (D,), and of sparse ones."""

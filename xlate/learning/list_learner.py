@@ -30,6 +30,7 @@ from xlate.kernels.learning.lists import (
     predicted_room,
 )
 from xlate.kernels.learning.slopes import Learned, Steps
+from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import STATE, Arrays, Checkpoint
 from xlate.learning.settings import ListsConfig
 from xlate.losses.lists import FlatLists
@@ -93,6 +94,7 @@ class ListLearner:
         size: the number of sparse weights F.
         settings: how weights are learned.
         dense_D: where the dense weights start, if `lists` has features for them.
+        ranks: each learns from and measures its own share of the lists.
 
     Raises:
         InputError: the loss has no compiled slope, or there are too few lists.
@@ -106,6 +108,7 @@ class ListLearner:
         size: int,
         settings: ListsConfig,
         dense_D: Floats | None = None,
+        ranks: Ranks = ONE,
     ) -> None:
         self.loss, self.settings, self.statistics_CK = loss_of_lists(settings), settings, statistics_CK
         if self.loss.needs is Needs.TRUTH:
@@ -113,9 +116,10 @@ class ListLearner:
             truth_C = best_as_truth(lists.gain_C, lists.candidate_offsets_I1)
             lists = lists._replace(gain_C=truth_C.astype(np.float32))
         self.lists = lists
-        self.train, self.heldout = np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)
-        if not len(self.train) or not len(self.heldout):
+        parts = [np.flatnonzero(~heldout_I), np.flatnonzero(heldout_I)]
+        if min(map(len, parts)) < ranks.size:
             raise InputError("too few lists", len(heldout_I), "some to learn from and some to hold out")
+        self.ranks, (self.train, self.heldout) = ranks, map(ranks.share, parts)
         start_D = np.zeros(lists.dense_CD.shape[1]) if dense_D is None else np.array(dense_D, np.float64)
         self.rule = rule_of_lists(settings)
         self.weights: Learned = self.rule.learned(start_D, np.zeros(size, np.float32))
@@ -126,7 +130,7 @@ class ListLearner:
     def epochs(
         self, stop: Callable[[], bool] = lambda: False, checkpoint: Checkpoint | None = None
     ) -> Iterator[EpochFigures]:
-        """Epochs until the held-out loss hardly changes or `stop` returns true.
+        """Epochs until the held-out loss hardly changes or `stop` returns true, on all ranks.
 
         The first figures are those before the first step, with a training loss of nan. At the end, `weights` are those
         after the epoch of the best held-out loss. With a checkpoint, finished epochs yield their figures again but are
@@ -142,12 +146,15 @@ class ListLearner:
         yield from figures
         while not (self._settled(figures) or stop()):
             number = len(figures)
-            met = self.epoch(number)
+            met = float(self.ranks.mean(np.array([self.epoch(number)]), len(self.train))[0])
+            if self.ranks.size > 1:
+                self._mix()
             loss, bleu = self.measure()
             if loss < min(one.heldout_loss for one in figures):
                 kept = self.copy()
             figures.append(EpochFigures(number, met, loss, bleu, self.active))
-            if checkpoint is not None and (checkpoint.due or stop()):
+            # Ranks ask together whether to stop.
+            if checkpoint is not None and (stop() or checkpoint.due) and self.ranks.leads:
                 arrays = {
                     side + name: a for side, held in ((NOW, self.copy()), (KEPT, kept)) for name, a in held.items()
                 }
@@ -168,6 +175,11 @@ class ListLearner:
         self._room.state[0] = self.settings.seed * 1_000_003 + number
         return self._pass(order_I) / len(order_I)
 
+    def _mix(self) -> None:
+        mixed = self.copy()
+        self.ranks.mix(mixed, len(self.train))
+        self.restore(mixed)
+
     def copy(self) -> dict[str, AnyArray]:
         """Copies of the weights and of the rule's memory of steps."""
         return {name: array.copy() for name, array in self.weights._asdict().items() if len(array)}
@@ -187,9 +199,11 @@ class ListLearner:
         """The mean loss of the held-out lists, and BLEU of their highest-scoring candidates; nan without references."""
         total, best_I = self.best(self.heldout)
         sums_K = self.statistics_CK[best_I[best_I >= 0]].sum(axis=0, dtype=np.float64)
+        lists, total, *sums = self.ranks.total(np.array([len(self.heldout), total, *sums_K])).tolist()
+        sums_K = np.array(sums)
         # Without references, no word is counted.
         counted = sums_K[len(sums_K) // 2 + 1] > 0
-        return total / len(self.heldout), float(bleu_scores(sums_K[None])[0]) if counted else math.nan
+        return total / lists, float(bleu_scores(sums_K[None])[0]) if counted else math.nan
 
     def best(self, rows_I: Ints) -> tuple[float, Ints]:
         """The summed loss of some lists, and the highest-scoring candidate of each, -1 for an empty list."""
@@ -215,7 +229,7 @@ class PredictedListLearner(ListLearner):
     Args:
         lists: candidates in parts without ids, with fixed scores.
         parts: what the parts are among the candidates of spans.
-        statistics_CK, heldout_I, size, settings: see `ListLearner`; `size` is a power of two.
+        statistics_CK, heldout_I, size, settings, ranks: see `ListLearner`; `size` is a power of two.
     """
 
     def __init__(
@@ -226,8 +240,9 @@ class PredictedListLearner(ListLearner):
         heldout_I: Bools,
         size: int,
         settings: ListsConfig,
+        ranks: Ranks = ONE,
     ) -> None:
-        super().__init__(lists, statistics_CK, heldout_I, size, settings)
+        super().__init__(lists, statistics_CK, heldout_I, size, settings, ranks=ranks)
         self.parts = parts
         self._predicted = predicted_room(self.lists, parts, size)
         self._room = self._predicted.lists
@@ -249,7 +264,7 @@ class DeviceListLearner(ListLearner):
     replayed, because launching its small kernels one by one takes several times as long as running them.
 
     Args:
-        lists, statistics_CK, heldout_I, size, settings, dense_D: see `ListLearner`.
+        lists, statistics_CK, heldout_I, size, settings, dense_D, ranks: see `ListLearner`.
         device: where everything is kept.
 
     Raises:
@@ -265,8 +280,9 @@ class DeviceListLearner(ListLearner):
         settings: ListsConfig,
         dense_D: Floats | None,
         device: torch.device,
+        ranks: Ranks = ONE,
     ) -> None:
-        super().__init__(lists, statistics_CK, heldout_I, size, settings, dense_D)
+        super().__init__(lists, statistics_CK, heldout_I, size, settings, dense_D, ranks)
         self._tensors = TensorSteps(self.rule, self.weights, device)
         # With the rounding of the device.
         self._tensors.store(self.weights)

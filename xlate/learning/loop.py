@@ -14,6 +14,7 @@ from xlate.candidates.store import CandidateStore, epoch_order, spread
 from xlate.errors import InputError
 from xlate.kernels.learning.instances import prediction_errors
 from xlate.learning.learner import InstanceLearner, Learner, LearnerOf, PhaseSettings
+from xlate.learning.ranks import ONE, Ranks
 from xlate.learning.run import STATE, Checkpoint
 from xlate.losses.loss import Loss
 from xlate.machine import StopFlag, Stopped
@@ -95,7 +96,9 @@ class Standing:
         return cls(weights, best, TrainState(**file.metadata[STATE]), file.extra)
 
 
-def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse: bool) -> tuple[float, float]:
+def validate(
+    store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse: bool, ranks: Ranks = ONE
+) -> tuple[float, float]:
     """P (Tillmann & Zhang 2007, Eq. 13) and the mean loss of a true candidate; nan on an empty store.
 
     P is the share of instances of plain candidates with ±1 gains in which an alternative has the largest score. A tie
@@ -105,7 +108,8 @@ def validate(store: CandidateStore, weights: Weights, loss: Loss, *, use_sparse:
         InputError: the loss has no compiled slope.
     """
     nan = float("nan")
-    errors, total, positives = _errors(store, np.arange(len(store)), weights, loss, use_sparse)
+    found = _errors(store, ranks.share(np.arange(len(store))), weights, loss, use_sparse)
+    errors, total, positives = ranks.total(np.array(found, np.float64)).tolist()
     return errors / len(store) if len(store) else nan, total / positives if positives else nan
 
 
@@ -142,6 +146,8 @@ class Training:
         learner: makes a learner from settings, store, weights and the memory of a checkpoint.
         families: the ids of each family of sparse features, for histograms.
         after_epoch: inspects the weights of an epoch, and changes nothing.
+        ranks: each learns from and validates on its own share of the instances. Several ranks stop and save only
+            between epochs, where all have the same state.
 
     Chunks have a fixed number of instances and never depend on time, so an interrupted training ends with the same bits
     as an uninterrupted one.
@@ -154,6 +160,7 @@ class Training:
     learner: LearnerOf = InstanceLearner
     families: Mapping[str, slice] = field(default_factory=lambda: {"sparse": slice(None)})
     after_epoch: AfterEpoch | None = None
+    ranks: Ranks = ONE
 
     def run(self, initial: Mapping[str, Weights], stop: StopFlag) -> Standing:
         """Trains until the last phase is done; the result has been saved.
@@ -163,16 +170,17 @@ class Training:
             Stopped: `stop` was set before; what was learned is saved.
         """
         held = Standing.load(self.checkpoint) or Standing({name: one.copy() for name, one in initial.items()})
-        while held.state.phase < len(self.phases) and not stop:
+        while held.state.phase < len(self.phases) and not self.ranks.agree(stop):
             self._phase(held, self.phases[held.state.phase], stop)
-        held.save(self.checkpoint)
+        if self.ranks.leads:
+            held.save(self.checkpoint)
         if held.state.phase < len(self.phases):
             raise Stopped
         return held
 
     def _phase(self, held: Standing, phase: Phase, stop: StopFlag) -> None:
         settings = phase.settings
-        chosen = spread(len(phase.store), settings.subset)
+        chosen = self.ranks.share(spread(len(phase.store), settings.subset), settings.block or 1)
         learner = self.learner(settings, phase.store, held.weights[settings.weights], held.memory)
         epochs = range(held.state.epoch, settings.epochs)
         for epoch in track(epochs, settings.name, total=settings.epochs):
@@ -181,6 +189,11 @@ class Training:
                 return
             if settings.patience and held.state.stale >= settings.patience:
                 break
+            if self.ranks.size > 1:
+                if self.ranks.agree(stop):
+                    return
+                if self.ranks.leads and self.checkpoint.due:
+                    held.save(self.checkpoint)
         if settings.epochs:
             kept = held.best.get(settings.weights) or learner.end_epoch(step_scale(settings, held.state.epoch - 1))
             held.weights[settings.weights] = kept
@@ -213,6 +226,8 @@ class Training:
             self.reporter.scalar(f"train/loss/{settings.name}", loss / len(part), state.seen)
             self.reporter.scalar(f"train/eta/{settings.name}", eta * scale, state.seen)
             self.reporter.scalar(f"time/instances_per_s/{settings.name}", rate, state.seen)
+            if self.ranks.size > 1:
+                continue
             if stop:
                 return
             if self.checkpoint.due:
@@ -221,8 +236,14 @@ class Training:
 
     def _end_of_epoch(self, held: Standing, phase: Phase, learner: Learner, order: Ints) -> None:
         settings, state = phase.settings, held.state
-        weights = learner.end_epoch(step_scale(settings, state.epoch))
-        error, loss = validate(phase.heldout, weights, settings.loss_module(), use_sparse=settings.use_sparse)
+        scale = step_scale(settings, state.epoch)
+        learner.mix(self.ranks, state.position, scale)
+        weights = learner.end_epoch(scale)
+        sums = np.array([state.epoch_loss, state.epoch_curvature, state.position])
+        state.epoch_loss, state.epoch_curvature, position = self.ranks.total(sums).tolist()
+        state.seen, state.position = state.seen + int(position) - state.position, int(position)
+        used = settings.use_sparse
+        error, loss = validate(phase.heldout, weights, settings.loss_module(), use_sparse=used, ranks=self.ranks)
         met = state.epoch_loss / max(1, state.position)
         entry = {
             "phase": settings.name,

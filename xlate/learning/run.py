@@ -17,9 +17,10 @@ import numpy as np
 
 from xlate.array_types import AnyArray
 from xlate.errors import InputError, Interrupted
+from xlate.learning.ranks import ONE, Ranks
 from xlate.machine import StopFlag, Stopped, peak_megabytes
-from xlate.report.run_directory import RunDirectory, flat
-from xlate.report.tensorboard import TensorBoardReporter
+from xlate.report.run_directory import Reporter, RunDirectory, flat
+from xlate.report.tensorboard import Listener, TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, WeightsFile, load_weights, save_weights
 
 log = logging.getLogger(__name__)
@@ -91,12 +92,14 @@ class Run:
         reporter: takes figures for TensorBoard and `metrics.jsonl`.
         stop: becomes true when a signal requests a stop.
         checkpoint_seconds: the least time between two checkpoints.
+        ranks: those that learn together.
     """
 
     directory: RunDirectory
-    reporter: TensorBoardReporter
+    reporter: Reporter
     stop: StopFlag
     checkpoint_seconds: float
+    ranks: Ranks = ONE
 
     @property
     def path(self) -> Path:
@@ -107,6 +110,10 @@ class Run:
     def weights(self) -> Path:
         """The file for the weights that a method learns."""
         return self.path / WEIGHTS_FILE
+
+    def stops(self) -> bool:
+        """Whether a signal has requested a stop of any rank; all ranks ask together."""
+        return self.ranks.agree(self.stop)
 
     def checkpoint(self, identity: str, name: str = "latest.safetensors", *, refuses: bool = True) -> Checkpoint:
         """The file for a method's state, from which an interrupted run resumes; see `Checkpoint`."""
@@ -122,6 +129,8 @@ def conduct(
     checkpoint_seconds: float = 20.0,
     stop: StopFlag | None = None,
     taken: Callable[[RunDirectory], bool] = lambda _: False,
+    listener: Listener | None = None,
+    ranks: Ranks = ONE,
 ) -> dict[str, Any]:
     """Trains a run in its folder, resumes an interrupted one, or returns a finished one's figures.
 
@@ -136,30 +145,42 @@ def conduct(
         checkpoint_seconds: the least time between two checkpoints.
         stop: the flag of the training that this one is a part of.
         taken: finishes a run in another way, with results from elsewhere; false if there are none.
+        listener: receives every scalar, too.
+        ranks: those that learn together, which are part of the identity; all but the first only learn, and get no
+            figures.
 
     Raises:
         InputError: the folder holds something else; also whatever learning raises.
         Interrupted: a signal stopped the training; for a part of another one, `Stopped` instead.
     """
-    directory = RunDirectory.create(folder, text, identity)
-    if directory.finished:
-        log.info("%s is finished", folder)
-    if directory.finished or taken(directory):
+    identity = {**identity, **ranks.identity}
+    with ranks.in_turn():
+        directory = RunDirectory.create(folder, text, identity) if ranks.leads else RunDirectory.open(folder)
+        finished = directory.finished
+        if finished:
+            log.info("%s is finished", folder)
+        elif ranks.leads:
+            finished = taken(directory)
+    if finished:
         return directory.summary or {}
     start = time.perf_counter()
     with StopFlag() if stop is None else nullcontext(stop) as flag:
         reporter = TensorBoardReporter(directory)
+        reporter.listener = listener or reporter.listener
+        run = Run(directory, reporter if ranks.leads else Reporter(), flag, checkpoint_seconds, ranks)
         try:
-            figures = learn(Run(directory, reporter, flag, checkpoint_seconds))
+            figures = learn(run)
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:
                 # The figures of a summary that serve to compare runs.
                 numbers = {k: v for k, v in summary.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-                reporter.hparams(flat(identity) if shown is None else shown, numbers)
+                reporter.hparams(flat(identity) if shown is None else {**shown, **ranks.identity}, numbers)
         except Stopped as error:
             if stop is not None:
                 raise
+            if not (ranks.leads or flag):
+                return {}
             message = f"stopped by a signal; rerun the same command to resume from {folder}"
             raise Interrupted(message, 128 + (flag.signal or 0)) from error
         finally:

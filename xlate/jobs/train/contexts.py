@@ -101,7 +101,9 @@ class ContextTraining(EventRecipe):
     def learn(self, run: Run) -> dict[str, Any]:
         """Trains the phase and writes the weights."""
         config = self.config
-        stores, settings = context_stores(self.work, config.model), phase_settings(config)
+        with run.ranks.in_turn():
+            stores = context_stores(self.work, config.model)
+        settings = phase_settings(config)
         alone = losses()[config.loss.name].judges_each
         # ln p(e|f) is known without a context; alone it is not a probability of yes or no.
         start = Weights(np.array([0.0 if alone else 1.0]), np.zeros(1 << config.model.bits), DENSE)
@@ -206,6 +208,8 @@ class ContextListTraining(WorkRecipe):
         InputError: no work directory, or no such base; see `check_context_lists`.
     """
 
+    over_ranks = True
+
     def __init__(self, config: TrainConfig) -> None:
         # How the base uses the classifier.
         self.use = check_context_lists(config)
@@ -221,19 +225,21 @@ class ContextListTraining(WorkRecipe):
     def learn(self, run: Run) -> dict[str, Any]:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
         config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
-        fold_classifiers(config, self.use, self.train_part, run.stop)
-        model = Phrase().listed(self.system, self.work, self.base)
-        folds = model.folds(settings.folds)
-        lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
-        if settings.machine is not None:
-            return lists.part(stop)
-        lists.decode(stop)
+        with run.ranks.in_turn():
+            fold_classifiers(config, self.use, self.train_part, run.stop)
+            model = Phrase().listed(self.system, self.work, self.base)
+            folds = model.folds(settings.folds)
+            lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
+            if settings.machine is not None:
+                return lists.part(stop)
+            lists.decode(stop)
         every = sampled(lists.lists(), settings, config.seed)
-        learner = self._learner(every, model.theta, folds.fold_I, stop)
+        learner = self._learner(every, model.theta, folds.fold_I, run)
         identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]
         made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}
         checkpoint = run.checkpoint(identity_of(made_from), refuses=False)
         figures = gone_through(learner, checkpoint, settings, run, what=KIND)
+        run.ranks.leave()
         changes_F = learner.weights.sparse_F
         run.reporter.histogram(f"{KIND}/changes", changes_F[changes_F != 0], 0)
         summary = {
@@ -255,17 +261,15 @@ class ContextListTraining(WorkRecipe):
         """The number of the classifier's weights."""
         return int(1 << self.config.model.bits)
 
-    def _learner(
-        self, lists: CandidateBatch, theta: Weights, fold_I: Ints, stop: Callable[[], bool]
-    ) -> PredictedListLearner:
+    def _learner(self, lists: CandidateBatch, theta: Weights, fold_I: Ints, run: Run) -> PredictedListLearner:
         """The learner of the changes of the weights."""
         settings = self.config.loss.lists
         weight = float(theta.dense_D[theta.dense_names.index(CONTEXT_NAME)])
-        parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, stop)
+        parts = predicted(lists, self.work, self.classifier, fold_I, settings.folds, weight, run.stop.__bool__)
         fixed = replace(lists, base_C=(lists.dense_CD @ theta.dense_D).astype(np.float32))
         arrays = fixed.arrays(sentence_bleu(lists.gain_CG, settings.gain) / 100.0, parts=True, dense=False)
         heldout_I, steps = heldout_lists(len(lists), settings), replace(settings, seed=self.config.seed)
-        return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps)
+        return PredictedListLearner(arrays, parts, lists.gain_CG, heldout_I, self.size, steps, run.ranks)
 
     def _save(self, changes_F: AnyFloats, run: Run) -> int:
         """Writes the weights of the whole text's classifier with the changes; returns how many are not 0."""

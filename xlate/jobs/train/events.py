@@ -128,13 +128,15 @@ class LocalTraining(EventRecipe):
 
     def learn(self, run: Run) -> dict[str, Any]:
         """Trains all phases, writes the weights, and translates the dev set, and the test set if asked."""
-        config, stores = self.config, block_stores(self.work, self.config.model)
-        if config.loss.floats.data == "nbest":
-            stores = with_nbest_stores(stores, self.work, config, run.path)
+        config = self.config
+        with run.ranks.in_turn():
+            stores = block_stores(self.work, config.model)
+            if config.loss.floats.data == "nbest":
+                stores = with_nbest_stores(stores, self.work, config, run.path)
         todo, initial = phases(config, stores), _initial(config, stores)
         warn_of_few_steps(todo, config.loss.batch)
         measuring = None
-        if config.dev_every and self.work.has_split("dev") and self.work.references("dev"):
+        if run.ranks.leads and config.dev_every and self.work.has_split("dev") and self.work.references("dev"):
             measuring = DevBleu(config, self.work, stores.features.keys_F, [p.settings for p in todo], run)
         shown = {"families": dict(stores.features.ranges), "after_epoch": measuring}
         held = self.trained(run, todo, stores.identity, initial, **shown)

@@ -35,6 +35,7 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
 from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
+from xlate.learning.ranks import Ranks
 from xlate.learning.run import Checkpoint, Run
 from xlate.learning.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
 from xlate.machine import Stopped
@@ -62,6 +63,7 @@ class ListTraining(WorkRecipe):
     """
 
     on_device = "training on lists runs"
+    over_ranks = True
 
     def __init__(self, config: TrainConfig) -> None:
         super().__init__(config)
@@ -91,13 +93,15 @@ class ListTraining(WorkRecipe):
     def learn(self, run: Run) -> dict[str, Any]:
         """Runs all three steps; with `machine`, only makes lists of some folds of the training text."""
         config, work = self.config, self.work
-        base = Path(config.base) if config.base is not None else self._tuned_floats(run)
-        fold_classifiers(config, config.model.context, self.train_part, run.stop)
-        model = kind_of(config.model.kind).listed(config, work, base)
-        systems = model.folds(config.loss.lists.folds)
+        with run.ranks.in_turn():
+            base = Path(config.base) if config.base is not None else self._tuned_floats(run)
+            fold_classifiers(config, config.model.context, self.train_part, run.stop)
+            model = kind_of(config.model.kind).listed(config, work, base)
+            systems = model.folds(config.loss.lists.folds)
         if config.loss.lists.machine is not None:
             return self._lists(systems, model.theta).part(run.stop.__bool__)
         theta, phi_F, figures = self._learned(model, systems, run)
+        run.ranks.leave()
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
 
     def _tuned_floats(self, run: Run) -> Path:
@@ -122,9 +126,11 @@ class ListTraining(WorkRecipe):
         for number in range(1, rounds + 1):
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
-                made[-1].decode(run.stop.__bool__)
+                with run.ranks.in_turn():
+                    made[-1].decode(run.stop.__bool__)
                 lists = made[0].lists() if number == 1 else pool([one.lists() for one in made])
                 learn(self.config, model.features, lists, model.theta, held, run, step)
+                run.ranks.wait()
             theta, phi_F, figures = read_learned(held, model.theta, model.features)
             if number < rounds:
                 made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
@@ -149,7 +155,7 @@ def learn(
     run: Run,
     step: int = 0,
 ) -> None:
-    """Learns sparse weights, and float weights if training is joint, and writes them to `held`.
+    """Learns sparse weights, and float weights if training is joint; the first rank writes them to `held`.
 
     `step` is the number of the first epoch in the reports.
     """
@@ -157,7 +163,7 @@ def learn(
     start = time.perf_counter()
     lists = sampled(lists, settings, config.seed)
     spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
-    learner = _learner(config, features, lists, theta, spread_D)
+    learner = _learner(config, features, lists, theta, spread_D, run.ranks)
     made = time.perf_counter()
     made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
     checkpoint = Checkpoint(held.with_suffix(EPOCHS), made_from, config.checkpoint_seconds, refuses=False)
@@ -174,11 +180,12 @@ def learn(
     if settings.joint:
         theta = replace(theta, dense_D=learner.weights.dense_D / spread_D)
     learned = replace(theta, sparse_F=phi_F).single()
-    save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
+    if run.ranks.leads:
+        save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
 
 
 def _learner(
-    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats
+    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats, ranks: Ranks
 ) -> ListLearner:
     """The learner from the lists."""
     settings = config.loss.lists
@@ -193,7 +200,9 @@ def _learner(
         replace(settings, seed=config.seed),
         theta.dense_D * spread_D if settings.joint else None,
     )
-    return ListLearner(*given) if config.device == "cpu" else DeviceListLearner(*given, device_of(config.device))
+    if config.device == "cpu":
+        return ListLearner(*given, ranks)
+    return DeviceListLearner(*given, device_of(config.device), ranks)
 
 
 def gone_through(
@@ -212,7 +221,7 @@ def gone_through(
         Stopped: the run was stopped; it resumes from the checkpoint.
     """
     figures: list[EpochFigures] = []
-    epochs = learner.epochs(run.stop.__bool__, checkpoint)
+    epochs = learner.epochs(run.stops, checkpoint)
     for epoch in track(epochs, f"{what} weights, epoch", total=settings.epochs + 1, from_zero=True):
         figures.append(epoch)
         measured = {} if math.isnan(epoch.heldout_bleu) else {"BLEU": epoch.heldout_bleu}
@@ -230,7 +239,7 @@ def gone_through(
             log.info("epoch %d: loss %.5f, %s", epoch.epoch, epoch.train_loss, learned)
         else:
             log.info("before training: %s", heldout)
-    if run.stop:
+    if run.stops():
         raise Stopped
     return figures
 

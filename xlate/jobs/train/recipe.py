@@ -62,6 +62,8 @@ class Recipe(ABC):
     train_part: TrainPart
     # What is computed on the device that `device` names, the CPU or a GPU; None: everything is compiled for the CPU.
     on_device: str | None = None
+    # Whether several ranks can learn it together.
+    over_ranks: bool = False
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config
@@ -106,6 +108,8 @@ class WorkRecipe(Recipe):
 class EventRecipe(WorkRecipe):
     """A recipe of the first kind, from stored events."""
 
+    over_ranks = True
+
     @property
     def on_device(self) -> str | None:  # type: ignore[override]
         return "mini-batches run" if self.config.loss.batch and self.config.loss.name != "uniform" else None
@@ -113,7 +117,7 @@ class EventRecipe(WorkRecipe):
     def trained(
         self, run: Run, todo: Sequence[Phase], stores: str, initial: Mapping[str, Weights], **more: Any
     ) -> Standing:
-        """The result of the phases, by the online kernel or with mini-batches on the device.
+        """The result of the phases, by the online kernel or with mini-batches on the device, for the first rank.
 
         Args:
             run: the run to train.
@@ -121,13 +125,22 @@ class EventRecipe(WorkRecipe):
             stores: the identity of what they learn from.
             initial: the initial weights.
             more: for `Training`.
+
+        Raises:
+            InputError: several ranks are to measure the bound of Theorem A.1.
+            Stopped: see `Training.run` and `Ranks.leave`.
         """
+        bound, ranks = any(phase.settings.check_bound for phase in todo), run.ranks
+        seen = f"loss.check_bound=true, {ranks.size} ranks"
+        refuse_if(bound and ranks.size > 1, "the bound of Theorem A.1 is about one process", seen, "one rank")
         learner: LearnerOf = InstanceLearner
         if batch := self.config.loss.batch:
             learner = partial(DeviceLearner, device=device_of(self.config.device), batch=batch)
         made_from = {"phases": [asdict(phase.settings) for phase in todo], "stores": stores}
-        training = Training(todo, run.checkpoint(identity_of(made_from)), run.reporter, learner=learner, **more)
-        return training.run(initial, run.stop)
+        checkpoint = run.checkpoint(identity_of(made_from))
+        held = Training(todo, checkpoint, run.reporter, learner=learner, ranks=ranks, **more).run(initial, run.stop)
+        ranks.leave()
+        return held
 
 
 def refuse_base(config: TrainConfig, expected: str) -> None:

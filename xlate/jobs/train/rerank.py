@@ -60,6 +60,10 @@ log = logging.getLogger(__name__)
 class RankTraining(Recipe):
     """Float and sparse weights learned together from given lists, some of which are held out."""
 
+    @property
+    def over_ranks(self) -> bool:  # type: ignore[override]
+        return self.config.loss.lists is not None
+
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         refuse_base(config, "no base")
@@ -123,10 +127,11 @@ class RankTraining(Recipe):
         settings = replace(lists, seed=self.config.seed)
         arrays = given.batch.arrays(given.objective.sentences(given.batch.gain_CG), parts=True)
         bleu_CK = given.batch.gain_CG[:, : 2 + 2 * ORDER]
-        learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D)
+        learner = ListLearner(arrays, bleu_CK, given.heldout_I, len(given.features), settings, start_D, run.ranks)
         made_from = lists_identity(learner.lists, settings, len(given.features))
         checkpoint = run.checkpoint(made_from, "ranking.safetensors", refuses=False)
         gone_through(learner, checkpoint, lists, run, what=KIND)
+        run.ranks.leave()
         checkpoint.remove()
         if len(given.features):
             warn_if_all_zero(learner.weights.sparse_F, f"loss.lists.rate={lists.rate:g}, {len(given.batch)} lists")

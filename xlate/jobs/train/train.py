@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +29,8 @@ from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
 from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.learning.global_model import NAME as GLOBAL
-from xlate.learning.run import Run, conduct
+from xlate.learning.ranks import ONE, Ranks
+from xlate.learning.run import conduct
 from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
@@ -69,9 +71,10 @@ def train(
         Interrupted: a signal stopped the training.
     """
     check_training(config)
-    with refused_while_written(folder, "run"):
+    ranks = Ranks.started(device_of(config.device))
+    with refused_while_written(folder, "run") if ranks.leads else nullcontext():
         listener = listener or (listener_of(config.reporter) if config.reporter else None)
-        return trained(config, folder, given=given, sweep=sweep, listener=listener)
+        return trained(config, folder, given=given, sweep=sweep, listener=listener, ranks=ranks)
 
 
 def trained(
@@ -81,20 +84,23 @@ def trained(
     given: Sequence[str] = (),
     sweep: Path | None = None,
     listener: Listener | None = None,
+    ranks: Ranks = ONE,
 ) -> dict[str, Any]:
     """The same without checking settings and other processes; `stop` is that of the training this one is part of."""
     recipe = recipe_of(config)
     if stop is None:
         _say_device(recipe)
+    refuse_if(
+        ranks.size > 1 and not recipe.over_ranks,
+        "this training runs in one process",
+        f"{ranks.size} ranks",
+        "learning from events or from lists, or one rank",
+        "xlate train … without torchrun",
+    )
     # A run inherits the settings that it does not set from its base.
     used = recipe.config
-
-    def learn(run: Run) -> dict[str, Any]:
-        run.reporter.listener = listener or run.reporter.listener
-        return recipe.learn(run)
-
     return conduct(
-        learn,
+        recipe.learn,
         folder,
         to_yaml(used),
         {**identity_of_training(used), **recipe.made_from()},
@@ -102,6 +108,8 @@ def trained(
         used.checkpoint_seconds,
         stop,
         lambda run: sweep is not None and take_from_sweep(run, used, sweep),
+        listener,
+        ranks,
     )
 
 
