@@ -30,8 +30,7 @@ from xlate.formats.records import KEYS, collapsed, ranked_records
 from xlate.jobs.given_lists import held_references
 from xlate.jobs.ranking import Ranker
 from xlate.metrics.objective import Objective
-from xlate.report.run_directory import RunDirectory
-from xlate.report.tensorboard import Listener
+from xlate.report.run_directory import Listener, RunDirectory
 from xlate.scoring.feature_weights import rescored
 from xlate.text.lines import write_file, write_lines
 from xlate.training import overrides_of

@@ -12,7 +12,7 @@ from xlate.config.load import load
 from xlate.config.schema import PrepareConfig, TrainConfig
 from xlate.errors import InputError
 from xlate.jobs import prepare as preparing
-from xlate.report.tensorboard import Listener
+from xlate.report.run_directory import Listener
 
 
 def prepare(*overrides: str, **keys: Any) -> Path:

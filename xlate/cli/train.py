@@ -14,13 +14,11 @@ from xlate.config.choices import all_rows, check_experiments, folder_name
 from xlate.config.load import PART
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.report.run_directory import VOLATILE, AnotherRun, flat
+from xlate.report.run_directory import VOLATILE, AnotherRun, Listener, flat
 from xlate.settings import plain
 
 if TYPE_CHECKING:
     from hydra.conf import HydraConf
-
-    from xlate.report.tensorboard import Listener
 
 log = logging.getLogger(__name__)
 # The places that each group sets; a model brings a decoder and a loss, an experiment may set any.

@@ -20,7 +20,7 @@ from xlate.errors import InputError, Interrupted
 from xlate.learning.ranks import ONE, Ranks
 from xlate.machine import StopFlag, Stopped, peak_megabytes
 from xlate.report.run_directory import Reporter, RunDirectory, flat
-from xlate.report.tensorboard import Listener, TensorBoardReporter
+from xlate.report.tensorboard import TensorBoardReporter
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, WeightsFile, load_weights, save_weights
 
 log = logging.getLogger(__name__)
@@ -91,15 +91,15 @@ class Run:
         directory: the folder of the run.
         reporter: takes figures for TensorBoard and `metrics.jsonl`.
         stop: becomes true when a signal requests a stop.
-        checkpoint_seconds: the least time between two checkpoints.
         ranks: those that learn together.
+        checkpoint_seconds: the least time between two checkpoints.
     """
 
     directory: RunDirectory
     reporter: Reporter
     stop: StopFlag
-    checkpoint_seconds: float
     ranks: Ranks = ONE
+    checkpoint_seconds: float = 20.0
 
     @property
     def path(self) -> Path:
@@ -126,10 +126,8 @@ def conduct(
     text: str,
     identity: Mapping[str, Any],
     shown: Mapping[str, Any] | None = None,
-    checkpoint_seconds: float = 20.0,
     stop: StopFlag | None = None,
     taken: Callable[[RunDirectory], bool] = lambda _: False,
-    listener: Listener | None = None,
     ranks: Ranks = ONE,
 ) -> dict[str, Any]:
     """Trains a run in its folder, resumes an interrupted one, or returns a finished one's figures.
@@ -142,10 +140,8 @@ def conduct(
         text: the configuration, kept as `config.yaml`.
         identity: what distinguishes this run from others.
         shown: the settings in TensorBoard's table of runs; by default the whole identity.
-        checkpoint_seconds: the least time between two checkpoints.
         stop: the flag of the training that this one is a part of.
         taken: finishes a run in another way, with results from elsewhere; false if there are none.
-        listener: receives every scalar, too.
         ranks: those that learn together, which are part of the identity; all but the first only learn, and get no
             figures.
 
@@ -166,10 +162,8 @@ def conduct(
     start = time.perf_counter()
     with StopFlag() if stop is None else nullcontext(stop) as flag:
         reporter = TensorBoardReporter(directory)
-        reporter.listener = listener or reporter.listener
-        run = Run(directory, reporter if ranks.leads else Reporter(), flag, checkpoint_seconds, ranks)
         try:
-            figures = learn(run)
+            figures = learn(Run(directory, reporter if ranks.leads else Reporter(), flag, ranks))
             cost = {"seconds": round(time.perf_counter() - start, 2), "peak_mb": round(peak_megabytes(), 1)}
             summary = {"finished": True, **figures, **cost}
             if summary["finished"]:

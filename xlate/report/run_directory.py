@@ -318,8 +318,17 @@ def _foreign(entries: Iterable[Path]) -> list[str]:
     return [name for name in names if name not in HARMLESS_NAMES and name[0] != "." and not name.endswith(".log")]
 
 
+# Takes the tag, value and step of a scalar.
+Listener = Callable[[str, float, int], object]
+
+
 class Reporter:
-    """Receives figures as they arise, where a step is the number of instances seen; this class discards them."""
+    """Receives figures as they arise, where a step is the number of instances seen; this class discards them.
+
+    A class that keeps them also passes the tag, value and step of every scalar to its `listener`.
+    """
+
+    listener: Listener
 
     def scalar(self, tag: str, value: float, step: int) -> None:
         """One number."""

@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams as hparams_summaries
 
 from xlate.array_types import AnyFloats, Bytes
-from xlate.report.run_directory import Records, Reporter, RunDirectory
+from xlate.report.run_directory import Listener, Records, Reporter, RunDirectory
 from xlate.text.lines import naming_file
 
 # By category and title, the patterns of tags whose curves a chart shows; the most important come first.
@@ -58,8 +58,6 @@ def charts_of(tags: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
 
 
 FINAL = "final/"
-# Takes the tag, value and step of a scalar.
-Listener = Callable[[str, float, int], object]
 EVENTS = "events.out.tfevents."
 
 

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -30,13 +31,12 @@ from xlate.jobs.train.rerank import RankTraining
 from xlate.jobs.train.tuning import TunedTraining
 from xlate.learning.global_model import NAME as GLOBAL
 from xlate.learning.ranks import ONE, Ranks
-from xlate.learning.run import conduct
+from xlate.learning.run import Run, conduct
 from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
-from xlate.report.run_directory import CONFIG_FILE, MARK, RunDirectory
+from xlate.report.run_directory import CONFIG_FILE, MARK, Listener, RunDirectory
 from xlate.report.runs import collect_runs
-from xlate.report.tensorboard import Listener
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
 from xlate.tuners.settings import ONLINE
@@ -99,16 +99,20 @@ def trained(
     )
     # A run inherits the settings that it does not set from its base.
     used = recipe.config
+
+    def learn(run: Run) -> dict[str, Any]:
+        if listener is not None:
+            run.reporter.listener = listener
+        return recipe.learn(replace(run, checkpoint_seconds=used.checkpoint_seconds))
+
     return conduct(
-        recipe.learn,
+        learn,
         folder,
         to_yaml(used),
         {**identity_of_training(used), **recipe.made_from()},
         varied_settings(used, given),
-        used.checkpoint_seconds,
         stop,
         lambda run: sweep is not None and take_from_sweep(run, used, sweep),
-        listener,
         ranks,
     )
 
