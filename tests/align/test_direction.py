@@ -16,6 +16,7 @@ from xlate.align import aligner
 from xlate.align.aligner import align
 from xlate.align.direction import AlignmentProcess, Direction
 from xlate.errors import InputError
+from xlate.text.vocabulary import EncodedText, TokenText
 
 AGAIN = """
 from xlate.align import aligner
@@ -27,7 +28,8 @@ for aligner.WORTHWHILE in (10**9, 1, 1, 10**9):
 LONG = """
 from xlate.align.direction import AlignmentProcess, Direction
 from xlate.machine import termination_raised
-words = [[str(n % 7), str(n % 5), str(n % 3)] for n in range(30000)]
+from xlate.text.vocabulary import TokenText
+words = TokenText.of([[str(n % 7), str(n % 5), str(n % 3)] for n in range(30000)]).text
 given = Direction("eflomal", 0, "backward"), words, words
 with termination_raised(), AlignmentProcess(*given), AlignmentProcess(*given) as process:
     print("begun", flush=True)
@@ -41,8 +43,8 @@ def text(pairs: int) -> tuple[list[list[str]], list[list[str]]]:
     return source, [[f"b{word[1:]}" for word in reversed(sentence)] for sentence in source]
 
 
-def numbers(pairs: int) -> list[list[str]]:
-    return [[word[1:] for word in sentence] for sentence in text(pairs)[0]]
+def numbers(pairs: int) -> EncodedText:
+    return TokenText.of(text(pairs)[0]).text
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.models.phrase.moses_system import ARPA, TABLE, write_system
 from tests.models.phrase.small_phrase_models import random_phrase_model
 from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
+from xlate.align.aligner import align, align_with
 from xlate.align.links import read_gold, read_hypothesis_links, read_links
 from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest import (
@@ -70,11 +71,21 @@ from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
 from xlate.text.terms import read_terms
 from xlate.text.tokens import Truecaser
-from xlate.text.vocabulary import Vocabulary
-from xlate.work.directory import load_copies, load_documents, load_factor, save_copies, save_documents, save_factor
+from xlate.text.vocabulary import EncodedText, Vocabulary
+from xlate.work.directory import (
+    load_copies,
+    load_documents,
+    load_factor,
+    load_text,
+    save_copies,
+    save_documents,
+    save_factor,
+    save_text,
+)
 from xlate.work.settings import LmConfig
 from xlate.work.stages import read_stage, run_stage
 
+PAIRS = [["das", "haus"], ["haus"]], [["the", "house"], ["house"]]
 RAW = PreparedText("de", "en", True, "lower", True, False)
 
 
@@ -351,6 +362,8 @@ READERS = [
     Reader("read_factored", text("Das|DET Haus|NOUN\n\nklein|ADJ"), of(read_factored, FactorNames(("pos",)), {})),
     Reader("read_terms", text("haus\thouse\n# no term\nklein* ||| small\n"), of(lambda path: list(read_terms(path)))),
     Reader("read_documents", text("Gen.1\nGen.2\nEx.1\n"), of(read_documents, 3, "[A-Z][a-z]+")),
+    Reader("load_text", lambda folder: save_text(folder, EncodedText.encode([["a"], ["b", "a"]], Vocabulary(["a"]))),
+           lambda folder: load_text(folder, 4), 0.5),
     Reader("load_factor", factor, lambda folder: load_factor(folder / "pos", "train"), 0.5),
     Reader("load_documents", documents, lambda folder: load_documents(folder), 0.5),
     Reader("load_copies", lambda folder: save_copies(folder, np.array([0, 1, 0, 3])), lambda f: load_copies(f), 0.5),
@@ -361,6 +374,8 @@ READERS = [
     Reader("read_classes", text("the\t1\nhouse\t2\na\t1\n"), of(read_classes)),
     Reader("read_classes (Brown)", text("0110\tthe\t20\n0111\thouse\t3\n"), of(read_classes)),
     Reader("open_tagger", text("the\t1\nhouse\t2\na\t1\n"), lambda folder: open_tagger("en", folder / "file"), 0.5),
+    Reader("align_with", lambda folder: align(*PAIRS, "ibm1", save=folder / "model"),
+           lambda folder: align_with(folder / "model", *PAIRS), 0.2),
     Reader("read_links", text("0-0 1-1 2-2\n\n0-1\n"), of(read_links, [3, 2, 1], [3, 2, 2])),
     Reader("read_gold", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold)),
     Reader("read_gold (lengths)", text("1-1 2p3 4-4\n\n1-2\n"), of(read_gold, [4, 1, 2], [4, 1, 2])),

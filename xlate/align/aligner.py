@@ -12,13 +12,21 @@ the kept links and can choose differently among rival links.
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Corpus, Direction
+from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Direction, usable_pairs
 from xlate.align.links import REMEDY, Lengths, Links, check_positions, matched_lengths
+from xlate.arrays.stored import HEADER, open_arrays, save_arrays
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
+from xlate.text.folders import WholeFolder, check_fields, without_mark
+from xlate.text.lines import read_lines, write_lines
+from xlate.text.vocabulary import EncodedText, TokenText
 
 GROWING = {
     "grow": (False, NO_FINAL),
@@ -68,6 +76,10 @@ def symmetrize(
 log = logging.getLogger(__name__)
 # Texts of fewer words on both sides are aligned before another process has started.
 WORTHWHILE = 40_000
+Corpus = Sequence[Sequence[str]]
+SIDES = ("source", "target")
+MODEL = "alignment model"
+STRANGERS = without_mark(HEADER, f'"{MODEL}"', r"header\.json|(source|target)\.words|(forward|backward)\.\w+(\.\d+)?")
 
 
 def align(
@@ -77,8 +89,11 @@ def align(
     symmetrization: str = "grow-diag-final-and",
     seed: int = 0,
     side_by_side: bool = False,
+    sample: int | None = None,
+    save: str | Path | None = None,
 ) -> Links:
-    """Aligns tokenised sentence pairs; equal input, method and seed give equal links, with any number of threads.
+    """Aligns tokenised sentence pairs; equal input, method, seed and sample give equal links, with any number of
+    threads; those of `fast_align` can differ in a few places unless it has one thread (`OMP_NUM_THREADS=1`).
 
     Methods: `eflomal` (Bayesian IBM 1, HMM and fertility by Gibbs sampling, Östling and Tiedemann 2016: the best
     and the slowest), `fast_align` (Dyer et al. 2013), `hmm` (Vogel et al. 1996), `ibm1`, `ibm2`, `ibm4` (without
@@ -90,44 +105,88 @@ def align(
         seed: of the sampler; only `eflomal` draws at random.
         side_by_side: run both directions at the same time, unless the text is small. Either way each direction of a
             large text runs in its own process, so that a signal ends it at once.
+        sample: train on so many pairs, evenly spaced over the text; None: on all. The aligner holds the pairs it trains
+            on in memory, with counts for all their pairs of words.
+        save: a folder for the models of both directions; see `align_with`.
 
     Raises:
-        InputError: an unknown method or symmetrisation, different numbers of sentences, or that process died.
+        InputError: an unknown method or symmetrisation, different numbers of sentences, that process died, or there is
+            nothing to save, or no folder to save it in.
     """
     check_choice("unknown alignment method", method, METHODS)
     check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
+    texts = TokenText.of(source), TokenText.of(target)
+    direction = Direction(method, seed, "forward", sample)
+    if save is None:
+        return _links(direction, texts, symmetrization, side_by_side)
+    with WholeFolder(save, f"an {MODEL}", STRANGERS, "name another folder") as folder:
+        links = _links(replace(direction, save=str(folder)), texts, symmetrization, side_by_side)
+        for side, text in zip(SIDES, texts, strict=True):
+            write_lines(folder / f"{side}.words", text.words)
+        made = {"method": method, "symmetrization": symmetrization, "seed": seed, "sample": sample}
+        save_arrays(folder, MODEL, {}, made, sorted(os.listdir(folder)))
+    return links
+
+
+def align_with(
+    model: str | Path, source: Corpus, target: Corpus, symmetrization: str | None = None, side_by_side: bool = False
+) -> Links:
+    """Aligns sentence pairs with a model that `align` saved: its own pairs as it aligned them, and new ones.
+
+    Words that the model does not know all count as one unknown word.
+
+    Args:
+        model: the folder.
+        symmetrization: one of `SYMMETRIZATIONS`; None: that of the model.
+        side_by_side: see `align`.
+
+    Raises:
+        InputError: the folder is damaged or something else, and see `align`.
+    """
+    stored = open_arrays(model, MODEL, {})
+    check_fields(stored.metadata, {"method": str, "symmetrization": str}, stored.folder / HEADER, "save it again")
+    symmetrization = symmetrization or str(stored.metadata["symmetrization"])
+    check_choice("unknown alignment method", stored.metadata["method"], METHODS)
+    check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
+    known = [read_lines(stored.folder / f"{side}.words") for side in SIDES]
+    texts = TokenText.of(source, known[0]), TokenText.of(target, known[1])
+    direction = Direction(stored.metadata["method"], 0, "forward", model=str(model))
+    return _links(direction, texts, symmetrization, side_by_side)
+
+
+def _links(forward: Direction, texts: tuple[TokenText, TokenText], symmetrization: str, side_by_side: bool) -> Links:
+    source, target = texts[0].text, texts[1].text
     matched_lengths(source, target, REMEDY)
-    too_long = sum(max(len(s), len(t)) > LONGEST for s, t in zip(source, target, strict=True))
+    lengths = np.diff(source.offsets_S1), np.diff(target.offsets_S1)
+    too_long = int((np.maximum(*lengths) > LONGEST).sum())
     if too_long:
         log.warning("sentence pairs of more than %d words, left without links: %d", LONGEST, too_long)
-    source_words, target_words = _numbered(source), _numbered(target)
-    there = Direction(method, seed, "forward"), source_words, target_words
-    back = Direction(method, seed, "backward"), target_words, source_words
-    forward = backward = Links.from_pairs([[]] * len(source))
-    if side_by_side and symmetrization not in ("forward", "backward") and _is_large(source, target):
+    if forward.save and not len(usable_pairs(source, target)):
+        raise InputError(
+            "no model to save", f"{len(source)} sentence pairs, none usable", "pairs with words on both sides"
+        )
+    there, back = (forward, source, target), (replace(forward, name="backward"), target, source)
+    # A saved model has both directions, for every symmetrisation.
+    needed = "both" if forward.save else symmetrization
+    links = backward = Links.from_pairs([[]] * len(source))
+    if side_by_side and needed not in ("forward", "backward") and _is_large(source, target):
         with AlignmentProcess(*back, beside=True) as process:
-            forward = _links(*there)
+            links = _one_way(*there)
             backward = process.links().transposed()
     else:
-        if symmetrization != "backward":
-            forward = _links(*there)
-        if symmetrization != "forward":
-            backward = _links(*back).transposed()
-    return symmetrize(forward, backward, symmetrization, [len(s) for s in source], [len(t) for t in target])
+        if needed != "backward":
+            links = _one_way(*there)
+        if needed != "forward":
+            backward = _one_way(*back).transposed()
+    return symmetrize(links, backward, symmetrization, *lengths)
 
 
-def _is_large(source: Corpus, target: Corpus) -> bool:
-    return sum(map(len, source)) + sum(map(len, target)) >= WORTHWHILE
+def _is_large(source: EncodedText, target: EncodedText) -> bool:
+    return len(source.ids_T) + len(target.ids_T) >= WORTHWHILE
 
 
-def _links(direction: Direction, source: Corpus, target: Corpus) -> Links:
+def _one_way(direction: Direction, source: EncodedText, target: EncodedText) -> Links:
     if not _is_large(source, target):
         return direction.links(source, target)
     with AlignmentProcess(direction, source, target) as process:
         return process.links()
-
-
-def _numbered(sentences: Corpus) -> list[list[str]]:
-    """The words of a text as decimal numbers."""
-    numbers: dict[str, str] = {}
-    return [[numbers.setdefault(word, str(len(numbers))) for word in sentence] for sentence in sentences]

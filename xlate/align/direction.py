@@ -16,19 +16,18 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from thot import alignment as thot
 
 from xlate.align.links import Links
-from xlate.array_types import Ints, Ints32
+from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
 from xlate.errors import InputError
 from xlate.progress import Style, set_style, track
+from xlate.text.vocabulary import EncodedText
 
-Corpus = Sequence[Sequence[str]]
 LONGEST = 1024  # thot's own limit, its `max_sentence_length`
 CHUNK = 500
 ITERATIONS = 5
@@ -45,41 +44,66 @@ METHODS: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True)
 class Direction:
-    """A model of the target given the source; words are decimal numbers, because thot gives words such as NULL a
-    meaning.
+    """A model of the target given the source; thot gets words as decimal numbers, because it gives words such as NULL
+    a meaning. Words that the model does not know all count as one unknown word.
 
     Attributes:
         method: a key of `METHODS`.
         seed: of the sampler of `eflomal`.
         name: of the direction, shown with the progress.
+        sample: train on so many pairs, evenly spaced over the text; None: on all.
+        save: a folder for the model's files, whose names begin with that of the direction.
+        model: such a folder, whose model is read instead of training one.
     """
 
     method: str
     seed: int
     name: str
+    sample: int | None = None
+    save: str | None = None
+    model: str | None = None
 
-    def links(self, source: Corpus, target: Corpus) -> Links:
-        """Trains the model and takes its best links, source position first."""
+    def links(self, source: EncodedText, target: EncodedText) -> Links:
+        """Trains the model, or reads it, and takes its best links, source position first.
+
+        Raises:
+            InputError: thot cannot read the model.
+        """
+        usable = usable_pairs(source, target)
+        count_S, found = np.zeros(len(source), np.int64), [np.zeros((0, 2), np.int32)]
+        if len(usable):
+            model = self._read(self.model) if self.model else self._learned(source, target, usable)
+            if self.save:
+                _write(model, f"{self.save}/{self.name}")
+            chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
+            for chunk in track(chunks, f"aligning {self.name}"):
+                best = model.get_best_alignments([_words(source, s) for s in chunk], [_words(target, s) for s in chunk])
+                # One pair after the other, each sorted by (source, target).
+                links = [np.argwhere(matrix.to_numpy()).astype(np.int32) for _, matrix in best]
+                count_S[chunk] = [len(pairs) for pairs in links]
+                found += [np.concatenate(links)]
+        source_L, target_L = np.ascontiguousarray(np.concatenate(found).T)
+        return Links(source_L, target_L, offsets_of(count_S))
+
+    def _learned(self, source: EncodedText, target: EncodedText, usable: Ints) -> Any:
         kind, *later = METHODS[self.method]
-        first = kind()
-        usable = [s for s in range(len(source)) if all(0 < len(side[s]) <= LONGEST for side in (source, target))]
-        if not usable:
-            return Links.from_pairs([[]] * len(source))
-        for s in usable:
-            first.add_sentence_pair(source[s], target[s])
+        model = kind()
+        size = min(self.sample or len(usable), len(usable))
+        for s in usable[np.arange(size) * len(usable) // size]:
+            model.add_sentence_pair(_words(source, s), _words(target, s))
         iterations = ITERATIONS
         if self.method == "eflomal":
-            first.seed, first.deterministic, iterations = self.seed, True, 0
-        model = self._trained(first, iterations)
+            model.seed, model.deterministic, iterations = self.seed, True, 0
+        model = self._trained(model, iterations)
         for stage in later:
             model = self._trained(stage(model), iterations)
-        links: list[list[list[int]]] = [[] for _ in source]
-        chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
-        for chunk in track(chunks, f"aligning {self.name}"):
-            best = model.get_best_alignments([source[s] for s in chunk], [target[s] for s in chunk])
-            for s, (_, matrix) in zip(chunk, best, strict=True):
-                links[s] = np.argwhere(matrix.to_numpy()).tolist()
-        return Links.from_pairs([(i, j) for i, j in row] for row in links)
+        return model
+
+    def _read(self, folder: str) -> Any:
+        model = METHODS[self.method][-1]()
+        if not model.load(f"{folder}/{self.name}"):
+            raise InputError("thot cannot read this model", self.name, "what thot wrote", "save it again", file=folder)
+        return model
 
     def _trained(self, model: Any, iterations: int) -> Any:
         """Trains a model for `iterations` iterations; 0 lets it choose their number when training begins."""
@@ -90,17 +114,34 @@ class Direction:
         return model
 
 
+def usable_pairs(source: EncodedText, target: EncodedText) -> Ints:
+    """The pairs that can be aligned: with words on both sides, and not too many."""
+    lengths_2S = np.diff([source.offsets_S1, target.offsets_S1])
+    return np.flatnonzero((lengths_2S.min(axis=0) > 0) & (lengths_2S.max(axis=0) <= LONGEST))
+
+
+def _words(text: EncodedText, s: int) -> list[str]:
+    return list(map(str, text[s].tolist()))
+
+
+def _write(model: Any, prefix: str) -> None:
+    """Writes the files of a model; thot wants those of its training text but does not need what is in them."""
+    if not model.print(prefix):
+        raise OSError(f"{prefix}.*: thot cannot write an alignment model")
+    for name in ("src", "trg", "srctrgc"):
+        open(f"{prefix}.{name}", "wb").close()
+
+
 class AlignmentProcess:
     """Starts an alignment in another process; a context manager that ends that process whatever happens.
 
     Args:
         direction: what to train.
-        source: sentences whose words are decimal numbers.
-        target: the other side.
+        source, target: the numbered text.
         beside: another direction runs at the same time: this one gets half of the cores, and its steps are not shown.
     """
 
-    def __init__(self, direction: Direction, source: Corpus, target: Corpus, beside: bool = False) -> None:
+    def __init__(self, direction: Direction, source: EncodedText, target: EncodedText, beside: bool = False) -> None:
         self._direction = direction
         self._texts = source, target
         self._beside = beside
@@ -108,7 +149,7 @@ class AlignmentProcess:
     def __enter__(self) -> AlignmentProcess:
         # It has no name, so nothing is left behind if a process is killed. It holds the text, and then the links.
         self._file = tempfile.TemporaryFile()
-        np.savez(self._file, *(array for text in self._texts for array in _flat(text)))
+        np.savez(self._file, *(array for text in self._texts for array in (text.ids_T, text.offsets_S1)))
         self._file.seek(0)
         file = self._file.fileno()
         # Modules are found as here; by default half of the cores are for threads of that process.
@@ -157,17 +198,6 @@ class AlignmentProcess:
             return Links(held["arr_0"], held["arr_1"], held["arr_2"])
 
 
-def _flat(text: Corpus) -> tuple[Ints32, Ints]:
-    words = np.array([int(word) for sentence in text for word in sentence], np.int32)
-    return words, offsets_of(list(map(len, text)))
-
-
-def _sentences(words_T: Ints32, offsets_S1: Ints) -> list[list[str]]:
-    written = list(map(str, range(words_T.max(initial=-1) + 1)))
-    words, bounds = [written[word] for word in words_T.tolist()], offsets_S1.tolist()
-    return [words[start:end] for start, end in pairwise(bounds)]
-
-
 def _end_with_parent() -> None:
     # Not through sys.stdin, because Python would need its lock at exit.
     while os.read(0, 1):
@@ -182,8 +212,8 @@ def main(arguments: Sequence[str]) -> None:
     direction = Direction(**json.loads(arguments[0]))
     with open(int(arguments[1]), "r+b") as file:
         with np.load(file, allow_pickle=False) as held:
-            source, target = _sentences(held["arr_0"], held["arr_1"]), _sentences(held["arr_2"], held["arr_3"])
-        links = direction.links(source, target)
+            texts = EncodedText(held["arr_0"], held["arr_1"]), EncodedText(held["arr_2"], held["arr_3"])
+        links = direction.links(*texts)
         file.seek(0)
         file.truncate()
         np.savez(file, links.source_L, links.target_L, links.offsets_S1)

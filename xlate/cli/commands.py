@@ -166,15 +166,30 @@ def run_align(config: AlignCommandConfig) -> None:
     """Aligns the words of two files line by line and writes Pharaoh links; a pair with an empty side gets an empty
     line.
     """
-    from xlate.align.aligner import align
+    from xlate.align.aligner import align, align_with
     from xlate.align.links import write_links
-    from xlate.text.lines import read_parallel
+    from xlate.text.lines import check_sides, iterate_lines
     from xlate.text.tokens import split_tokens
+    from xlate.text.vocabulary import TokenText
     from xlate.work.corpus_stage import cores
 
-    sides = read_parallel(config.source, config.target)
-    source, target = ([split_tokens(line) for line in lines] for lines in sides)
-    links = align(source, target, config.method, config.symmetrization, config.seed, side_by_side=cores() > 1)
+    paths = config.source, config.target
+    source, target = (TokenText.of(map(split_tokens, iterate_lines(path))) for path in paths)
+    check_sides(config.source, len(source), config.target, len(target))
+    chosen = {name: getattr(config, name) for name in ("method", "symmetrization", "sample", "save")}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if config.load is None:
+        links = align(source, target, seed=config.seed, side_by_side=cores() > 1, **given)
+    else:
+        symmetrization = given.pop("symmetrization", None)
+        if given:
+            raise InputError(
+                "a trained model is used as it is",
+                " ".join(f"{name}={value}" for name, value in given.items()),
+                "only symmetrization= beside load=",
+                "leave them out",
+            )
+        links = align_with(config.load, source, target, symmetrization, side_by_side=cores() > 1)
     write_links(config.out, links)
 
 

@@ -442,9 +442,16 @@ class AlignCommandConfig(Command):
     source: str = key("Tokenised text of the source side.")
     target: str = key("Tokenised text of the target side, parallel line by line.")
     out: str = key("The file for the links, in Pharaoh format.")
-    method: str = key("eflomal, fast_align, hmm, ibm1, ibm2 or ibm4.", "eflomal")
-    symmetrization: str = key("How to combine both directions.", "grow-diag-final-and")
+    method: str | None = key("eflomal, fast_align, hmm, ibm1, ibm2 or ibm4; null: eflomal.", None)
+    symmetrization: str | None = key(
+        "How to combine both directions; null: grow-diag-final-and, or as when the model of load= was saved.", None
+    )
     seed: int = key("Seed of the sampler; only eflomal samples.", 1, SEED)
+    sample: int | None = key(
+        "Train on so many pairs, evenly spaced over the text, and align all with the model; null: on all.", None, COUNT
+    )
+    save: str | None = key("A folder for the trained model.", None)
+    load: str | None = key("A saved model to align with, instead of training one.", None)
 
 
 @dataclass

@@ -58,6 +58,9 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     # Nothing is forked from here on: forked processes would wait for the aligner's threads, which they do not have.
     given = file_hash(config.align.links) if config.align.links else None
     aligned = {**_kinds(config.align), "links": given, "seed": config.seed, "on": [corpus.identity]}
+    # So that links of smaller texts, which depend on no sample, need not be made again.
+    if base is None and (sample := config.align.sample) is not None and sample < corpus.figures["pairs"]:
+        aligned["sample"] = sample
     links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder))
     settings = config.phrases
     extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity], **mixed}
@@ -98,11 +101,11 @@ def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str
     settings, links = config.align, None
     how: dict[str, Any] = {**_kinds(settings), "seed": config.seed, "side_by_side": cores() > 1}
     if settings.links is not None:
-        links = read_links(settings.links, [len(s) for s in source], [len(t) for t in target])
+        links = read_links(settings.links, *(np.diff(side.text.offsets_S1) for side in (source, target)))
     elif isinstance(work, MixedDirectory):
         links = work.align(folder, how)
     if not links:
-        links = align(source, target, **how)
+        links = align(source, target, **how, sample=settings.sample)
     write_links(folder / "links.gz", links)
     save_arrays(folder / "links", LINKS, arrays_of(links))
     return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}

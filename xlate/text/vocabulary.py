@@ -194,9 +194,9 @@ class TokenText(Sequence[list[str]]):
     text: EncodedText
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]]) -> TokenText:
-        """Keeps each distinct word once."""
-        numbers: dict[str, int] = {}
+    def of(cls, sentences: Iterable[Sequence[str]], known: Iterable[str] = ()) -> TokenText:
+        """Keeps each distinct word once; the `known` ones, which are distinct, come first."""
+        numbers = {word: number for number, word in enumerate(known)}
         ids_T, offsets_S1 = array("i"), array("q", [0])
         for words in sentences:
             ids_T.extend([numbers.setdefault(word, len(numbers)) for word in words])

@@ -74,6 +74,7 @@ class _AlignKeys:
 
     symmetrization: str = "given"
     links: str | None = None
+    sample: int | None = None
 
 
 @dataclass
@@ -89,6 +90,11 @@ class ComputedLinksConfig(AlignConfig):
 
     method: str = key("eflomal or fast_align", "eflomal")
     symmetrization: str = key("how to combine both directions", "grow-diag-final-and")
+    sample: int | None = key(
+        "train on so many pairs, evenly spaced over the text, and align all with the model; null: on all",
+        500_000,
+        COUNT,
+    )
 
 
 @dataclass
