@@ -8,6 +8,9 @@ distinct words seen to the left. With discounts D_1, D_2, D_3 of the order (Chen
     p(w | c)  = u(w | c) + γ(c) · p(w | c without its first word)
 
 Unigrams interpolate with the uniform distribution over the vocabulary, `<unk>` and `</s>` included, `<s>` not.
+
+In little memory the n-grams of an order are counted in ranges of their prefixes, few enough that the places of a range
+fit into it; all columns are mapped from files. N-grams are sorted by their words, so the result is the same.
 """
 
 from __future__ import annotations
