@@ -59,6 +59,12 @@ class Links:
         source_l, target_l = self.sentence(s)
         return list(zip(source_l.tolist(), target_l.tolist(), strict=True))
 
+    def part(self, first: int, last: int) -> Links:
+        """The links of the sentence pairs from `first` to before `last`."""
+        places = slice(*self.offsets_S1[[first, last]])
+        offsets_S1 = self.offsets_S1[first : last + 1] - self.offsets_S1[first]
+        return Links(self.source_L[places], self.target_L[places], offsets_S1)
+
     def select(self, rows_R: AnyInts) -> Links:
         """The links of the given sentence pairs, in that order."""
         places, offsets_R1 = gathered(self.offsets_S1, rows_R)
@@ -196,8 +202,10 @@ def check_counts(source: Sized, target: Sized, links: Links) -> None:
         )
 
 
-def check_positions(links: Links, source_lengths_S: Lengths, target_lengths_S: Lengths, remedy: str = REMEDY) -> None:
-    """Refuses links that lead out of their sentence pairs.
+def check_positions(
+    links: Links, source_lengths_S: Lengths, target_lengths_S: Lengths, remedy: str = REMEDY, before: int = 0
+) -> None:
+    """Refuses links that lead out of their sentence pairs, which follow `before` others.
 
     Raises:
         InputError: the first such link of the source, else of the target.
@@ -208,7 +216,7 @@ def check_positions(links: Links, source_lengths_S: Lengths, target_lengths_S: L
         length_L = np.asarray(lengths_S)[sentence_L]
         bad = np.flatnonzero((position_L < 0) | (position_L >= length_L))
         if len(bad):
-            number = int(sentence_L[bad[0]]) + 1
+            number = before + int(sentence_L[bad[0]]) + 1
             raise InputError(
                 f"link outside its {side} sentence",
                 f"sentence pair {number}, {side} position {position_L[bad[0]]}",

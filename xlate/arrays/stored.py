@@ -285,6 +285,7 @@ def open_arrays(
     *,
     optional: Sequence[str] = (),
     memory_map: bool = True,
+    private: bool = False,
 ) -> StoredArrays:
     """Opens a folder of arrays. The first time on a machine, checksums are compared and `check` is called.
 
@@ -294,6 +295,7 @@ def open_arrays(
         layout: the arrays that this kind has; those named in `optional` may be missing.
         check: checks that the values are in range, and raises InputError if not.
         memory_map: false to read the arrays into memory.
+        private: map them writable, for this process alone.
 
     Raises:
         InputError: there is no such folder, it has another kind or version, or a file is missing, damaged or of another
@@ -302,7 +304,9 @@ def open_arrays(
     folder = Path(folder)
     header = read_header(folder, kind)
     _check_layout(folder, header["arrays"], layout, optional)
-    arrays = {name: _open(folder / f"{name}.npy", entry, memory_map) for name, entry in header["arrays"].items()}
+    arrays = {
+        name: _open(folder / f"{name}.npy", entry, memory_map, private) for name, entry in header["arrays"].items()
+    }
     stored = StoredArrays(folder, arrays, header["metadata"])
 
     def look_through() -> None:
@@ -432,7 +436,7 @@ def _dtype(descr: Any) -> np.dtype[Any]:
     return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
 
 
-def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> AnyArray:
+def _open(path: Path, entry: Mapping[str, Any], memory_map: bool, private: bool) -> AnyArray:
     _check_size(path, entry["bytes"])
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
     wanted = npy_header(dtype, shape)
@@ -444,10 +448,10 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool) -> AnyArray:
             if 0 in shape or not memory_map:
                 array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
                 # Read-only like mapped arrays: numba would compile another version for writable arrays.
-                array.flags.writeable = not memory_map
+                array.flags.writeable = private or not memory_map
                 return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
-        return np.asarray(np.memmap(path, dtype, "r", len(wanted), shape))
+        return np.asarray(np.memmap(path, dtype, "c" if private else "r", len(wanted), shape))
     except OSError as error:
         raise unreadable(path, error, "an intact array", remedy_for(path.parent)) from error
     except InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -16,11 +17,14 @@ from xlate.kernels.counting import extraction
 from xlate.kernels.memory import intern_rows, preorder
 from xlate.kernels.pairs import SentenceLinks, Sides
 from xlate.phrases.runs import Run, Runs, number_nodes, sorted_run
+from xlate.progress import track
 from xlate.text.vocabulary import EncodedText, sides
 
 LONGEST = 255
 # Source words per part of a corpus; memory is checked between parts.
 PART_WORDS = 2000
+# Sentence pairs whose links are sorted at a time.
+PART_SENTENCES = 1 << 16
 ALIGN_AGAIN = "align the same two files again"
 
 
@@ -71,10 +75,9 @@ def extract_phrases(
     """
     if not 1 <= max_length <= LONGEST:
         raise InputError("unusable phrase length", max_length, f"1 to {LONGEST} words")
-    text, runs = linked_sides(source, target, links), runs or Runs()
-    store = extraction.new_phrase_store()
-    for part in sentence_parts(source):
-        store = extraction.extract(*text, part, max_length, store)
+    runs, store = runs or Runs(), extraction.new_phrase_store()
+    for part in track(linked_parts(source, target, links), "phrases", total=1 + len(source.ids_T) // PART_WORDS):
+        store = extraction.extract(*part, max_length, store)
         if runs.are_full(array for table in store for array in table):
             runs.write(_run(store))
             store = extraction.new_phrase_store()
@@ -97,10 +100,22 @@ def extract_phrases(
     )
 
 
-def sentence_parts(source: EncodedText) -> list[tuple[int, int]]:
-    """Ranges of sentences, between which memory is checked."""
-    firsts = np.flatnonzero(np.diff(source.offsets_S1[:-1] // PART_WORDS, prepend=-1)).tolist()
-    return list(pairwise([*firsts, len(source)]))
+def linked_parts(
+    source: EncodedText, target: EncodedText, links: Links
+) -> Iterator[tuple[Sides, SentenceLinks, tuple[int, int]]]:
+    """Ranges of sentence pairs, between which memory is checked, each with a larger part of the corpus that has it.
+
+    Raises:
+        InputError: see `linked_sides`.
+    """
+    check_counts(source, target, links)
+    for low in range(0, len(source), PART_SENTENCES):
+        rows = low, min(low + PART_SENTENCES, len(source))
+        text = linked_sides(source.part(*rows), target.part(*rows), links.part(*rows), before=low)
+        offsets_S1 = text[0].source_offsets_S1
+        firsts = np.flatnonzero(np.diff(offsets_S1[:-1] // PART_WORDS, prepend=-1)).tolist()
+        for part in pairwise([*firsts, len(offsets_S1) - 1]):
+            yield *text, part
 
 
 def _run(store: extraction.PhraseStore) -> Run:
@@ -125,14 +140,16 @@ def number_phrases(phrases: EncodedText) -> tuple[EncodedText, Ints32]:
     return number_nodes(trie, node_S)
 
 
-def linked_sides(source: EncodedText, target: EncodedText, links: Links) -> tuple[Sides, SentenceLinks]:
-    """Sentence pairs and their links in the form that compiled loops take.
+def linked_sides(
+    source: EncodedText, target: EncodedText, links: Links, before: int = 0
+) -> tuple[Sides, SentenceLinks]:
+    """Sentence pairs, which follow `before` others, and their links in the form that compiled loops take.
 
     Raises:
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.
     """
     check_counts(source, target, links)
     lengths = np.diff(source.offsets_S1), np.diff(target.offsets_S1)
-    check_positions(links, *lengths, remedy=ALIGN_AGAIN)
+    check_positions(links, *lengths, ALIGN_AGAIN, before)
     by_target = links.transposed()
     return sides(source, target), SentenceLinks(by_target.target_L, by_target.source_L, by_target.offsets_S1)

@@ -22,7 +22,7 @@ from xlate.kernels.counting.rule_extraction import (
     new_rule_store,
 )
 from xlate.kernels.pairs import PhrasePairs
-from xlate.phrases.extract import LONGEST, linked_sides, number_phrases, sentence_parts
+from xlate.phrases.extract import LONGEST, PART_WORDS, linked_parts, number_phrases
 from xlate.phrases.runs import Merged, Run, Runs, sorted_run
 from xlate.phrases.table import (
     GAP,
@@ -186,12 +186,11 @@ def merged_rules(
     Raises:
         InputError: see `extract_rules`.
     """
-    text = linked_sides(source, target, links)
     extracted = {name: value for name, value in vars(settings).items() if name in RuleLimits._fields}
     limits = RuleLimits(**extracted, anywhere=anywhere, first=GAP, second=SECOND)
     store = new_rule_store()
-    for first, last in track(sentence_parts(source), "rules"):
-        store = count_rules(*text, first, last, limits, store)
+    for part in track(linked_parts(source, target, links), "rules", total=1 + len(source.ids_T) // PART_WORDS):
+        store = count_rules(*part, limits, store)
         if runs.are_full([*(array for table in store[:-1] for array in table), store.weight_N]):
             runs.write(_run(store))
             store = new_rule_store()

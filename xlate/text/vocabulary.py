@@ -158,6 +158,11 @@ class EncodedText:
     def __getitem__(self, sentence: int) -> Ints32:
         return self.ids_T[self.offsets_S1[sentence] : self.offsets_S1[sentence + 1]]
 
+    def part(self, first: int, last: int) -> EncodedText:
+        """The sentences from `first` to before `last`."""
+        ids_T = self.ids_T[slice(*self.offsets_S1[[first, last]])]
+        return EncodedText(ids_T, self.offsets_S1[first : last + 1] - self.offsets_S1[first])
+
 
 class WordNumbers:
     """Numbers words from 0 in the order they come; unlike a vocabulary it never meets an unknown word."""

@@ -66,7 +66,8 @@ def load_text(folder: Path, words: int) -> EncodedText:
         check_within(stored, "ids_T", 0, words)
         check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
 
-    stored = open_arrays(folder, TEXT, TEXT_LAYOUT, check)
+    # Writable like a text in memory: numba would compile another version of every loop.
+    stored = open_arrays(folder, TEXT, TEXT_LAYOUT, check, private=True)
     return EncodedText(stored["ids_T"], stored["offsets_S1"])
 
 
@@ -315,7 +316,9 @@ class WorkDirectory:
             check_offsets(stored, "offsets_S1", len(stored["source_L"]))
             check_positions(Links(**stored.arrays), np.diff(source.offsets_S1), np.diff(target.offsets_S1))
 
-        return Links(**open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check).arrays)
+        return Links(
+            **open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check, private=True).arrays
+        )
 
     def pairs(self, rows: AnyInts) -> tuple[EncodedText, EncodedText, Links]:
         """Source, target and links of some training pairs."""

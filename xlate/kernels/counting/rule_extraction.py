@@ -72,11 +72,11 @@ def new_rule_store() -> RuleStore:
 
 @compiled
 def count_rules(
-    text: Sides, links: SentenceLinks, first: int, last: int, limits: RuleLimits, store: RuleStore
+    text: Sides, links: SentenceLinks, sentences: tuple[int, int], limits: RuleLimits, store: RuleStore
 ) -> RuleStore:
-    """Counts the rules of the sentence pairs from `first` to before `last`; returns the store, or a larger copy."""
+    """Counts the rules in a range of sentence pairs; returns the store, or a larger copy."""
     chosen_C2 = np.empty((64, 2), dtype=np.int32)
-    for s in range(first, last):
+    for s in range(sentences[0], sentences[1]):
         pair = sentence_pair(text, links, s)
         if len(pair.link_source) == 0:
             continue
