@@ -13,7 +13,7 @@ ROOMS = [
     "kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features", "candidates", "formats",
     "scoring", "losses", "updates", "tuners", "search", "report", "learning", "work", "config", "models", "jobs", "cli",
 ]  # fmt: skip
-FOUNDATION = {"array_types", "compiled", "errors", "machine", "progress", "settings"}
+FOUNDATION = {"array_types", "cluster", "compiled", "errors", "machine", "progress", "settings"}
 ROOF = {"xlate.reranker", "xlate.training", "xlate.translator"}
 WITHOUT_TORCH = {"kernels", "text", "arrays", "demo", "metrics", "align", "lm", "phrases", "features"}
 FILES = sorted(PACKAGE.rglob("*.py"))

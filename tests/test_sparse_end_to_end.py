@@ -210,16 +210,6 @@ def test_a_damaged_shard_is_named_and_made_again(
     assert {path: contents(path) for path in kept} == kept
 
 
-def test_parts_of_the_folds_are_decoded_apart(own_work: Path, sparse_run: Path, tmp_path: Path) -> None:
-    theta = next(own_work.glob("theta/*"))
-    for part in (0, 1):
-        overrides = [f"base={theta}", "sparse=local", "loss.lists.machines=2", f"loss.lists.machine={part}"]
-        settings = [*SPARSE, *overrides, "loss.lists.nbest=4", f"run={tmp_path / str(part)}"]
-        assert main(["train", f"work={own_work}", *settings]) == 0
-    made = {path.parent.name for path in shards(own_work) if path.stat().st_mtime > sparse_run.stat().st_mtime}
-    assert made == {"fold-0", "fold-1", "fold-2"}
-
-
 def test_local_features_are_exported_inside_the_tables(
     own_work: Path, sparse_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,7 +240,8 @@ def test_local_features_are_exported_inside_the_tables(
         (["sparse=local", "loss.lists.objective=mse"], "no such loss"),
         (["sparse=full", "model.reordering=wbe"], "hierarchical"),
         (["sparse=local", "model.reordering=none"], "hierarchical"),
-        (["sparse=local", "loss.lists.machine=2", "loss.lists.machines=2"], "no such machine"),
+        (["sparse=local", "cluster=dask"], "needs a scheduler"),
+        (["sparse=local", "cluster=dask", "cluster.workers=2"], "cluster.workers"),
         (["sparse=all", "loss.lists.candidates=other"], "candidates=other"),
         (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.objective=cll"], "objective=cll"),
         (["sparse=all", "loss.lists.candidates=drawn", "loss.lists.joint=true"], "joint=True"),

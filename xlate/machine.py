@@ -16,13 +16,17 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from xlate.errors import InputError, Interrupted
 
+# Seconds between checks whether other processes are alive.
+LOOK = 1.0
 MEMINFO, GROUPS_OF_PROCESS, GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 # Of a control group, version 2 and version 1: its limit, its usage, and how much of that can be reclaimed at once.
 _FILES = (
@@ -250,3 +254,15 @@ def termination_raised() -> Iterator[None]:
     finally:
         if free:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@cache
+def end_with(parent: int) -> None:
+    """Ends this process when its parent is gone: a killed parent cannot say so, and this process would carry on."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -28,6 +28,7 @@ from xlate.config.load import composed, words_of_hydra
 from xlate.config.schema import COMMANDS
 from xlate.config.typed import in_our_words, typed
 from xlate.errors import InputError
+from xlate.machine import end_with
 from xlate.report.run_directory import flat
 from xlate.settings import plain
 
@@ -56,8 +57,6 @@ class Job:
         running = HydraConfig.get()
         if running.mode is RunMode.MULTIRUN:
             import multiprocessing
-
-            from xlate.search.processes import end_with
 
             beside = running.launcher._target_ != ONE_AFTER_THE_OTHER
             begin_talk(self.flags, running.job.override_dirname if beside else None)

@@ -134,7 +134,8 @@ def _folder(config: TrainConfig, given: list[str]) -> Path:
     elif config.base is not None:
         stem += f"-{config.loss.name}"
         in_name.add("loss")
-    said = sorted(argument.lstrip("+") for argument in given if key_of(argument) not in in_name)
+    kept = (a for a in given if key_of(a) not in in_name and not key_of(a).startswith("cluster."))
+    said = sorted(argument.lstrip("+") for argument in kept)
     folder = Path("runs") / folder_name(",".join([stem, *said]))
     if not (folder / MARK).exists():
         return folder

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import yaml
 
+from xlate.cluster import CLUSTERS
 from xlate.config import model_schema, schema
 from xlate.config.model_schema import MODELS
 from xlate.errors import InputError, nearest
@@ -205,6 +206,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "context": train_settings.ContextLossConfig,
     },
     "loss/tune": TUNERS,
+    "cluster": CLUSTERS,
     "source": SOURCES,
     "source/keys": {"online": train_settings.OnlineSourceConfig},
     "data": {"files": work_settings.DataConfig},
@@ -243,6 +245,7 @@ SCHEMAS: dict[str, tuple[type[Any], ...]] = {
     ),
     "loss.tune": tuple(TUNERS.values()),
     "source": tuple(SOURCES.values()),
+    "cluster": tuple(CLUSTERS.values()),
     "data": (work_settings.DataConfig, work_settings.DemoDataConfig),
     "align": (work_settings.ComputedLinksConfig, work_settings.GivenLinksConfig),
     "lm": (work_settings.LmConfig,),
@@ -268,6 +271,7 @@ DEFAULTS: dict[str, list[Any]] = {
         {"structure": "none"},
         {"context": "none"},
         {"source": "stored"},
+        {"cluster": "none"},
         {"experiment": None},
         "hydra/train",
     ],
@@ -355,9 +359,9 @@ def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
     if "kind" in model:
         found["model"] = _named(MODELS, model["kind"], "model.kind")
         found["decoder"] = DECODERS[model["kind"]]
-    source = _part(held, "source")
-    if "name" in source:
-        found["source"] = _named(SOURCES, source["name"], "source.name")
+    for group, choices in (("source", SOURCES), ("cluster", CLUSTERS)):
+        if "name" in (part := _part(held, group)):
+            found[group] = _named(choices, part["name"], f"{group}.name")
     if "name" not in loss:
         return found
     tune, listed = loss.get("tune"), loss.get("lists") is not None

@@ -21,9 +21,9 @@ HEAD = """# Configuration
 
 Every command takes `key=value`. Keys come in groups, and each group is a choice: `model=phrase` chooses the phrase
 model, and with it the keys under `model.`, its decoder (`decoder.`) and its loss (`loss.`). Each choice accepts only
-the keys listed with it. `model.kind`, `model.name`, `loss.name`, `loss.tune.name` and `source.name` record your choices
-and are not listed. `xlate train model=phrase --help` shows the keys of a choice. Put your own files into a folder, pass
-it with `--config-dir`, and begin each file with a choice: `defaults: [mira, _self_]`.
+the keys listed with it. `model.kind`, `model.name`, `loss.name`, `loss.tune.name`, `source.name` and `cluster.name`
+record your choices and are not listed. `xlate train model=phrase --help` shows the keys of a choice. Put your own files
+into a folder, pass it with `--config-dir`, and begin each file with a choice: `defaults: [mira, _self_]`.
 
 Names and paths may contain any letters and symbols: `run=runs/Läufe`. A name with a comma (or, in a list, brackets)
 needs nested quotes, `run="'a,b'"`, unless it exists. `${` refers to the value of another key, so names cannot have it.
@@ -51,6 +51,7 @@ GROUPS = {
     "loss": "xlate train",
     "loss/tune": "xlate train loss=xbleu",
     "source": "xlate train",
+    "cluster": "xlate train loss=xbleu",
     "decoder": "xlate train, and xlate translate according to the run's model",
     "data": "xlate prepare",
     "align": "xlate prepare",
@@ -58,7 +59,7 @@ GROUPS = {
     "phrases": "xlate prepare",
 }
 # Keys that hold the name of a choice.
-NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name")
+NAMES = ("model.kind", "model.name", "loss.name", "loss.tune.name", "source.name", "cluster.name")
 
 
 class Row(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from xlate.cluster import ClusterConfig
 from xlate.config.model_schema import ModelConfig
 from xlate.learning.settings import LossConfig, StoredSourceConfig
 from xlate.search.settings import DecoderSettings
@@ -153,6 +154,7 @@ class TrainConfig(GivenListsConfig, Command):
     model: Any = field(default_factory=ModelConfig)
     loss: Any = field(default_factory=LossConfig)
     decoder: Any = field(default_factory=DecoderSettings)
+    cluster: Any = field(default_factory=ClusterConfig)
 
 
 @dataclass

@@ -69,7 +69,7 @@ def read_config(path: str | Path, schema: type[T]) -> T:
     except Exception as error:  # so do those of OmegaConf
         raise InputError("a damaged configuration", error, file=path, remedy=REMEDY) from error
     held = flat(loaded)
-    if missing := [key for key in flat(plain(made)) if key not in held]:
+    if missing := [key for key in flat(plain(made)) if key not in held and key.partition(".")[0] not in VOLATILE]:
         raise InputError(
             "a configuration of an earlier version that lacks keys",
             f"no {', '.join(missing[:5])}",
@@ -132,6 +132,7 @@ NEVER = (
     "reporter",
     "samples",
     "device",
+    "cluster",
     "row",
     "measure_test",
     "measures",

@@ -120,10 +120,6 @@ class FoldedListsConfig(ListsConfig):
     nbest: int = key("hypotheses per list", 100, Range(2, 10**6))
     shard: int = key("sentences per file of lists", 1000, COUNT)
     processes: int = key("processes that decode", 1, PROCESSES)
-    machine: int | None = key(
-        "decode every machines-th fold from this one on, and stop; null: all folds", None, Range(0)
-    )
-    machines: int = key("number of machines that share the folds", 1, COUNT)
     sentences: int | None = key("number of lists to learn from, a random sample; null: all", None, COUNT)
 
 

@@ -25,7 +25,7 @@ from xlate.text.opening import checked_name, plain_file
 
 log = logging.getLogger(__name__)
 # Settings that change where a run is stored, what it prints or how it is scored, but not what is trained.
-VOLATILE = ("run", "checkpoint_seconds", "dev_every", "measures", "reporter", "debug")
+VOLATILE = ("run", "checkpoint_seconds", "dev_every", "measures", "reporter", "debug", "cluster")
 ABSENT = "nothing"
 
 

@@ -6,24 +6,20 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from xlate.errors import InputError, refuse_if
+from xlate.machine import LOOK, end_with
 from xlate.text.batches import Batches
 
 # Sentences per chunk.
 CHUNK = 8
 # Waiting or active chunks per process: enough that none is idle, few enough to keep memory small.
 AHEAD = 4
-# Seconds between checks whether parent or children are alive.
-LOOK = 1.0
 Chunk = Sequence[Any]
 Result = TypeVar("Result")
 _work: Callable[[int, Chunk], list[Any]] | None = None
@@ -263,15 +259,3 @@ def _live_with(parent: int, work: Callable[[int, Chunk], list[Any]]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with(parent)
-
-
-@cache
-def end_with(parent: int) -> None:
-    """Ends this process when its parent is gone: a killed parent cannot say so, and this process would carry on."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -70,11 +70,16 @@ def test_only_the_shards_that_are_missing_are_decoded_again(tmp_path: Path) -> N
     assert models.decoded == [(0, 4)]
 
 
-@pytest.mark.parametrize(("machine", "decoded"), [(0, [(0, 1), (0, 3), (0, 4)]), (1, [(1, 0), (1, 2)])])
-def test_a_machine_decodes_its_folds(tmp_path: Path, machine: int, decoded: list[tuple[int, int]]) -> None:
-    made, models = jackknife(tmp_path, machine=machine, machines=2)
+def test_parts_of_a_fold_are_decoded_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlate.jobs.train.jackknife.PART", 1)
+    made, models = jackknife(tmp_path)
+    assert made.missing() == [(0, 0), (0, 1), (1, 0)]
+    made.decode_part(0, 1, 1)
+    assert models.decoded == [(0, 4)]
+    assert made.missing() == [(0, 0), (1, 0)]
     made.decode()
-    assert models.decoded == decoded
+    assert made.missing() == []
+    assert sorted(models.decoded) == [(0, 1), (0, 3), (0, 4), (1, 0), (1, 2)]
 
 
 def test_a_stopped_decoding_says_so(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
+# The shards of a fold that one task decodes, since opening the system of a fold takes a while.
+PART = 16
 
 
 @dataclass(frozen=True)
@@ -69,28 +71,38 @@ class Jackknife:
     sparse: UnitFeatures | None = None
 
     def decode(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Decodes every missing shard; waits for folds that another process is decoding.
+        """Decodes every missing shard.
 
         Raises:
             Stopped: `stop` ended it early.
         """
-        for fold in own_folds(self.settings):
-            shards = self._shards(fold)
-            with awaited(self.folder / f"fold-{fold}", stop):
-                wanted = [(path, some) for path, some in shards if not is_whole(path)]
-                if wanted:
-                    log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
-                    self._decode_fold(fold, wanted, stop)
-                else:
-                    log.info("fold %d: all %d shards exist", fold, len(shards))
-                # A process killed after its last shard has left the model.
-                self.models.discard(fold)
+        for fold in range(self.settings.folds):
+            self.decode_part(fold, stop=stop)
 
-    def part(self, stop: Callable[[], bool]) -> dict[str, Any]:
-        """Decodes this machine's part, and says where the lists are."""
-        self.decode(stop)
-        machine, machines = self.settings.machine, self.settings.machines
-        return {"finished": False, "machine": machine, "machines": machines, "lists": str(self.folder)}
+    def missing(self) -> list[tuple[int, int]]:
+        """The parts of folds that lack a shard: the fold, and the number of the first of `PART` shards."""
+        parts = [(f, first) for f in range(self.settings.folds) for first in range(0, len(self._shards(f)), PART)]
+        return [part for part in parts if not all(is_whole(path) for path, _ in self._shards(*part, PART))]
+
+    def decode_part(
+        self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Decodes the missing ones of `most` shards of a fold; waits if another process is decoding them.
+
+        Raises:
+            Stopped: `stop` ended it early.
+        """
+        shards = self._shards(fold, first, most)
+        with awaited(self.folder / f"fold-{fold}.{first}", stop):
+            wanted = [(path, some) for path, some in shards if not is_whole(path)]
+            if wanted:
+                log.info("fold %d: %d of %d shards to decode", fold, len(wanted), len(shards))
+                self._decode_fold(fold, wanted, stop)
+            else:
+                log.info("fold %d: all %d shards exist", fold, len(shards))
+            # A process killed after its last shard has left the model.
+            if all(path.exists() for path, _ in self._shards(fold)):
+                self.models.discard(fold)
 
     def lists(self) -> CandidateBatch:
         """All lists together, in the order of the sentences.
@@ -126,10 +138,11 @@ class Jackknife:
             return None
         return Draw(self.settings.nbest, self.settings.gamma, self.seed)
 
-    def _shards(self, fold: int) -> list[tuple[Path, Ints]]:
+    def _shards(self, fold: int, first: int = 0, most: int | None = None) -> list[tuple[Path, Ints]]:
         size, rows = self.settings.shard, np.flatnonzero(self.models.fold_I == fold)
         cuts = [rows[start : start + size] for start in range(0, len(rows), size)]
-        return [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
+        shards = [(shard_path(self.folder / f"fold-{fold}", n), some) for n, some in enumerate(cuts)]
+        return shards[first:][:most]
 
     def _decode_fold(self, fold: int, wanted: Sequence[tuple[Path, Ints]], stop: Callable[[], bool]) -> None:
         if stop():
@@ -171,12 +184,6 @@ def headroom(lists: CandidateBatch) -> dict[str, Any]:
     }
 
 
-def own_folds(settings: SparseListsConfig) -> list[int]:
-    """The folds to decode here: all, or those of one machine."""
-    folds, machine = range(settings.folds), settings.machine
-    return [fold for fold in folds if machine is None or fold % settings.machines == machine]
-
-
 def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_part: TrainPart, stop: StopFlag) -> None:
     """Trains the missing classifiers that have not seen a fold.
 
@@ -188,7 +195,7 @@ def fold_classifiers(config: TrainConfig, use: ClassifierConfig | None, train_pa
     """
     lists, work = config.loss.lists, WorkDirectory(Path(config.work))
     for trained in classifier_runs(use):
-        for fold in own_folds(lists):
+        for fold in range(lists.folds):
             part, folder = fold_classifier(trained, work, (fold, lists.folds))
             log.info("the classifier of %s without fold %d: %s", trained, fold, folder)
             with awaited(folder, stop.__bool__):

@@ -23,11 +23,12 @@ import numpy as np
 from xlate.array_types import Bools, Floats, Ints
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, pool, spread_within_lists, under_templates
+from xlate.cluster import ClusterConfig, opened_cluster, run_tasks
 from xlate.config.schema import TrainConfig
-from xlate.config.stored import identity_of_training
+from xlate.config.stored import identity_of_training, read_config, to_yaml
 from xlate.errors import refuse_if
 from xlate.jobs.train.events import check_event_model
-from xlate.jobs.train.jackknife import Jackknife, fold_classifiers, headroom
+from xlate.jobs.train.jackknife import PART, Jackknife, fold_classifiers, headroom
 from xlate.jobs.train.recipe import (
     WorkRecipe,
     device_of,
@@ -37,14 +38,17 @@ from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_
 from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
 from xlate.learning.ranks import Ranks
 from xlate.learning.run import Checkpoint, Run
-from xlate.learning.settings import FoldedListsConfig, ListsConfig, TunedLossConfig
+from xlate.learning.settings import FoldedListsConfig, ListsConfig, SparseListsConfig, TunedLossConfig
 from xlate.machine import Stopped
 from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, load_weights, save_weights
+from xlate.settings import plain
 from xlate.text.folders import awaited
+from xlate.text.lines import write_file
+from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
@@ -91,8 +95,9 @@ class ListTraining(WorkRecipe):
         return made_from_text(self.work, self.text)
 
     def learn(self, run: Run) -> dict[str, Any]:
-        """Runs all three steps; with `machine`, only makes lists of some folds of the training text."""
+        """Runs all three steps."""
         config, work = self.config, self.work
+<<<<<<< HEAD
         with run.ranks.in_turn():
             base = Path(config.base) if config.base is not None else self._tuned_floats(run)
             fold_classifiers(config, config.model.context, self.train_part, run.stop)
@@ -102,6 +107,13 @@ class ListTraining(WorkRecipe):
             return self._lists(systems, model.theta).part(run.stop.__bool__)
         theta, phi_F, figures = self._learned(model, systems, run)
         run.ranks.leave()
+=======
+        base = Path(config.base) if config.base is not None else self._tuned_floats(run)
+        fold_classifiers(config, config.model.context, self.train_part, run.stop)
+        model = kind_of(config.model.kind).listed(config, work, base)
+        systems = model.folds(config.loss.lists.folds)
+        theta, phi_F, figures = self._learned(model, systems, base, run)
+>>>>>>> 41076025 (Tasks on several processors or machines (cluster=box, dask, slurm) decode the training text; loss.lists.machine(s) removed)
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
 
     def _tuned_floats(self, run: Run) -> Path:
@@ -119,23 +131,74 @@ class ListTraining(WorkRecipe):
         config = self.config
         return Jackknife(self.work, systems, weights, config.decoder, config.loss.lists, config.seed, sparse)
 
-    def _learned(self, model: ListedModel, systems: FoldSystems, run: Run) -> Learned:
+    def _learned(self, model: ListedModel, systems: FoldSystems, base: Path, run: Run) -> Learned:
         """What the last round learned; rounds decode with the latest weights and use all lists."""
         made = [self._lists(systems, model.theta)]
-        step, rounds = 0, self.config.loss.lists.rounds
+        step, rounds, before = 0, self.config.loss.lists.rounds, None
         for number in range(1, rounds + 1):
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
+<<<<<<< HEAD
                 with run.ranks.in_turn():
                     made[-1].decode(run.stop.__bool__)
+=======
+                decode_folds(made[-1], self.config, base, run, before)
+>>>>>>> 41076025 (Tasks on several processors or machines (cluster=box, dask, slurm) decode the training text; loss.lists.machine(s) removed)
                 lists = made[0].lists() if number == 1 else pool([one.lists() for one in made])
                 learn(self.config, model.features, lists, model.theta, held, run, step)
                 run.ranks.wait()
             theta, phi_F, figures = read_learned(held, model.theta, model.features)
             if number < rounds:
                 made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
-            step += figures["list_epochs"] + 1
+            step, before = step + figures["list_epochs"] + 1, held
         return theta, phi_F, figures
+
+
+def decode_folds(made: Jackknife, config: TrainConfig, base: Path, run: Run, learned: Path | None = None) -> None:
+    """Decodes the training text, by the tasks of a cluster if the settings choose one.
+
+    Args:
+        made: the lists.
+        config: of the model, the decoder, the seed and the cluster.
+        base: the run of the float weights.
+        run: holds the configuration for the tasks.
+        learned: the weights of a former round, if they are used.
+
+    Raises:
+        Stopped: the run was stopped.
+    """
+    stop = run.stop.__bool__
+    if config.cluster.name != ClusterConfig.name and (parts := made.missing()):
+        file = run.directory.checkpoint / "decoding.yaml"
+        write_file(file, to_yaml(config).encode())
+        given = str(file), str(base), learned and str(learned), plain(made.settings), str(made.folder)
+        with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
+            for _ in run_tasks(cluster, decode_part, [(*given, *part) for part in parts], "decoding: parts", stop):
+                pass
+    # Looks whether all shards are here.
+    made.decode(stop)
+
+
+def decode_part(
+    file: str, base: str, learned: str | None, lists: dict[str, Any], folder: str, fold: int, first: int
+) -> None:
+    """Decodes a part of a fold: a task of `decode_folds`.
+
+    Raises:
+        InputError: this process would make other lists than the one that gave the task.
+    """
+    config = read_config(file, TrainConfig)
+    work = WorkDirectory(Path(config.work)).check()
+    model, settings = kind_of(config.model.kind).listed(config, work, Path(base)), SparseListsConfig(**lists)
+    systems, weights, sparse = model.folds(settings.folds), model.theta, None
+    if learned is not None:
+        sparse = model.features
+        theta, phi_F, _ = read_learned(Path(learned), weights, sparse)
+        weights = model.weighted(theta, phi_F)
+    made = Jackknife(work, systems, weights, config.decoder, settings, config.seed, sparse)
+    other = str(made.folder) != folder
+    refuse_if(other, "a worker would make other lists", made.folder, folder, "install the same version everywhere")
+    made.decode_part(fold, first, PART)
 
 
 def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:
@@ -283,7 +346,7 @@ def check_lists(config: TrainConfig) -> None:
         InputError: settings that do not go together.
     """
     settings = config.loss.lists
-    drawn, machine, machines = settings.candidates == "drawn", settings.machine, settings.machines
+    drawn = settings.candidates == "drawn"
     refuse_if(
         drawn and (settings.objective != "expected_bleu" or settings.joint),
         "sampled candidates only suit expected BLEU",
@@ -292,16 +355,10 @@ def check_lists(config: TrainConfig) -> None:
         "loss.lists.candidates=best",
     )
     refuse_if(
-        settings.rounds > 1 and (drawn or machine is not None),
-        "further rounds of decoding need lists of the best, on a single machine",
-        f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}, machine={machine}",
+        settings.rounds > 1 and drawn,
+        "further rounds of decoding need lists of the best",
+        f"loss.lists.rounds={settings.rounds}, candidates={settings.candidates}",
         "loss.lists.rounds=1",
-    )
-    refuse_if(
-        machine is not None and machine >= machines,
-        "no such machine",
-        f"loss.lists.machine={machine}",
-        f"0 to {machines - 1}",
     )
     loss_of_lists(settings)
     Objective.of("bleu", settings.gain)

@@ -1,0 +1,145 @@
+"""The training text decoded by the tasks of every kind of cluster: the same lists, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import FEW, SEARCH
+from xlate.cli.main import main
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+LISTS = [
+    "loss.lists.rounds=2",
+    "loss.lists.folds=2",
+    "loss.lists.nbest=5",
+    "loss.lists.shard=15",
+    "loss.lists.epochs=1",
+]
+TRAIN = ["train", "work=work", "run=run", "model=phrase", "loss=xbleu", "sparse=local", *FEW, *SEARCH, *LISTS]
+BOX = ["cluster=box", "cluster.workers=2"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported_by_workers() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(REPOSITORY))
+        yield
+
+
+@pytest.fixture(scope="module")
+def here(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A folder with a work directory and a run whose lists were made by its own process."""
+    folder = tmp_path_factory.mktemp("here")
+    shutil.copytree(work, folder / "work")
+    return trained(folder)
+
+
+@pytest.fixture
+def again(here: Path, tmp_path: Path) -> Path:
+    """The same without lists and run."""
+    shutil.copytree(here / "work", tmp_path / "work", ignore=shutil.ignore_patterns("lists", "folds"))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """A Dask scheduler with two workers."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address
+
+
+def trained(folder: Path, *more: str) -> Path:
+    """Trains in a folder, whose files are named by relative paths."""
+    with contextlib.chdir(folder):
+        assert main([*TRAIN, *more]) == 0
+    return folder
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of the arrays of the lists, and of the weights learned from them."""
+    paths = [*folder.glob("work/lists/*/fold-*/shard-*/*.npy"), folder / "run" / "weights.safetensors"]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+
+
+def left_behind(folder: Path) -> list[Path]:
+    return list((folder / "work" / "lists").rglob(".*"))
+
+
+def test_tasks_on_this_machine_make_the_same_lists(here: Path, again: Path) -> None:
+    trained(again, *BOX)
+    assert sums(again) == sums(here)
+    assert len(sums(here)) > 100
+    assert left_behind(again) == []
+
+
+@pytest.mark.slow
+def test_the_workers_of_dask_make_the_same_lists(here: Path, again: Path, scheduler: str) -> None:
+    trained(again, "cluster=dask", f"cluster.address={scheduler}", "loss.lists.processes=2")
+    assert sums(again) == sums(here)
+
+
+@pytest.mark.slow
+def test_jobs_of_slurm_make_the_same_lists(here: Path, again: Path) -> None:
+    pytest.importorskip("submitit")
+    trained(again, "cluster=slurm", "cluster.address=local")
+    assert sums(again) == sums(here)
+
+
+def begun(folder: Path, *more: str) -> subprocess.Popen[bytes]:
+    """The command, once it has written a shard."""
+    command = [sys.executable, "-m", "xlate.cli.main", *TRAIN, *more]
+    with (folder / "log.txt").open("ab") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    while not list(folder.glob("work/lists/*/fold-*/shard-0000")):
+        assert process.poll() is None, (folder / "log.txt").read_text()
+        time.sleep(0.01)
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["task", "worker"])
+def test_a_killed_worker_changes_nothing(here: Path, again: Path, victim: str) -> None:
+    psutil = pytest.importorskip("psutil")
+    if victim == "worker":
+        distributed = pytest.importorskip("distributed")
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            process = begun(again, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+            assert process.wait() == 0, (again / "log.txt").read_text()
+    else:
+        process = begun(again, *BOX)
+        child, *_ = (c for c in psutil.Process(process.pid).children() if "xlate.cluster" in c.cmdline())
+        child.kill()
+        assert process.wait() == 0, (again / "log.txt").read_text()
+        assert "a task begins again: its process on" in (again / "log.txt").read_text()
+    assert sums(again) == sums(here)
+    assert left_behind(again) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stopped_command_continues_where_it_stopped(here: Path, again: Path, number: int, status: int) -> None:
+    psutil = pytest.importorskip("psutil")
+    process = begun(again, *BOX)
+    tasks = psutil.Process(process.pid).children()
+    process.send_signal(number)
+    assert process.wait() == status
+    assert psutil.wait_procs(tasks, timeout=30)[1] == []
+    kept = {path: path.stat().st_mtime_ns for path in again.glob("work/lists/*/fold-*/shard-*/header.json")}
+    trained(again, *BOX)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert sums(again) == sums(here)
+    assert left_behind(again) == []

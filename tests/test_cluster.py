@@ -1,0 +1,93 @@
+"""Tasks in processes of their own: their results, their errors, and what happens when they are killed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xlate.cluster import BoxConfig, Cluster, DaskConfig, SlurmConfig, opened_cluster, run_tasks
+from xlate.errors import InputError
+from xlate.machine import Stopped
+
+
+def doubled(number: int) -> int:
+    print("not a result")
+    return 2 * number
+
+
+def refused(number: int) -> None:
+    raise InputError("wrong", number, "another number", "try again", file="a.txt", line=3)
+
+
+def killed_once(mark: str) -> str:
+    if not Path(mark).exists():
+        Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+def killed_always() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def slow(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+@pytest.fixture
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+    with opened_cluster(BoxConfig("box", 2), tmp_path) as cluster:
+        yield cluster
+
+
+def made(cluster: Cluster, function: Callable[..., Any], *tasks: tuple[Any, ...]) -> list[Any]:
+    return list(run_tasks(cluster, function, tasks, "tasks"))
+
+
+def test_tasks_return_values(box: Cluster) -> None:
+    assert sorted(made(box, doubled, (1,), (2,), (3,))) == [2, 4, 6]
+
+
+def test_the_message_of_a_task_is_that_of_the_command(box: Cluster) -> None:
+    with pytest.raises(InputError) as caught:
+        made(box, refused, (7,))
+    assert str(caught.value) == str(InputError("wrong", 7, "another number", "try again", file="a.txt", line=3))
+
+
+def test_a_killed_task_begins_again(box: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert made(box, killed_once, (str(tmp_path / "mark"),)) == ["done"]
+    assert "a task begins again: its process on" in caplog.text
+    assert "status -9" in caplog.text
+    with pytest.raises(InputError, match=r"(?s)failed repeatedly.*status -9.*run the command again"):
+        made(box, killed_always, ())
+
+
+def test_tasks_end_when_they_are_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
+    start = time.monotonic()
+    with pytest.raises(Stopped), opened_cluster(BoxConfig("box", 1), tmp_path) as cluster:
+        list(run_tasks(cluster, slow, [(60,), (60,)], "tasks", lambda: True))
+    assert time.monotonic() - start < 50
+
+
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    for given in ({}, {"scheduler_file": str(tmp_path / "none")}, {"scheduler_file": "a", "address": "b"}):
+        with (
+            pytest.raises(InputError, match="needs a scheduler"),
+            opened_cluster(DaskConfig("dask", **given), tmp_path),
+        ):
+            pass
+    pytest.importorskip("submitit")
+    wrong = SlurmConfig("slurm", options=["wrong=1"], address="local")
+    with pytest.raises(InputError, match=r"(?s)Slurm cannot be used.*cluster=box"), opened_cluster(wrong, tmp_path):
+        pass
