@@ -20,7 +20,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from xlate.errors import InputError, Interrupted, refuse_if
 from xlate.machine import LOOK, Stopped, end_with, termination_raised
@@ -79,8 +79,7 @@ CLUSTERS: dict[str, type[ClusterConfig]] = {
 }
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(NamedTuple):
     """An executor, and the number of its workers."""
 
     executor: Executor
@@ -147,7 +146,7 @@ def run_tasks(
 def _results(
     cluster: Cluster, function: Callable[..., Any], tasks: Sequence[Sequence[Any]], stop: Callable[[], bool]
 ) -> Iterator[Any]:
-    given = os.getcwd(), f"{function.__module__}:{function.__qualname__}"
+    given = os.getcwd(), function.__module__, function.__name__
     waiting = {cluster.executor.submit(in_own_process, *given, task): (task, RETRIES) for task in tasks}
     workers = 0
     try:
@@ -178,15 +177,15 @@ def _results(
             future.cancel()
 
 
-def in_own_process(folder: str, function: str, arguments: Sequence[Any]) -> dict[str, Any]:
-    """Runs MODULE:FUNCTION in a process of its own and in a folder: its `result`, or the fields of its `error`.
+def in_own_process(folder: str, module: str, name: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Runs a function of a module in a process of its own and in a folder: its `result`, or the fields of its `error`.
 
     Raises:
         TaskFailed: the process failed or was killed.
         OSError: it did not start; for example, there is no such folder.
     """
     # `-P`: modules come from where xlate is installed, not from the folder.
-    command = [sys.executable, "-P", "-m", "xlate.cluster", function]
+    command = [sys.executable, "-P", "-m", "xlate.cluster", module, name]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:
         _children.add(process)
@@ -207,11 +206,10 @@ def _run_task() -> None:
     os.dup2(2, 1)
     # The process that gave the task shows the progress of all.
     set_style(Style.SILENT)
-    module, _, name = sys.argv[1].partition(":")
     try:
         with termination_raised():
             arguments = json.load(sys.stdin)
-            answer = {"result": getattr(import_module(module), name)(*arguments)}
+            answer = {"result": getattr(import_module(sys.argv[1]), sys.argv[2])(*arguments)}
     except InputError as error:
         answer = {"error": vars(error)}
     except Interrupted as error:
@@ -241,8 +239,8 @@ def _jobs(settings: SlurmConfig, folder: Path) -> Any:
     try:
         jobs = executor(folder, settings.address or "slurm")
         options = dict(f"slurm_{option}".split("=", 1) for option in settings.options)
-        most = {"timeout_min": settings.minutes, "slurm_array_parallelism": settings.workers}
-        jobs.update_parameters(name="xlate", **most, **options)
+        most = settings.workers
+        jobs.update_parameters(timeout_min=settings.minutes, slurm_array_parallelism=most, **options)
     except (NameError, RuntimeError, ValueError) as error:
         expected = "a machine that can submit Slurm jobs, and options NAME=VALUE"
         raise InputError(

@@ -81,8 +81,12 @@ class Jackknife:
 
     def missing(self) -> list[tuple[int, int]]:
         """The parts of folds that lack a shard: the fold, and the number of the first of `PART` shards."""
-        parts = [(f, first) for f in range(self.settings.folds) for first in range(0, len(self._shards(f)), PART)]
-        return [part for part in parts if not all(is_whole(path) for path, _ in self._shards(*part, PART))]
+        return [
+            (fold, first)
+            for fold in range(self.settings.folds)
+            for first in range(0, len(self._shards(fold)), PART)
+            if not all(is_whole(path) for path, _ in self._shards(fold, first, PART))
+        ]
 
     def decode_part(
         self, fold: int, first: int = 0, most: int | None = None, stop: Callable[[], bool] = lambda: False
