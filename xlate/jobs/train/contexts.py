@@ -225,23 +225,13 @@ class ContextListTraining(WorkRecipe):
     def learn(self, run: Run) -> dict[str, Any]:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
         config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
-<<<<<<< HEAD
         with run.ranks.in_turn():
             fold_classifiers(config, self.use, self.train_part, run.stop)
             model = Phrase().listed(self.system, self.work, self.base)
             folds = model.folds(settings.folds)
             lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
-            if settings.machine is not None:
-                return lists.part(stop)
-            lists.decode(stop)
-=======
-        fold_classifiers(config, self.use, self.train_part, run.stop)
-        model = Phrase().listed(self.system, self.work, self.base)
-        folds = model.folds(settings.folds)
-        lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
-        given = replace(self.system, seed=config.seed, cluster=config.cluster)
-        decode_folds(lists, given, self.base, run)
->>>>>>> 41076025 (Tasks on several processors or machines (cluster=box, dask, slurm) decode the training text; loss.lists.machine(s) removed)
+            given = replace(self.system, seed=config.seed, cluster=config.cluster)
+            decode_folds(lists, given, self.base, run)
         every = sampled(lists.lists(), settings, config.seed)
         learner = self._learner(every, model.theta, folds.fold_I, run)
         identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]

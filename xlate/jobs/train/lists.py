@@ -97,23 +97,13 @@ class ListTraining(WorkRecipe):
     def learn(self, run: Run) -> dict[str, Any]:
         """Runs all three steps."""
         config, work = self.config, self.work
-<<<<<<< HEAD
         with run.ranks.in_turn():
             base = Path(config.base) if config.base is not None else self._tuned_floats(run)
             fold_classifiers(config, config.model.context, self.train_part, run.stop)
             model = kind_of(config.model.kind).listed(config, work, base)
             systems = model.folds(config.loss.lists.folds)
-        if config.loss.lists.machine is not None:
-            return self._lists(systems, model.theta).part(run.stop.__bool__)
-        theta, phi_F, figures = self._learned(model, systems, run)
-        run.ranks.leave()
-=======
-        base = Path(config.base) if config.base is not None else self._tuned_floats(run)
-        fold_classifiers(config, config.model.context, self.train_part, run.stop)
-        model = kind_of(config.model.kind).listed(config, work, base)
-        systems = model.folds(config.loss.lists.folds)
         theta, phi_F, figures = self._learned(model, systems, base, run)
->>>>>>> 41076025 (Tasks on several processors or machines (cluster=box, dask, slurm) decode the training text; loss.lists.machine(s) removed)
+        run.ranks.leave()
         return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
 
     def _tuned_floats(self, run: Run) -> Path:
@@ -138,12 +128,8 @@ class ListTraining(WorkRecipe):
         for number in range(1, rounds + 1):
             held = run.directory.checkpoint / f"sparse-{number}.safetensors"
             if not held.exists():
-<<<<<<< HEAD
                 with run.ranks.in_turn():
-                    made[-1].decode(run.stop.__bool__)
-=======
-                decode_folds(made[-1], self.config, base, run, before)
->>>>>>> 41076025 (Tasks on several processors or machines (cluster=box, dask, slurm) decode the training text; loss.lists.machine(s) removed)
+                    decode_folds(made[-1], self.config, base, run, before)
                 lists = made[0].lists() if number == 1 else pool([one.lists() for one in made])
                 learn(self.config, model.features, lists, model.theta, held, run, step)
                 run.ranks.wait()
