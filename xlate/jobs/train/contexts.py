@@ -224,7 +224,7 @@ class ContextListTraining(WorkRecipe):
 
     def learn(self, run: Run) -> dict[str, Any]:
         """Decodes the lists, learns from them, writes the weights, and translates the dev set with them."""
-        config, settings, stop = self.config, self.config.loss.lists, run.stop.__bool__
+        config, settings = self.config, self.config.loss.lists
         with run.ranks.in_turn():
             fold_classifiers(config, self.use, self.train_part, run.stop)
             model = Phrase().listed(self.system, self.work, self.base)
