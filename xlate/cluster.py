@@ -257,7 +257,7 @@ def _of_extra(module: str, name: str) -> Any:
 
 
 class SlurmArrays(Executor):
-    """Jobs of submitit as an executor; it goes on whenever its workers are counted."""
+    """Jobs of submitit as an executor. Counting the workers submits jobs and takes results."""
 
     def __init__(self, jobs: Any) -> None:
         self._jobs = jobs

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from xlate.errors import InputError
-from xlate.progress import track
 from xlate.text.lines import iterate_lines, read_lines, write_lines
 from xlate.text.opening import plain_file
-from xlate.text.vocabulary import TokenText
 
 # Blanks of all kinds, control characters and zero-width marks: never part of a word.
 BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00a0\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+")
@@ -153,11 +151,6 @@ def same_letters(one: str, other: str) -> bool:
 def split_tokens(line: str) -> list[str]:
     """The tokens of a tokenised line, split only at blanks (U+0020). A no-break space is part of a token."""
     return [token for token in line.split(" ") if token]
-
-
-def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> TokenText:
-    """The tokens of every line; shows a progress bar."""
-    return TokenText.of(preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}"))
 
 
 MAX_WORDS = 400

@@ -26,7 +26,7 @@ from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
 from xlate.text.lines import check_reference, check_sides, drop_unusable, read_lines, write_lines
-from xlate.text.tokens import Preprocessor, Truecaser, preprocess_lines, untokenized_lines
+from xlate.text.tokens import Preprocessor, Truecaser, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary, check_reserved
 from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
 from xlate.work.directory import (
@@ -124,6 +124,11 @@ def _read_split(split: str, files: CorpusFiles) -> AnnotatedText:
 
 
 log = logging.getLogger(__name__)
+
+
+def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> TokenText:
+    """The tokens of every line; shows a progress bar."""
+    return TokenText.of(preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}"))
 
 
 def build_corpus(files: CorpusFiles, folder: Path, base: WorkDirectory | None = None) -> dict[str, Any]:
