@@ -103,7 +103,7 @@ def test_families_with_the_largest_weights_stand_first_and_small_weights_are_tol
     assert re.search(r"word_pair +│ +2 │ +1 │ +0\.00 │ +0\.00112", text)
     for weight in ("+0.00112", "-0.00208", "-0.00057"):
         assert weight in text
-    assert "an aligned source word of a rule, and one of a rule in a gap of it" in text
+    assert "an aligned source word of a rule, and one of a rule that fills one of its gaps" in text
     assert [decimals([w]) for w in (123.4, 0.1, 0.0999, -0.01, 1e-6)] == [3, 3, 4, 4, 8]
     more = [learned("a", weight) for weight in (0.5, -2.0, 3.0, -0.1, 1.0)]
     assert [feature.weight for feature in strongest(more, 2)] == [3.0, 1.0, -2.0, -0.1]

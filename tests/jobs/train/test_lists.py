@@ -14,6 +14,7 @@ from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.features.index import NamedFeatures
 from xlate.jobs.train.lists import learn, read_learned
+from xlate.learning.ranks import ONE
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
 
@@ -50,7 +51,7 @@ def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> N
     """A float that is 16 times as large gets a weight 16 times as small, and all else stays as it is."""
     given = ["model=phrase", "loss=xbleu", "loss.lists.joint=true", "loss.lists.heldout_every=3", "loss.lists.rate=0.1"]
     config, found = load(TrainConfig, "train", given), []
-    run: Any = SimpleNamespace(stop=False, reporter=Reporter())
+    run: Any = SimpleNamespace(stops=lambda: False, reporter=Reporter(), ranks=ONE)
     for scale in (1.0, 16.0):
         theta = Weights(np.array([0.5, 0.25 / scale]), np.zeros(3), ("f", "g"))
         features: Any = NumberedUnits(("a", "b", "c"))

@@ -40,8 +40,9 @@ def given_to(monkeypatch: pytest.MonkeyPatch, config: TuneConfig) -> str:
         seen.append(named)
         return weights
 
-    for name in ("mira", "mert", "pro", "descend"):
-        monkeypatch.setattr(tuning, name, called)
+    monkeypatch.setattr(tuning, "descend", called)
+    for name in tuning.DRAWING:
+        monkeypatch.setitem(tuning.DRAWING, name, called)
     start = Weights(np.ones(2), np.zeros(0), ("a", "b"))
     tuning.optimiser(config, TRAINED_D)(None, start, 1)  # type: ignore[arg-type]
     return repr(seen)

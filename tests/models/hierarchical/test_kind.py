@@ -37,7 +37,7 @@ def test_the_table_is_that_of_the_text(prepared: WorkDirectory, caplog: pytest.L
     expected = score_rules(extract_rules(*text, settings), lexical_table(*text), settings)
     assert_same(RuleTable.load(stage.folder / TABLE, prepared.words), expected)
     assert sorted(path.name for path in stage.folder.iterdir()) == [MARK, TABLE]
-    assert stage.number("rules") == sum(stage.figures["rules_by_gaps"]) == len(expected)
+    assert stage.figures["rules"] == sum(stage.figures["rules_by_gaps"]) == len(expected)
     assert np.bincount(gaps_of(expected.source_sides)[expected.source_B]).tolist() == stage.figures["rules_by_gaps"]
 
 
