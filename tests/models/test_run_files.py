@@ -109,7 +109,7 @@ def prepared(folder: Path, on: str = "a") -> Path:
             json.dumps({"layout": 2, "identity": on, "figures": {}, "seconds": 1})
         )
     phrases = {"on": [], "max_length": 7, "min_count": 1}
-    plan = {"lm": {"on": [], "settings": {}}, "phrases": phrases, "blocks": {**BLOCKS, "on": [on]}}
+    plan = {"lm": {"on": [], "settings": {}}, "phrases": phrases, "blocks": {**BLOCKS, "on": [on]}, "memory_mb": 1}
     (folder / "plan.json").write_text(json.dumps(plan))
     return folder
 
