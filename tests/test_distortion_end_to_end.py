@@ -55,7 +55,7 @@ def test_it_learns_and_its_probabilities_add_up(work: Path, distortion_run: Path
     found = model.predict(words)
     sums = np.add.reduceat(np.exp(found.log_C), found.offsets_I1[:-1])
     assert sums == pytest.approx(1.0)
-    assert len(found.log_C) == 8 * len(found.spans)
+    assert len(found.log_C) == 8 * len(found.spans.start_I)
     # Looked at with a translation: as an instance of training is scored.
     spans, score_IR = model.span_scores(words)
     pair = int(np.flatnonzero(model.targets.table.source_B == spans.phrase_I[0])[0])

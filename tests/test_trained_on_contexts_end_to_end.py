@@ -168,7 +168,7 @@ def test_sparse_features_are_learned_beside_predictions(
     words = prepared.source_tokens("Nirka no holdo va bolko ast.")
     predicted = found.predict(words)
     own_row = {int(b): own for own, b in enumerate(rows.pair_B.tolist())}
-    spans = np.repeat(np.arange(len(predicted.spans)), np.diff(predicted.offsets_I1))
+    spans = np.repeat(np.arange(len(predicted.spans.start_I)), np.diff(predicted.offsets_I1))
     mine = np.array([own_row[b] for b in predicted.pair_C.tolist()])
     given = scores.of(SentencePhrases(words, predicted.spans.start_I[spans], predicted.spans.end_I[spans], mine))[:, 0]
     assert given == pytest.approx(np.maximum(predicted.log_C, -100.0))

@@ -218,7 +218,14 @@ def _run_task() -> None:
         json.dump(answer, stream, default=str)
 
 
-def _client(settings: DaskConfig) -> Any:
+def check_cluster(settings: ClusterConfig) -> None:
+    """Refuses a Dask cluster without a scheduler.
+
+    Raises:
+        InputError: no address is set, nor a file that exists.
+    """
+    if not isinstance(settings, DaskConfig):
+        return
     file, address = settings.scheduler_file, settings.address
     refuse_if(
         file is None or not Path(file).is_file() if address is None else file is not None,
@@ -226,6 +233,10 @@ def _client(settings: DaskConfig) -> Any:
         f"cluster.scheduler_file={file} cluster.address={address}",
         "an address, or a file that dask scheduler --scheduler-file FILE has written",
     )
+
+
+def _client(settings: DaskConfig) -> Any:
+    file, address = settings.scheduler_file, settings.address
     client = _of_extra("distributed", "Client")
     try:
         return client(address, scheduler_file=file, timeout=PATIENCE)

@@ -80,7 +80,7 @@ def _begin_to_listen() -> None:
 
 
 # The training text is not packed: it is only opened for its word counts.
-TEXTS = {"corpus/train.source.gz": "source", "corpus/train.target.gz": "target"}
+TEXTS = {"corpus/train.source": "source", "corpus/train.target": "target"}
 
 
 class Parts:
@@ -110,8 +110,9 @@ class Parts:
             used.add(self.names[top])
             below = path.relative_to(top).as_posix()
             target = into / self.names[top] / below
-            if below in TEXTS:
-                keep_word_counts(WorkDirectory(top), TEXTS[below], target.parent.parent)
+            if (side := TEXTS.get(os.path.dirname(below))) is not None:
+                if path.name == HEADER:
+                    keep_word_counts(WorkDirectory(top), side, into / self.names[top])
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -34,6 +34,11 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 NO_CHOICE = -1
 # The values of a sentence's words in the layers that belong to tokens, not to words.
 FactorsOf = Callable[[Sequence[str]], Sequence[Ints32]]
+
+
+def no_factors(words: Sequence[str]) -> Sequence[Ints32]:  # noqa: ARG001
+    """The factors of words that have none."""
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +68,7 @@ class Classifier(ABC):
     longest: int
     weights: Weights
     alone: bool
-    factors: FactorsOf = field(default=lambda _: ())
+    factors: FactorsOf = no_factors
     beside: TargetFeatures | None = None
 
     @cached_property
