@@ -1,9 +1,10 @@
 """Do the time per word and the memory of `xlate prepare` stay level as the text grows?
 
 Mixes real parallel text into English (captions, verses, speeches, short sentences; named by XLATE_DATA), shuffled with
-a fixed seed, and prepares its first N pairs, each time in a new folder: alignment by fast_align, a five-gram language
-model, phrases. Per size: CPU seconds per million target words without the alignment, and the peak memory of the largest
-process, stage by stage. The ratio is the time per word of the largest text to that of the smallest.
+a fixed seed, and prepares its first N pairs, each time in a new folder. The first command makes the corpus and aligns
+it by fast_align, the second makes a five-gram language model and phrases. Per size: CPU seconds of both, those of the
+second per million target words, and the peak memory of the largest process of each. The ratio is the time per word of
+the largest text to that of the smallest.
 
 Run: python benchmarks/bench_scale.py [--quick] [--keep FOLDER] [SIZE ...]
      --quick: the built-in corpus with 2,000 and 4,000 pairs; otherwise 25,000, 50,000 and 100,000 pairs, or those named
@@ -19,13 +20,11 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from xlate.demo.corpus import DemoCorpus
 
 SIZES, QUICK = (25_000, 50_000, 100_000), (2_000, 4_000)
-STAGES = ("corpus", "align", "lm", "phrases")
 BIBLES = ("0-bsb", "1-nheb", "2-bbe", "3-ylt", "4-asv", "5-acv", "6-webster")
 
 
@@ -52,12 +51,12 @@ def mixed(root: Path, folder: Path, size: int) -> int:
     return min(size, len(pairs))
 
 
-def prepare(folder: Path, memory: str) -> tuple[float, float]:
+def prepare(folder: Path, memory: str, stages: str) -> tuple[float, float]:
     """Prepares the text of a folder; CPU seconds of all processes, and the peak of the largest one in MB."""
-    command = [sys.executable, "-m", "xlate.cli.main", "prepare", "data=files", "data.name=mix", "data.pair=de-en"]
+    command = [sys.executable, "-m", "xlate", "prepare", "data=files", "data.name=mix", "data.pair=de-en"]
     command += [f"data.train_source={folder}/train.src", f"data.train_target={folder}/train.tgt", "data.dev_pairs=0"]
-    command += ["align=fast_align", "lm=fivegram", f"memory={memory}", f"work={folder}/work"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    command += ["align=fast_align", "lm=fivegram", f"memory={memory}", f"stages={stages}", f"work={folder}/work"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -73,10 +72,13 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("sizes", type=int, nargs="*")
     asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        # Compiles what is measured.
+        DemoCorpus(7).write(made, train=200, dev=1, test=1)
+        prepare(Path(made), asked.memory, "[lm,phrases]")
     rows = []
-    print(
-        f"{'pairs':>9}{'words':>12}{'CPU s':>9}{'s/M words':>11}{'peak MB':>9}  " + "".join(f"{s:>18}" for s in STAGES)
-    )
+    heads = ("pairs", "words", "corpus s", "MB", "lm, phrases s", "MB", "s/M words", "disk MB")
+    print("".join(f"{head:>15}" for head in heads))
     for size in asked.sizes or (QUICK if asked.quick else SIZES):
         with tempfile.TemporaryDirectory() as made:
             folder = (asked.keep or Path(made)) / str(size)
@@ -85,20 +87,17 @@ def main() -> None:
                 DemoCorpus(7).write(folder, train=size, dev=1, test=1)
             else:
                 mixed(Path(os.environ["XLATE_DATA"]), folder, size)
-            start = time.perf_counter()
-            cpu, peak = prepare(folder, asked.memory)
-            wall = time.perf_counter() - start
-            made_of = {s: json.loads((folder / "work" / s / "stage.json").read_text()) for s in STAGES}
-            disk = sum(path.stat().st_size for path in (folder / "work").rglob("*") if path.is_file()) / 1e6
-        words = made_of["corpus"]["figures"]["target_words"]
-        parts = {stage: (record["seconds"], record["peak_mb"]) for stage, record in made_of.items()}
-        rows.append({"pairs": size, "words": words, "cpu": cpu, "wall": wall, "peak_mb": peak, "disk_mb": disk} | parts)
-        shown = "".join(f"{seconds:9.1f} s{mb:6.0f}MB" for seconds, mb in parts.values())
-        print(f"{size:>9,}{words:>12,}{cpu:>9.1f}{cpu / words * 1e6:>11.1f}{peak:>9.0f}  {shown}", flush=True)
-    rates = [row["cpu"] / row["words"] for row in rows]
-    record = {"name": "scale", "ours": rates[-1] * 1e6, "peer": rates[0] * 1e6, "unit": "CPU s per million words"}
-    record |= {"ratio": round(rates[-1] / rates[0], 3), "peak_mb": round(rows[-1]["peak_mb"]), "rows": rows}
-    print(json.dumps(record))
+            aligned, first_mb = prepare(folder, asked.memory, "[]")
+            counted, peak_mb = prepare(folder, asked.memory, "[lm,phrases]")
+            words = json.loads((folder / "work/corpus/stage.json").read_text())["figures"]["target_words"]
+            disk_mb = sum(path.stat().st_size for path in (folder / "work").rglob("*") if path.is_file()) / 1e6
+        row = (size, words, aligned, first_mb, counted, peak_mb, counted / words * 1e6, disk_mb)
+        rows.append(row)
+        print("".join(f"{number:>15,.0f}" for number in row), flush=True)
+    rates = [row[6] for row in rows]
+    record = {"name": "scale", "ours": rates[-1], "peer": rates[0], "unit": "CPU s per million words"}
+    record |= {"ratio": rates[-1] / rates[0], "peak_mb": max(rows[-1][3], rows[-1][5])}
+    print(json.dumps(record | {"rows": rows}))
 
 
 if __name__ == "__main__":

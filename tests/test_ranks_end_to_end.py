@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,14 @@ from xlate.scoring.weights import load_weights
 pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[1]
 EPOCHS = 100
+LISTS = [*RERANK, f"loss.lists.epochs={EPOCHS}", "loss.lists.adagrad=true"]
 
 
-def begin(folder: Path, run: str, ranks: int, *more: str) -> subprocess.Popen[bytes]:
+def begin(folder: Path, run: str, ranks: int, *more: str, keys: Sequence[str] = LISTS) -> subprocess.Popen[bytes]:
     """Ranks that learn to rank the lists of a folder; without torchrun for no ranks."""
     torchrun = [*["torch.distributed.run", "--standalone", "--max-restarts=2"], f"--nproc-per-node={ranks}", "-m"]
     given = ["nbest=train.nbest", "references=[train.ref]", "nbest_source=train.src", "checkpoint_seconds=0"]
-    lists = [*RERANK, f"loss.lists.epochs={EPOCHS}", "loss.lists.adagrad=true", *given, *more]
-    command = [sys.executable, "-m", *(torchrun if ranks else []), "xlate", "train", f"run={run}", *lists]
+    command = [sys.executable, "-m", *(torchrun if ranks else []), "xlate", "train", f"run={run}", *keys, *given, *more]
     with (folder / f"{run}.log").open("ab") as log:
         known = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
         return subprocess.Popen(command, cwd=folder, env=known, stdout=log, stderr=log)
@@ -111,6 +112,6 @@ def test_another_number_of_ranks_is_another_run(folder: Path, expected: str) -> 
 
 
 def test_a_tuner_refuses_ranks(folder: Path) -> None:
-    process = begin(folder, "tuned", 2, "loss=mira")
+    process = begin(folder, "tuned", 2, keys=["model=rerank", "loss=mira", "loss.tune.heldout_every=4"])
     assert process.wait(120) != 0
     assert "this training runs in one process" in (folder / "tuned.log").read_text()

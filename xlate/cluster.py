@@ -104,7 +104,7 @@ def opened_cluster(settings: ClusterConfig, folder: Path) -> Iterator[Cluster]:
     if isinstance(settings, DaskConfig):
         with _client(settings) as client:
             # Failed tasks begin again below, with a message; those of a lost worker, by themselves.
-            yield Cluster(client.get_executor(pure=False), lambda: client.scheduler_info(0)["n_workers"])
+            yield Cluster(client.get_executor(pure=False), lambda: _dask_workers(client))
     elif isinstance(settings, SlurmConfig):
         with SlurmArrays(_jobs(settings, folder)) as jobs:
             yield Cluster(jobs, jobs.workers)
@@ -166,7 +166,7 @@ def _results(
                     if not retries:
                         remedy = "see the messages of the workers; run the command again to continue"
                         raise InputError("a task failed repeatedly", error, "tasks that end", remedy) from error
-                    log.warning("a task begins again: %s", error)
+                    log.warning("a task begins again: %s", str(error) or type(error).__name__)
                     waiting[cluster.executor.submit(in_own_process, *given, task)] = task, retries - 1
                     continue
                 if "error" in answer:
@@ -243,6 +243,14 @@ def _client(settings: DaskConfig) -> Any:
     except (OSError, ValueError) as error:
         remedy = "check that it runs, and that this machine can reach it"
         raise InputError("no Dask scheduler", error, file or address, remedy) from error
+
+
+def _dask_workers(client: Any) -> int:
+    number: int | None = client.scheduler_info(0).get("n_workers")
+    if number is None:
+        remedy = "start a scheduler and workers, and run the command again to continue"
+        raise InputError("the Dask scheduler is lost", client.status, "a scheduler that runs", remedy)
+    return number
 
 
 def _jobs(settings: SlurmConfig, folder: Path) -> Any:

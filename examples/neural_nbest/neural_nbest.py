@@ -28,7 +28,7 @@ from training import Training
 from xlate.cli.main import main as xlate
 from xlate.progress import track
 from xlate.text.lines import read_lines, write_lines
-from xlate.text.tokens import Preprocessor, preprocess_lines
+from xlate.text.tokens import Preprocessor
 
 SPLITS = ("train", "val", "test_2016_flickr")
 # The pairs of train that are not trained on, and all lists that weights are learned from.
@@ -126,7 +126,8 @@ def read_side(given: Settings, split: str, language: str) -> list[list[str]]:
     """The words of a split in one language; text that is already tokenised is split on whitespace."""
     name = given.names.format(split=split, language=language)
     lines = read_lines(min(given.data.glob(f"{name}*")))[: given.most or None]
-    return preprocess_lines(lines, Preprocessor(language, tokenize=not given.tokenized, normalize=not given.tokenized))
+    preprocessor = Preprocessor(language, tokenize=not given.tokenized, normalize=not given.tokenized)
+    return [preprocessor.tokens(line) for line in track(lines, f"tokenising {language}")]
 
 
 def join(out: Path, splits: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ class Scratch(ExitStack):
         return self.memory is None or size <= self.memory
 
     def filled(self, rows: int, value: Any) -> AnyArray:
-        """A column that holds one value everywhere."""
+        """A column with one value in all of its rows."""
         if self.memory is None or not rows:
             return np.full(rows, value)
         column: AnyArray
@@ -39,7 +39,7 @@ class Scratch(ExitStack):
         return column
 
     def stored(self, parts: Iterable[tuple[AnyArray, ...]]) -> list[Any]:
-        """Columns that come in one or more parts."""
+        """Columns that come in one or more parts; a part has some rows of each, whose types do not change."""
         if self.memory is None:
             whole = zip(*parts, strict=True)
             return [np.concatenate(column) if len(column) > 1 else column[0] for column in whole]

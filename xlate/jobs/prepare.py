@@ -1,4 +1,4 @@
-"""xlate prepare: corpus → tokens → links → the stages that are wanted now; others are made when first needed."""
+"""xlate prepare: corpus → tokens → links → the requested stages; the others are made when they are first needed."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import numpy as np
 from xlate.align.links import Links, check_counts, check_positions
 from xlate.array_types import Ints, Ints16, Ints32
 from xlate.arrays.ragged import row_numbers
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
 from xlate.kernels.counting import extraction
 from xlate.kernels.memory import intern_rows, preorder
@@ -109,9 +110,9 @@ def linked_parts(
         InputError: see `linked_sides`.
     """
     check_counts(source, target, links)
-    for low in range(0, len(source), PART_SENTENCES):
-        rows = low, min(low + PART_SENTENCES, len(source))
-        text = linked_sides(source.part(*rows), target.part(*rows), links.part(*rows), before=low)
+    for piece in pieces(len(source), PART_SENTENCES):
+        rows = piece.start, piece.stop
+        text = linked_sides(source.part(*rows), target.part(*rows), links.part(*rows), before=piece.start)
         offsets_S1 = text[0].source_offsets_S1
         firsts = np.flatnonzero(np.diff(offsets_S1[:-1] // PART_WORDS, prepend=-1)).tolist()
         for part in pairwise([*firsts, len(offsets_S1) - 1]):

@@ -1,4 +1,4 @@
-"""Extracts and scores hierarchical rules, which are phrase pairs without smaller ones (Chiang 2005, section 3.1)."""
+"""Extracts and scores hierarchical rules: phrase pairs with smaller ones cut out of them (Chiang 2005, section 3.1)."""
 
 from __future__ import annotations
 

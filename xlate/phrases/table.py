@@ -153,8 +153,7 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None
         InputError: the lexical table lacks a word pair that is linked inside a phrase pair.
     """
     words = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
-    size = max(1, len(counts))
-    columns = next(_scored(counts, words, size)) if runs is None else runs.stored(_scored(counts, words, PIECE))
+    columns = (runs or Runs()).stored(_scored(counts, words))
     count_B, scores_B4, link_offsets_B1, link_source_K, link_target_K = columns
     return PhraseTable(
         source_phrases=counts.source_phrases,
@@ -171,14 +170,12 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None
     )
 
 
-def _scored(
-    counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]], size: int
-) -> Iterator[tuple[AnyArray, ...]]:
-    """The counts, scores, offsets of links and links of `size` pairs at a time."""
+def _scored(counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]]) -> Iterator[tuple[AnyArray, ...]]:
+    """The counts, scores, offsets of links and links of some pairs at a time."""
     whole, end = phrase_pairs(counts), 0
     lengths_X = np.diff(counts.link_offsets_X1)
-    for first in range(0, max(1, len(counts)), size):
-        part = slice(first, first + size)
+    for first in range(0, max(1, len(counts)), PIECE):
+        part = slice(first, first + PIECE)
         count_B, shape_B = counts.count_B[part].astype(np.float64), counts.shape_B[part]
         pairs = whole._replace(source_B=counts.source_B[part], target_B=counts.target_B[part])
         links = InnerLinks(shape_B, counts.link_offsets_X1, counts.link_source_K, counts.link_target_K)

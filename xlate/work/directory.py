@@ -50,7 +50,7 @@ TEXT_LAYOUT = {"ids_T": ("<i4", 1), "offsets_S1": ("<i8", 1)}
 DOCUMENTS_LAYOUT = {"offsets_D1": ("<i8", 1)}
 COPIES_LAYOUT = {"group_S": ("<i8", 1)}
 NAMES = "names"
-# This many lines of further text are words at a time.
+# Lines of further text that are split into words at a time.
 LINES = 1 << 16
 
 
@@ -217,7 +217,7 @@ class WorkDirectory:
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """What the planned stages are made from, and `memory_mb`.
+        """What the planned stages are made from, and `memory_mb`, the megabytes for the counts of each.
 
         Raises:
             InputError: there is no plan, or it is damaged.

@@ -57,7 +57,7 @@ def again(here: Path, tmp_path: Path) -> Path:
 def scheduler() -> Iterator[str]:
     """A Dask scheduler with two workers."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster.scheduler_address
 
 
@@ -115,7 +115,7 @@ def test_a_killed_worker_changes_nothing(here: Path, again: Path, victim: str) -
     psutil = pytest.importorskip("psutil")
     if victim == "worker":
         distributed = pytest.importorskip("distributed")
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
             process = begun(again, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
             os.kill(cluster.workers[0].pid, signal.SIGKILL)
             assert process.wait() == 0, (again / "log.txt").read_text()
@@ -141,5 +141,34 @@ def test_a_stopped_command_continues_where_it_stopped(here: Path, again: Path, n
     kept = {path: path.stat().st_mtime_ns for path in again.glob("work/lists/*/fold-*/shard-*/header.json")}
     trained(again, *BOX)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert sums(again) == sums(here)
+    assert left_behind(again) == []
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_ends_the_command_which_then_continues(here: Path, again: Path) -> None:
+    pytest.importorskip("distributed")
+    file, dask = again / "scheduler.json", [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    with (again / "dask.txt").open("wb") as log, contextlib.ExitStack() as started:
+        scheduler = subprocess.Popen(
+            [*dask, "--port=0", "--dashboard-address=:0", f"--scheduler-file={file}"], stdout=log, stderr=log
+        )
+        started.callback(scheduler.kill)
+        while not file.exists():
+            assert scheduler.poll() is None, (again / "dask.txt").read_text()
+            time.sleep(0.05)
+        dask[-1] = "distributed.cli.dask_worker"
+        worker = subprocess.Popen(
+            [*dask, f"--scheduler-file={file}", "--nthreads=1", "--no-dashboard"], stdout=log, stderr=log
+        )
+        started.callback(worker.kill)
+        process = begun(again, "cluster=dask", f"cluster.scheduler_file={file}")
+        scheduler.kill()
+        assert process.wait(200) == 2, (again / "log.txt").read_text()
+        assert "scheduler" in (again / "log.txt").read_text()
+        for one in (scheduler, worker):
+            one.kill()
+            one.wait()
+    trained(again, *BOX)
     assert sums(again) == sums(here)
     assert left_behind(again) == []
