@@ -8,7 +8,9 @@ import pytest
 
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate.cli.main import main
+from xlate.jobs import translation_parts
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 SENTENCE = "nirka no holdo va bolko ast ."
 FEW = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.epochs=2", "decoder.pop_limit=30"]
 
@@ -57,6 +59,29 @@ def test_a_long_line_has_no_lattice(runs: dict[str, Path], tmp_path: Path, caplo
     assert out[0]
     assert sorted(path.name for path in (tmp_path / "l").iterdir()) == ["1.fst", "words.txt", "xlate-lattices.json"]
     assert "line 1: 14 words, more than decoder.max_words=8: no lattice" in caplog.text
+
+
+def test_tasks_translate_the_parts_of_a_file(
+    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr(translation_parts, "PART", 2)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    lists, lines = tmp_path / "n", [SENTENCE, "", "zzz . .", ". . .", SENTENCE]
+    given = "nbest=3", f"nbest_out={lists}"
+    whole = translated(runs["phrase"], tmp_path, lines, *given), lists.read_bytes()
+    box = *given, "cluster=box", "cluster.workers=2"
+    assert (translated(runs["phrase"], tmp_path, lines, *box), lists.read_bytes()) == whole
+    assert caplog.text.count("3 of 20 words unknown") == 2
+    assert not list(tmp_path.glob("*.parts*"))
+    # What a stopped command has finished is used.
+    monkeypatch.setattr(translation_parts.shutil, "rmtree", lambda *_, **__: None)
+    translated(runs["phrase"], tmp_path, lines, *box)
+    (kept,) = tmp_path.glob("out.parts-*")
+    (kept / "2.txt").write_text("kept\nkept\n")
+    (kept / "4.txt").unlink()
+    assert translated(runs["phrase"], tmp_path, lines, *box) == [*whole[0][:2], "kept", "kept", whole[0][4]]
+    assert main(["translate", f"run={runs['phrase']}", "cluster=box"]) == 2
 
 
 @pytest.mark.parametrize(("model", "processes"), [("block", 1), ("phrase", 2)])

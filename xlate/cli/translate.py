@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -26,7 +27,7 @@ Arrow up: earlier lines. Ctrl-C: leave this line. Ctrl-D: end."""
 
 def translate(config: TranslateConfig) -> None:
     """Translates standard input (or `input=`) line by line to standard output (or `output=`); at a terminal it asks."""
-    from xlate.jobs.translate import Translator, with_lattices
+    from xlate.jobs.translate import Translator, say_counts, with_lattices
 
     if config.nbest > 1 and config.nbest_out is None:
         raise InputError("no file for the n-best lists", f"nbest={config.nbest}", "nbest_out=FILE")
@@ -35,6 +36,9 @@ def translate(config: TranslateConfig) -> None:
         raise InputError("tables= and lattice_out= cannot be combined", seen, "one of the two")
     if config.processes > 1 and config.tables is not None:
         raise InputError("tables= needs a single process", f"processes={config.processes}", "processes=1")
+    if config.cluster.name != "none":
+        _translate_parts(config)
+        return
     translator = Translator.open(config)
     if is_conversation(config):
         converse(translator, config.trace)
@@ -46,7 +50,19 @@ def translate(config: TranslateConfig) -> None:
         nbest = None if config.nbest_out is None else stack.enter_context(_nbest_file(config.nbest_out))
         explained = config.trace and config.output in STANDARD
         write_answers(_texts(results, nbest, explained), config.output, config.input)
-    translator.say_counts()
+    say_counts(translator.counts)
+
+
+def _translate_parts(config: TranslateConfig) -> None:
+    from xlate.jobs.translation_parts import NBEST, translated_parts
+    from xlate.text.lines import atomic_write, iterate_lines
+
+    with translated_parts(config) as parts:
+        if config.nbest_out is not None:
+            with atomic_write(config.nbest_out) as stream:
+                for part in parts:
+                    stream.write(part.with_suffix(NBEST).read_bytes())
+        write_answers(chain.from_iterable(map(iterate_lines, parts)), config.output, config.input)
 
 
 def _translations(config: TranslateConfig, translator: Translator) -> Iterator[Translation]:

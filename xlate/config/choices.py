@@ -262,7 +262,7 @@ LOSSES_OF_MODELS: dict[tuple[Any, bool], type[Any]] = {
 # The groups of each command and their default choices. A model may choose its decoder and loss: later groups choose for
 # earlier ones.
 DEFAULTS: dict[str, list[Any]] = {
-    "prepare": [{"data": "demo"}, {"align": "eflomal"}, {"lm": "trigram"}, {"phrases": "default"}],
+    "prepare": [{"data": "demo"}, {"align": "eflomal"}, {"lm": "trigram"}, {"phrases": "default"}, {"cluster": "none"}],
     "train": [
         {"decoder": "swap_or"},
         {"loss": "local_softmax"},
@@ -276,7 +276,7 @@ DEFAULTS: dict[str, list[Any]] = {
         "hydra/train",
     ],
     # Settings that replace those of a run or system; null leaves them.
-    "translate": ["decoder/keys/any@decoder"],
+    "translate": ["decoder/keys/any@decoder", {"cluster": "none"}],
     "import": ["decoder/keys/any@decoder"],
 }
 # Hydra's parts of every command.
@@ -353,15 +353,16 @@ def schemas_of(held: Plain, command: type[Any]) -> dict[str, type[Any]]:
         generated, given = _part(held, "data").get("generated"), _part(held, "align").get("method") == "given"
         found["data"] = work_settings.DataConfig if generated is None else work_settings.DemoDataConfig
         found["align"] = work_settings.GivenLinksConfig if given else work_settings.ComputedLinksConfig
+    if "name" in (part := _part(held, "cluster")):
+        found["cluster"] = _named(CLUSTERS, part["name"], "cluster.name")
     if command is not schema.TrainConfig:
         return found
     model, loss = _part(held, "model"), _part(held, "loss")
     if "kind" in model:
         found["model"] = _named(MODELS, model["kind"], "model.kind")
         found["decoder"] = DECODERS[model["kind"]]
-    for group, choices in (("source", SOURCES), ("cluster", CLUSTERS)):
-        if "name" in (part := _part(held, group)):
-            found[group] = _named(choices, part["name"], f"{group}.name")
+    if "name" in (part := _part(held, "source")):
+        found["source"] = _named(SOURCES, part["name"], "source.name")
     if "name" not in loss:
         return found
     tune, listed = loss.get("tune"), loss.get("lists") is not None

@@ -77,6 +77,7 @@ class PrepareConfig(Command):
     align: AlignConfig = field(default_factory=AlignConfig)
     lm: LmConfig = field(default_factory=LmConfig)
     phrases: PhrasesConfig = field(default_factory=PhrasesConfig)
+    cluster: Any = field(default_factory=ClusterConfig)
 
 
 @dataclass
@@ -189,6 +190,7 @@ class TranslateConfig(Command):
     detokenize: bool = key("Print plain text; false: tokens separated by spaces.", True)
     fast: bool = key("Use the compiled search; false: the readable one, with the same result.", True)
     decoder: dict[str, Any] = field(default_factory=dict)
+    cluster: Any = field(default_factory=ClusterConfig)
 
 
 @dataclass

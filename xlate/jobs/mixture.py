@@ -21,7 +21,7 @@ from xlate.lm.model import NgramModel, token_logprobs
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
 from xlate.phrases.mixture import em_weights, mixed_lm, mixed_table
-from xlate.phrases.runs import Runs
+from xlate.phrases.runs import Run, Runs
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
 from xlate.work.corpus_files import SIDES
@@ -82,9 +82,9 @@ class MixedDirectory(WorkDirectory):
         )
         return mixed_lm(models, weights_I)
 
-    def whole_table(self, max_length: int, min_count: int, runs: Runs) -> PhraseTable:
+    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None = None) -> PhraseTable:
         """The phrase table of all pairs with the mixture of the scores of both texts."""
-        whole = super().whole_table(max_length, min_count, runs)
+        whole = super().whole_table(max_length, min_count, runs, last)
         source, target = map(EncodedText.encode, self._dev, (self.source_vocabulary, self.target_vocabulary))
         lengths = np.diff(source.offsets_S1), np.diff(target.offsets_S1)
         dev = source, target, read_links(self.path / "align" / DEV_LINKS, *lengths)

@@ -7,7 +7,7 @@ scripts: its run takes these tokens, separated by blanks, or raw text, with sett
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -161,6 +161,7 @@ MARK = "xlate-lattices.json"
 
 # With a larger share of unknown words, the run was probably not trained for such text.
 MOST_UNKNOWN = 1 / 3
+LIMITED = "sentences have more words than a rule spans"
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class _ArrivingTokens(Batches[list[str]]):
         self.translator, self.batches, self.waiting = translator, batches, deque[list[str]]()
 
     def __iter__(self) -> Iterator[list[list[str]]]:
-        numbers = count()
+        numbers = count(self.translator.before)
         for batch in self.batches:
             tokens = [self.translator.tokens(line, next(numbers)) for line in batch]
             self.waiting.extend(tokens)
@@ -200,10 +201,12 @@ class Translator:
     """A run's system, and how lines become its tokens; `mark_terms` gives it a glossary."""
 
     glossary: Glossary | None = None
+    # The number of lines before the first one that it translates.
+    before = 0
 
     def __init__(self, text: TextSides, system: AnySystem, *, detokenize: bool = True, trace: bool = False) -> None:
         self.text, self.system, self.detokenize, self.trace = text, system, detokenize, trace
-        self.words = self.unknown_words = self.sentences = self.limited = self.terms = self.used_terms = 0
+        self.counts = Counter[str]()
 
     @classmethod
     def open(cls, config: TranslateConfig) -> Translator:
@@ -291,7 +294,7 @@ class Translator:
         """
         sources = _ArrivingTokens(self, batches)
         found = each_arriving(self.system, type(self.system).translate, sources, processes)
-        for number, derivations in enumerate(track(found, "translating", total=total)):
+        for number, derivations in enumerate(track(found, "translating", total=total), self.before):
             source = sources.waiting.popleft()
             self._say_if_cut(number, source)
             yield self._counted(self._translation(number, source, derivations))
@@ -306,12 +309,12 @@ class Translator:
             raise InputError(
                 "every line needs a target", f"{len(lines)} lines, {len(targets)} targets", "as many targets as lines"
             )
-        tokens = [self.tokens(line, number) for number, line in enumerate(lines)]
+        tokens = [self.tokens(line, number) for number, line in enumerate(lines, self.before)]
         return list(zip(tokens, map(self.text.target_tokens, targets), strict=True))
 
     def _of_forced(self, pairs: Sequence[Pair], found: Iterable[AnyDerivation | None]) -> Iterator[Translation]:
         unreached, most = 0, self.system.search.max_words
-        for number, ((source, _), derivation) in enumerate(zip(pairs, found, strict=True)):
+        for number, ((source, _), derivation) in enumerate(zip(pairs, found, strict=True), self.before):
             if len(source) > most:
                 seen = number + 1, len(source), most
                 log.warning("line %d: %d words, more than decoder.max_words=%d: not forced", *seen)
@@ -373,41 +376,41 @@ class Translator:
         longer than a rule may span.
         """
         if translation.derivations:
-            limit = self.system.span_limit
-            self.sentences += 1
-            self.limited += limit is not None and len(translation.source) > limit.words
-            self.words += len(translation.source)
-            self.unknown_words += translation.derivations[0].copied
-            self.terms += sum(unit == TERM for _, _, unit in terms_in(translation.source))
-            self.used_terms += sum(step.unit <= TERM for step in translation.derivations[0].blocks)
+            limit, counts, source = self.system.span_limit, self.counts, translation.source
+            counts["sentences"] += 1
+            if limit is not None and len(source) > limit.words:
+                counts[f"{LIMITED} ({limit.name}={limit.words})"] += 1
+            counts["words"] += len(source)
+            counts["unknown words"] += translation.derivations[0].copied
+            if self.glossary is not None:
+                counts["terms"] += sum(unit == TERM for _, _, unit in terms_in(source))
+                counts["used terms"] += sum(step.unit <= TERM for step in translation.derivations[0].blocks)
         return translation
-
-    def say_counts(self) -> None:
-        """Logs how many sentences were longer than a rule may span, and how many translated words were unknown; warns
-        if these are more than a third.
-        """
-        limit = self.system.span_limit
-        if limit is not None and self.limited:
-            log.info(
-                "%d of %d sentences have more words than a rule spans (%s=%d): their parts are joined in order",
-                self.limited, self.sentences, limit.name, limit.words,
-            )  # fmt: skip
-        if self.glossary is not None:
-            log.info("%d of %d terms translated by the glossary", self.used_terms, self.terms)
-        if not self.words:
-            return
-        share = self.unknown_words / self.words
-        said = f"{self.unknown_words} of {self.words} words unknown ({100 * share:.1f} %), copied unchanged"
-        if share <= MOST_UNKNOWN:
-            log.info("%s", said)
-            return
-        question = "do the language, script, casing and tokens of this text match the training text?"
-        log.warning("warning: %s: %s", said, question)
 
     def _translation(self, number: int, source: list[str], derivations: Sequence[AnyDerivation]) -> Translation:
         text = self.text.target_text(list(derivations[0].words), self.detokenize)
         explanation = self.system.explain(source, derivations[0]) if self.trace else ""
         return Translation(number, source, text, derivations, explanation, self.system)
+
+
+def say_counts(counts: Counter[str]) -> None:
+    """Logs how many sentences were longer than a rule may span, how many terms were used, and how many words were
+    unknown; warns if these are more than a third.
+    """
+    for name, number in counts.items():
+        if name.startswith(LIMITED):
+            log.info("%d of %d %s: their parts are joined in order", number, counts["sentences"], name)
+    if "terms" in counts:
+        log.info("%d of %d terms translated by the glossary", counts["used terms"], counts["terms"])
+    if not (words := counts["words"]):
+        return
+    share = counts["unknown words"] / words
+    said = f"{counts['unknown words']} of {words} words unknown ({100 * share:.1f} %), copied unchanged"
+    if share <= MOST_UNKNOWN:
+        log.info("%s", said)
+        return
+    question = "do the language, script, casing and tokens of this text match the training text?"
+    log.warning("warning: %s: %s", said, question)
 
 
 def line_tokens(text: TextSides, line: str, number: int) -> list[str]:

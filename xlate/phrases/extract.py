@@ -74,15 +74,26 @@ def extract_phrases(
         InputError: the three differ in number of sentences, a link is outside its sentence pair, or `max_length`
             is not between 1 and 255.
     """
+    runs = runs or Runs()
+    return merge_phrases(count_phrases(source, target, links, max_length, runs), max_length, runs)
+
+
+def count_phrases(source: EncodedText, target: EncodedText, links: Links, max_length: int, runs: Runs) -> Run:
+    """Counts phrase pairs into runs; returns the last run, which is not written; see `extract_phrases`."""
     if not 1 <= max_length <= LONGEST:
         raise InputError("unusable phrase length", max_length, f"1 to {LONGEST} words")
-    runs, store = runs or Runs(), extraction.new_phrase_store()
+    store = extraction.new_phrase_store()
     for part in track(linked_parts(source, target, links), "phrases", total=1 + len(source.ids_T) // PART_WORDS):
         store = extraction.extract(*part, max_length, store)
         if runs.are_full(array for table in store for array in table):
             runs.write(_run(store))
             store = extraction.new_phrase_store()
-    found = runs.merge(_run(store), partial(_inverse_ranks, max_length=max_length))
+    return _run(store)
+
+
+def merge_phrases(last: Run | None, max_length: int, runs: Runs) -> PhraseCounts:
+    """The phrase pairs of all runs and of a last one, if any."""
+    found = runs.merge(last, partial(_inverse_ranks, max_length=max_length))
     sources, targets, shapes = found.sequences
     column_K, source_K = np.divmod(shapes.ids_T, max_length)
     return PhraseCounts(

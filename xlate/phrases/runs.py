@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xlate.array_types import AnyArray, AnyInts, Ints, Ints32
 from xlate.arrays.ragged import joined_offsets, offsets_of
 from xlate.arrays.scratch import Scratch
+from xlate.arrays.stored import HEADER, arrays_of, layout_of, open_arrays, save_arrays
 from xlate.kernels.counting.merging import CountedRows, merge_rows, merge_sequences
 from xlate.kernels.memory import Tally, Trie, preorder, spell, take_rows
 from xlate.text.vocabulary import EncodedText
 
+RUN = "run of counted pairs"
 SIDES = SOURCE, TARGET, SHAPE = 0, 1, 2
 # How many times the tables of counts must fit into memory while they grow and are sorted.
 GROWTH = 2
@@ -29,12 +32,27 @@ GROWTH = 2
 ROW_BYTES = 100
 
 
-class Run(NamedTuple):
-    """N pairs, sorted by the rows of their source sides, target sides and shapes, which are sorted too (`SIDES`)."""
+@dataclass(frozen=True)
+class Run:
+    """N pairs, sorted by the rows of their source sides, target sides and shapes, which are sorted too."""
 
-    sequences: Sequence[EncodedText]
-    rows: Sequence[Ints32]
+    sources: EncodedText
+    targets: EncodedText
+    shapes: EncodedText
+    source_N: Ints32
+    target_N: Ints32
+    shape_N: Ints32
     weight_N: Ints
+
+    @property
+    def sequences(self) -> tuple[EncodedText, EncodedText, EncodedText]:
+        """The distinct ones of each of `SIDES`."""
+        return self.sources, self.targets, self.shapes
+
+    @property
+    def rows(self) -> tuple[Ints32, Ints32, Ints32]:
+        """Those of each pair."""
+        return self.source_N, self.target_N, self.shape_N
 
 
 class Merged(NamedTuple):
@@ -84,7 +102,7 @@ def sorted_run(tries: tuple[Trie, Trie, Trie], pairs: Tally, shaped: Tally, weig
     order = np.argsort((rank_B[pair_N] << 32) | shape_N)
     pair_N = pair_N[order]
     columns = source_B[pair_N], target_B[pair_N], shape_N[order]
-    return Run((sources, targets, shapes), columns, weight_N[:rows][order].astype(np.int64))
+    return Run(sources, targets, shapes, *columns, weight_N[:rows][order].astype(np.int64))
 
 
 class Runs(Scratch):
@@ -100,22 +118,39 @@ class Runs(Scratch):
 
     def write(self, run: Run) -> None:
         """Writes a run after the earlier ones."""
-        sequences = tuple(EncodedText(*self.stored([(text.ids_T, text.offsets_S1)])) for text in run.sequences)
-        *rows, weight_N = self.stored([(*run.rows, run.weight_N)])
-        self._runs.append(Run(sequences, tuple(rows), weight_N))
+        texts = (EncodedText(*self.stored([(text.ids_T, text.offsets_S1)])) for text in run.sequences)
+        columns: list[Any] = [*texts, *self.stored([(*run.rows, run.weight_N)])]
+        self._runs.append(Run(*columns))
 
-    def merge(self, last: Run, inverse: Callable[[EncodedText], Ints32] | None = None) -> Merged:
+    def save(self, folder: Path) -> None:
+        """Keeps the runs in folders of their own."""
+        for number, run in enumerate(self._runs):
+            save_arrays(folder / str(number), RUN, arrays_of(run))
+
+    def read(self, folder: Path) -> None:
+        """Adds the runs that were kept in a folder.
+
+        Raises:
+            InputError: one of them is damaged.
+        """
+        for number in range(len(list(folder.glob(f"*/{HEADER}")))):
+            held = open_arrays(folder / str(number), RUN, layout_of(Run)[0], private=True)
+            self._runs.append(Run(**held.fields()))
+
+    def merge(self, last: Run | None = None, inverse: Callable[[EncodedText], Ints32] | None = None) -> Merged:
         """The pairs of all runs and of a last one, each once. What does not fit into memory is mapped from files.
 
         Args:
             last: a run that need not be written when it is the only one.
             inverse: ranks shapes in the other order; by default it is the same one.
         """
-        sequences, parts = last.sequences, iter([_joined([last], [(0, len(last.weight_N))])])
-        if self._runs:
-            self.write(last)
+        if last is not None and not self._runs:
+            sequences, parts = last.sequences, iter([_joined([last], [(0, len(last.weight_N))])])
+        else:
+            if last is not None:
+                self.write(last)
             texts, numbers = zip(*map(self._merged_texts, SIDES), strict=True)
-            sequences, parts = texts, self._row_parts(numbers)
+            sequences, parts = (texts[0], texts[1], texts[2]), self._row_parts(numbers)
         ranks = np.arange(len(sequences[SHAPE]), dtype=np.int32) if inverse is None else inverse(sequences[SHAPE])
         weights = [np.zeros(len(text), np.int64) for text in sequences[:SHAPE]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,10 +36,11 @@ from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
 if TYPE_CHECKING:
+    from xlate.cluster import ClusterConfig
     from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
-    from xlate.phrases.runs import Runs
+    from xlate.phrases.runs import Run, Runs
     from xlate.phrases.table import PhraseTable
 FACTOR_VOCABULARY = "vocabulary of a factor"
 TEXT = "numbered text"
@@ -240,11 +241,15 @@ class WorkDirectory:
             return read_stage(self.path, name)
         return finished_stage(self.path, name, identity_of(self.plan[name])) or self.make(name)
 
-    def make(self, name: str) -> Stage:
-        """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises."""
+    def make(self, name: str, cluster: ClusterConfig | None = None) -> Stage:
+        """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises.
+
+        The tasks of a `cluster`, if one is given, count its phrases.
+        """
         from xlate.work.text_stages import BUILDERS
 
-        return run_stage(self.path, name, self.plan[name], partial(BUILDERS[name], self, self.plan[name]))
+        made_from = self.plan[name]
+        return run_stage(self.path, name, made_from, lambda folder: BUILDERS[name](self, made_from, folder, cluster))
 
     @cached_property
     def identity(self) -> str:
@@ -338,14 +343,18 @@ class WorkDirectory:
         """The language model of the target, as it is to be stored."""
         return self.estimated_lm(self.training_text("target"), order, scratch=scratch)
 
-    def whole_table(self, max_length: int, min_count: int, runs: Runs) -> PhraseTable:
-        """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored."""
+    def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None = None) -> PhraseTable:
+        """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored.
+
+        Args:
+            runs: those of the whole text; `last`: another one of it.
+        """
         from xlate.align.lexical import lexical_table
-        from xlate.phrases.extract import extract_phrases
+        from xlate.phrases.extract import merge_phrases
         from xlate.phrases.table import score_phrases
 
-        text = (*self.encoded, self.links)
-        table = score_phrases(extract_phrases(*text, max_length, runs), lexical_table(*text), runs)
+        lexical = lexical_table(*self.encoded, self.links)
+        table = score_phrases(merge_phrases(last, max_length, runs), lexical, runs)
         return table.select(np.asarray(table.count_B) >= min_count) if min_count > 1 else table
 
     def estimated_lm(

@@ -8,20 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from xlate.arrays.scratch import Scratch
+from xlate.cluster import ClusterConfig, opened_cluster, run_tasks
 from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
+from xlate.phrases.extract import count_phrases
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
 from xlate.phrases.runs import Runs
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
+from xlate.work.stages import finished_stage, identity_of, run_stage
 
 log = logging.getLogger(__name__)
+# The sentence pairs of a part whose phrases a task counts, and the folder of all parts.
+PART, PARTS = 1 << 17, "phrase-parts"
 
 
-def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, _: ClusterConfig | None) -> dict[str, Any]:
     order = made_from["settings"]["order"]
     with Scratch(work.plan["memory_mb"], folder) as scratch:
         arpa = work.whole_lm(order, scratch)
@@ -30,14 +35,54 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict
         return {"order": order, "ngrams": sum(arpa.counts)}
 
 
-def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _phrases(
+    work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, cluster: ClusterConfig | None
+) -> dict[str, Any]:
     with Runs(work.plan["memory_mb"], folder) as runs:
-        table = work.whole_table(made_from["max_length"], made_from["min_count"], runs)
+        longest, last = made_from["max_length"], None
+        if cluster is None:
+            last = count_phrases(*work.encoded, work.links, longest, runs)
+        else:
+            _count_by_tasks(work, cluster, runs)
+        table = work.whole_table(longest, made_from["min_count"], runs, last)
         table.save(folder / "table")
         return {"pairs": len(table), "source_phrases": len(table.source_phrases)}
 
 
-def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _count_by_tasks(work: WorkDirectory, cluster: ClusterConfig, runs: Runs) -> None:
+    firsts = range(0, max(1, len(work.encoded[0])), PART)
+    parts = {first: _part(work, first, PART) for first in firsts}
+    missing = [n for n, (name, of) in parts.items() if finished_stage(work.path, name, identity_of(of)) is None]
+    tasks = [(str(work.path), first, PART) for first in missing]
+    with opened_cluster(cluster, work.path / PARTS / "jobs") as opened:
+        for _ in run_tasks(opened, count_part, tasks, "phrases: parts"):
+            pass
+    for name, _ in parts.values():
+        runs.read(work.path / name)
+
+
+def count_part(path: str, first: int, size: int) -> None:
+    """Counts the phrase pairs of a part of a training text: a task of `_count_by_tasks`."""
+    work = WorkDirectory(Path(path))
+    longest, memory = work.plan["phrases"]["max_length"], work.plan["memory_mb"]
+    rows = first, min(first + size, len(work.encoded[0]))
+
+    def build(folder: Path) -> dict[str, Any]:
+        with Runs(memory, folder) as runs:
+            source, target = (text.part(*rows) for text in work.encoded)
+            runs.write(count_phrases(source, target, work.links.part(*rows), longest, runs))
+            runs.save(folder)
+        return {"sentences": rows[1] - rows[0]}
+
+    run_stage(work.path, *_part(work, first, size), build)
+
+
+def _part(work: WorkDirectory, first: int, size: int) -> tuple[str, dict[str, Any]]:
+    """The stage of a part: its name, and what it is made from."""
+    return f"{PARTS}/{first}", {"of": work.plan["phrases"], "first": first, "size": size}
+
+
+def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, _: ClusterConfig | None) -> dict[str, Any]:
     settings, table = made_from["settings"], work.table
     source, target = work.encoded
     if settings["test_filter"]:
@@ -71,7 +116,7 @@ def _for_test(work: WorkDirectory, table: PhraseTable, min_words: int) -> tuple[
     return table, source, target
 
 
-BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path], dict[str, Any]]] = {
+BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path, ClusterConfig | None], dict[str, Any]]] = {
     "lm": _lm,
     "phrases": _phrases,
     "blocks": _blocks,

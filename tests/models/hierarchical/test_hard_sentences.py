@@ -7,7 +7,7 @@ import pytest
 
 from tests.models.hierarchical.small_hierarchical_models import random_rule_weights, random_rules
 from xlate.errors import InputError
-from xlate.jobs.translate import TokenizedText, Translator
+from xlate.jobs.translate import TokenizedText, Translator, say_counts
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, RuleSearch, TunedRules
 from xlate.models.tuned import with_floats
 
@@ -72,6 +72,6 @@ def test_sentences_that_are_longer_than_a_rule_may_span_are_counted(
     translator = Translator(TokenizedText(), decoder("cube", max_span=longest))
     lines = ["a b", " ".join(["a", "b", "zz", "c"] * 50), "c"]
     assert [len(one.source) for one in translator.translate(lines)] == [2, 200, 1]
-    translator.say_counts()
+    say_counts(translator.counts)
     assert said in caplog.text
     assert ("decoder.max_span=10" in caplog.text) == bool(said)
