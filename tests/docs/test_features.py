@@ -13,7 +13,8 @@ from xlate.features import block, structure
 from xlate.features.block import DISTORTION_FLOATS, FLOATS, MORE_FLOATS
 from xlate.features.context import TARGET_KINDS
 from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
-from xlate.formats.nbest_file import AGREEMENT, RANKS
+from xlate.formats.nbest_file import AGREEMENT, RANKS, nbest_arrays
+from xlate.formats.nbest_list import Hypothesis
 from xlate.jobs.document_features import NEIGHBOURS, TERMS
 from xlate.jobs.given_lists import TextTemplates
 from xlate.jobs.ranking import MBR, POSITION, TOTAL
@@ -44,7 +45,10 @@ def test_floats_have_a_meaning() -> None:
 def test_features_of_texts_are_explained() -> None:
     lexicon = {"house": {"haus": 1.0}}
     templates = TextTemplates(2, class_ngrams=1, classes={"house": "7"}, lexicon=lexicon)
-    kinds = {name.partition("=")[0] for name in templates.features([["house"]], ["haus"], str)[0]}
+    names: list[str] = []
+    arrays = nbest_arrays([[Hypothesis(1, 0, "house", (), [], None)]])
+    list(templates.features(arrays, [["haus"]], lambda name: names.append(name) or 0.0))
+    kinds = {name.partition("=")[0] for name in names}
     assert kinds == {"ngram", "class", "length", "pair"}
     assert all(f"`{kind}=" in PAGE for kind in kinds)
 

@@ -16,7 +16,6 @@ from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence
 from xlate.formats.records import JsonStyle
 from xlate.jobs.document_features import NEIGHBOURS, TERMS, document_floats
-from xlate.jobs.given_lists import ListText
 
 LISTS = [
     {"id": "a", "doc": "d", "src": "das Haus", "hypotheses": ["the house", "the home"]},
@@ -31,9 +30,10 @@ def test_values_are_those_computed_by_hand() -> None:
     style = JsonStyle()
     read = [one for number, given in enumerate(LISTS, 1) for one in style.line(given, number)]
     lists = list(by_sentence(read, "lists"))
-    arrays, text = nbest_arrays(lists), ListText.of(lists, "lists")
-    assert document_floats(arrays, text, RerankConfig(), LEXICON) == {}
-    found = document_floats(arrays, text, RerankConfig(neighbours=1, terms=True), LEXICON)
+    sources, documents = [str(one["src"]).split() for one in LISTS], [str(one["doc"]) for one in LISTS]
+    given = nbest_arrays(lists), sources, documents
+    assert document_floats(*given, RerankConfig(), LEXICON) == {}
+    found = document_floats(*given, RerankConfig(neighbours=1, terms=True), LEXICON)
     # The other sentence says `home` where this one says `house`, and the other way round.
     assert found[TERMS].tolist() == [0, 1, 0, 1, 0, 0]
 
@@ -51,7 +51,7 @@ def test_values_are_those_computed_by_hand() -> None:
         ]
     )
     with pytest.raises(xlate.InputError, match="no word pairs"):
-        document_floats(arrays, text, RerankConfig(terms=True), None)
+        document_floats(*given, RerankConfig(terms=True), None)
 
 
 def test_documents_are_named_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,9 +180,9 @@ def _rows(left: dict[str, Any], held: Any, several: list[Any], inside: str) -> I
     """The text of each hypothesis, and the fields that are its own or those of the record."""
     first, _, rest = inside.partition(".")
     for place, one in enumerate(several):
-        row = left if isinstance(held, str) else _parts(left, len(several), itemgetter(place))
+        row = left if not left or isinstance(held, str) else _parts(left, len(several), itemgetter(place))
         if isinstance(one, dict):
-            row |= one
+            row = {**row, **one}
             if not first:
                 first = next((name for name in TEXT if one.get(name) is not None), "")
             one = row.pop(first, None)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xlate.array_types import Floats
+from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays
 from xlate.candidates.nbest_gains import chrf_statistics
 from xlate.config.model_schema import RerankConfig
 from xlate.errors import refuse_if
-from xlate.jobs.given_lists import Lexicon, ListText, SourcePairs
+from xlate.jobs.given_lists import Lexicon, linked
 from xlate.metrics.statistics import chrf_scores
 from xlate.search.oracle import best_of_each
 
@@ -24,7 +24,11 @@ Groups = Sequence[Sequence[int]]
 
 
 def document_floats(
-    arrays: NbestArrays, text: ListText, settings: RerankConfig, lexicon: Lexicon | None
+    arrays: NbestArrays,
+    sources: Sequence[Sequence[str]] | None,
+    documents: Sequence[str] | None,
+    settings: RerankConfig,
+    lexicon: Lexicon | None,
 ) -> dict[str, Floats]:
     """The features of documents that the settings select, each (C,), by name.
 
@@ -37,9 +41,9 @@ def document_floats(
         return {}
     keys = f"model.rerank.neighbours={settings.neighbours} model.rerank.terms={settings.terms}"
     remedy = "documents=FILE, a name per sentence, or doc in each JSON line"
-    refuse_if(text.documents is None, "the documents are not known", keys, "the document of each sentence", remedy)
+    refuse_if(documents is None, "the documents are not known", keys, "the document of each sentence", remedy)
     named: dict[str, list[int]] = defaultdict(list)
-    for number, name in enumerate(text.documents or ()):
+    for number, name in enumerate(documents or ()):
         named[name].append(number)
     offsets_I1, groups = arrays.candidate_offsets_I1, list(named.values())
     first_I = best_of_each(arrays.total_C, offsets_I1) if np.isfinite(arrays.total_C).all() else offsets_I1[:-1]
@@ -49,13 +53,13 @@ def document_floats(
     if settings.terms:
         remedy = "give the sources, and model.rerank.pairs=true"
         refuse_if(
-            lexicon is None or text.sources is None,
+            lexicon is None or sources is None,
             "no word pairs to compare terms by",
             keys,
             "a lexicon of source words",
             remedy,
         )
-        found[TERMS] = _terms(text, groups, (first_I - offsets_I1[:-1]).tolist(), lexicon or {})
+        found[TERMS] = _terms(arrays, groups, first_I, sources or (), lexicon or {})
     return found
 
 
@@ -74,28 +78,25 @@ def _agreement(arrays: NbestArrays, groups: Groups, first: Sequence[str], reach:
     return sum_C / np.maximum(count_C, 1.0)
 
 
-def _terms(text: ListText, groups: Groups, first: Sequence[int], lexicon: Lexicon) -> Floats:
+def _terms(
+    arrays: NbestArrays, groups: Groups, first_I: Ints, sources: Sequence[Sequence[str]], lexicon: Lexicon
+) -> Floats:
     """Of a hypothesis's pairs of a source and a target word whose source word the first hypotheses of other sentences
     of the document translate too, the share that one of them has; 0 if there are no such pairs.
     """
-    pairs = [
-        [_pairs(words, SourcePairs(lexicon, source)) for words in rows]
-        for rows, source in zip(text.hypotheses, text.sources or (), strict=True)
-    ]
-    shares = [[0.0] * len(rows) for rows in pairs]
+    pairs_C: list[set[tuple[str, str]]] = [set() for _ in arrays.total_C]
+    hypothesis_N, pair_N, pairs = linked(arrays, sources, lexicon)
+    for hypothesis, pair in zip(hypothesis_N.tolist(), pair_N.tolist(), strict=True):
+        pairs_C[hypothesis].add(pairs[pair])
+    share_C = np.zeros(len(pairs_C))
     for group in groups:
-        own = {number: pairs[number][first[number]] for number in group}
+        own = {number: pairs_C[first_I[number]] for number in group}
         alike = Counter(pair for held in own.values() for pair in held)
         translated = Counter(source for held in own.values() for source in {source for source, _ in held})
         for number in group:
-            sources = {source for source, _ in own[number]}
-            for place, held in enumerate(pairs[number]):
-                repeated = [pair for pair in held if translated[pair[0]] > (pair[0] in sources)]
+            sources_of_own = {source for source, _ in own[number]}
+            for c in range(*arrays.candidate_offsets_I1[[number, number + 1]]):
+                repeated = [pair for pair in pairs_C[c] if translated[pair[0]] > (pair[0] in sources_of_own)]
                 same = sum(alike[pair] > (pair in own[number]) for pair in repeated)
-                shares[number][place] = same / max(1, len(repeated))
-    return np.array([share for rows in shares for share in rows])
-
-
-def _pairs(words: Sequence[str], pairs: SourcePairs) -> set[tuple[str, ...]]:
-    """The target words of a hypothesis with their source words, source first."""
-    return set(filter(None, map(pairs.__getitem__, set(words))))
+                share_C[c] = same / max(1, len(repeated))
+    return share_C

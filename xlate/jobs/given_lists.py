@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Self, cast
 
 import numpy as np
 
-from xlate.array_types import Floats, Ints
+from xlate.array_types import AnyArray, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, reference_rows
 from xlate.config.schema import GivenListsConfig
@@ -26,10 +25,9 @@ from xlate.formats.nbest_file import Columns, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis, one_source
 from xlate.formats.records import collapsed
 from xlate.text.lines import read_lines
-from xlate.text.tokens import split_tokens
+from xlate.text.vocabulary import EncodedText
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 def given_list(config: GivenListsConfig, path: str) -> NbestFile:
@@ -41,44 +39,6 @@ def given_list(config: GivenListsConfig, path: str) -> NbestFile:
     added, others, fields = tuple(config.add_scores), tuple(config.merge), tuple(config.fields)
     how = config.nbest_format, config.nbest_size, config.nbest_duplicates
     return NbestFile(path, *how, added, others, fields, config.documents)
-
-
-@dataclass(frozen=True)
-class ListText:
-    """The words of lists and, if known, of their sources; `lines` are the sources as given, `documents` the name of
-    each list's document, if known.
-    """
-
-    hypotheses: list[list[list[str]]]
-    sources: list[list[str]] | None
-    lines: list[str] | None
-    documents: list[str] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        lists: Sequence[list[Hypothesis]],
-        file: str | Path,
-        sources: SentenceLines | None = None,
-        documents: SentenceLines | None = None,
-    ) -> ListText:
-        """The words of lists of `file`.
-
-        Raises:
-            InputError: a sentence has another source in the list.
-        """
-        words = [[split_tokens(hypothesis.text) for hypothesis in rows] for rows in lists]
-        lines = source_lines(lists, file, sources)
-        tokens = None if lines is None else [split_tokens(line) for line in lines]
-        return cls(words, tokens, lines, document_names(lists, documents))
-
-    def features(
-        self, templates: TextTemplates, of: Callable[[str], T], ngrams: Mapping[tuple[str, ...], T] | None = None
-    ) -> Iterator[list[list[T]]]:
-        """What `of` says of each feature of every hypothesis, list by list; see `TextTemplates.features`."""
-        for number, hypotheses in enumerate(self.hypotheses):
-            source = None if self.sources is None else self.sources[number]
-            yield templates.features(hypotheses, source, of, ngrams)
 
 
 @dataclass(frozen=True)
@@ -353,64 +313,85 @@ class TextTemplates:
 
     def features(
         self,
-        hypotheses: Sequence[Sequence[str]],
-        source: Sequence[str] | None,
-        of: Callable[[str], T],
-        ngrams: Mapping[tuple[str, ...], T] | None = None,
-    ) -> list[list[T]]:
-        """What `of` says of each feature of the hypotheses of a list, repeated as often as they occur.
+        arrays: NbestArrays,
+        sources: Sequence[Sequence[str]] | None,
+        of: Callable[[str], float],
+        known: Container[str] | None = None,
+    ) -> Iterator[tuple[Ints, AnyArray]]:
+        """Yields, for some features at a time, the hypothesis of each occurrence and what `of` says of the feature.
 
-        If `ngrams` says the same of n-grams by their words, `of` need not be asked, and those not there count None.
+        With `known`, n-grams may be left out that have other words. What is said of the features of a hypothesis comes
+        in the order of their kinds, and for each kind in that of its words.
         """
-        of_ngram: Callable[[tuple[str, ...]], Any] = (
-            _Asked("ngram=", " ", of).__getitem__ if ngrams is None else ngrams.get
-        )
-        classes, lengths = _Asked("class=", " ", of), _Asked("length=", " ", of)
-        pairs, sources = _Asked("pair=", "|", of), SourcePairs(self.lexicon or {}, source or ())
-        expected, rows = len(hypotheses[0] if source is None else source), []
-        for words in hypotheses:
-            row = [*map(of_ngram, _grams(words, self.ngrams))]
-            if self.class_ngrams:
-                of_words = [self.classes.get(word, "?") for word in words]
-                row += map(classes.__getitem__, _grams(of_words, self.class_ngrams))
-            if self.length:
-                row.append(lengths[(f"{max(-FURTHEST, min(FURTHEST, len(words) - expected)):+d}",)])
-            if self.lexicon:
-                row += map(pairs.__getitem__, filter(None, map(sources.__getitem__, words)))
-            rows.append(row)
-        return rows
+        words, text = list(arrays.numbers), arrays.text
+        if self.ngrams:
+            yield from _grams("ngram=", words, text, self.ngrams, of, known)
+        if self.class_ngrams:
+            class_W = [self.classes.get(word, "?") for word in words]
+            classes = {name: number for number, name in enumerate(dict.fromkeys(class_W))}
+            ids_T = np.array([classes[name] for name in class_W], np.int32)[text.ids_T]
+            yield from _grams("class=", [*classes], EncodedText(ids_T, text.offsets_S1), self.class_ngrams, of)
+        if self.length:
+            length_C, offsets_I1 = np.diff(text.offsets_S1), arrays.candidate_offsets_I1
+            expected_I = length_C[offsets_I1[:-1]] if sources is None else np.array([*map(len, sources)])
+            longer_C = np.clip(length_C - np.repeat(expected_I, np.diff(offsets_I1)), -FURTHEST, FURTHEST)
+            said = np.array([of(f"length={longer:+d}") for longer in range(-FURTHEST, FURTHEST + 1)])
+            yield np.arange(len(length_C)), said[longer_C + FURTHEST]
+        if self.lexicon:
+            hypothesis_N, pair_N, pairs = linked(arrays, sources or (), self.lexicon)
+            yield hypothesis_N, np.array([of("pair=" + "|".join(pair)) for pair in pairs])[pair_N]
 
 
-class _Asked(dict[tuple[str, ...], T]):
-    """What a function says of the features of one kind, by their words; it is asked once for each."""
+def _grams(
+    kind: str,
+    words: Sequence[str],
+    text: EncodedText,
+    order: int,
+    of: Callable[[str], float],
+    known: Container[str] | None = None,
+) -> Iterator[tuple[Ints, AnyArray]]:
+    """What `of` says of n-grams, order by order. Single words exclude the sentence ends, which every hypothesis has."""
+    yield row_numbers(text.offsets_S1), np.array([of(kind + word) for word in words])[text.ids_T]
+    named, size = [*words, "<s>", "</s>"], len(words) + 2
+    is_known_W = np.array([known is None or word in known for word in words] + [True, True, False])
+    ends = np.repeat(text.offsets_S1, 2)[1:-1]
+    # Behind the last place there are as many that end no n-gram.
+    word_P = np.insert(text.ids_T.astype(np.int64), ends, np.tile([size - 2, size - 1], len(text)))
+    word_P = np.append(word_P, [size] * order)
+    hypothesis_P = np.append(np.repeat(np.arange(len(text)), np.diff(text.offsets_S1) + 2), [-1] * order)
+    # Where the n-grams begin, their numbers and their words.
+    place_N, gram_N, grams = np.arange(len(word_P) - order), word_P[:-order], named
+    place_N, gram_N = place_N[is_known_W[gram_N]], gram_N[is_known_W[gram_N]]
+    for more in range(1, order):
+        last_N = word_P[place_N + more]
+        kept_N = is_known_W[last_N] & (hypothesis_P[place_N] == hypothesis_P[place_N + more])
+        place_N, key_N = place_N[kept_N], (gram_N * size + last_N)[kept_N]
+        keys, gram_N = np.unique(key_N, return_inverse=True)
+        grams = [f"{grams[key // size]} {named[key % size]}" for key in keys.tolist()]
+        yield hypothesis_P[place_N], np.array([of(kind + gram) for gram in grams])[gram_N]
 
-    def __init__(self, kind: str, between: str, of: Callable[[str], T]) -> None:
-        self._kind, self._between, self._of = kind, between, of
 
-    def __missing__(self, words: tuple[str, ...]) -> T:
-        self[words] = found = self._of(self._kind + self._between.join(words))
-        return found
+def linked(
+    arrays: NbestArrays, sources: Sequence[Sequence[str]], lexicon: Lexicon
+) -> tuple[Ints, Ints, list[tuple[str, str]]]:
+    """Words of hypotheses that are linked to a word of their source: to the likeliest one, the first of equals.
 
-
-class SourcePairs(dict[str, tuple[str, ...]]):
-    """Each target word with a word of one source before it; empty if there is none.
-
-    Each word is looked up once, as the hypotheses of a list share most of their words.
+    Returns:
+        The hypothesis of each such word, the number of its pair, and the pairs, source first; the same pair has another
+        number in another list.
     """
-
-    def __init__(self, lexicon: Lexicon, source: Sequence[str]) -> None:
-        self._lexicon, self._source = lexicon, dict.fromkeys(source)
-
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        """Finds the likeliest word of the source, the first of equals."""
-        row = self._lexicon.get(word, {})
-        linked = [one for one in self._source if row.get(one, 0.0) > 0.0] if row else []
-        self[word] = pair = (max(linked, key=row.__getitem__), word) if linked else ()
-        return pair
-
-
-def _grams(words: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
-    ends = ["<s>", *words, "</s>"]
-    # Single words exclude the sentence ends, which every hypothesis has.
-    rows = ((words if n == 1 else ends, n) for n in range(1, order + 1))
-    return chain.from_iterable(zip(*(row[start:] for start in range(n)), strict=False) for row, n in rows)
+    words, text = list(arrays.numbers), arrays.text
+    list_T = row_numbers(text.offsets_S1[arrays.candidate_offsets_I1])
+    place_N = np.flatnonzero(np.array([word in lexicon for word in words])[text.ids_T])
+    keys, key_N = np.unique(list_T[place_N] * len(words) + text.ids_T[place_N], return_inverse=True)
+    # The first places of the words of each source, negative.
+    places = [{word: -place for place, word in reversed([*enumerate(source)])} for source in sources]
+    numbers, pairs = list[int](), list[tuple[str, str]]()
+    for key in keys.tolist():
+        word, held = words[key % len(words)], places[key // len(words)]
+        found = [(p, held[one], one) for one, p in lexicon[word].items() if p > 0.0 and one in held]
+        numbers.append(len(pairs) if found else -1)
+        if found:
+            pairs.append((max(found)[2], word))
+    pair_N = np.array(numbers, np.int64)[key_N]
+    return row_numbers(text.offsets_S1)[place_N[pair_N >= 0]], pair_N[pair_N >= 0], pairs

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 
 from xlate.align.lexical import Model1
 from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, row_numbers
+from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import centred_in_lists, spread_within_lists
 from xlate.candidates.nbest import NbestArrays, bleu_statistics, read_references
@@ -44,9 +43,9 @@ from xlate.jobs.given_lists import (
     BATCH,
     Lacking,
     Lexicon,
-    ListText,
     SentenceLines,
     TextTemplates,
+    document_names,
     gaps,
     given_list,
     in_batches,
@@ -72,7 +71,11 @@ TOTAL, POSITION, MBR = "total score", "list position", "mbr "
 
 
 def computed_floats(
-    arrays: NbestArrays, settings: RerankConfig, text: ListText, lexicon: Lexicon | None
+    arrays: NbestArrays,
+    settings: RerankConfig,
+    sources: Sequence[Sequence[str]] | None,
+    documents: Sequence[str] | None,
+    lexicon: Lexicon | None,
 ) -> dict[str, Floats]:
     """The features computed from whole lists, each (C,), by name.
 
@@ -84,12 +87,10 @@ def computed_floats(
     if np.isfinite(arrays.total_C).all():
         found[TOTAL] = arrays.total_C
     if settings.position:
-        starts_I, rows_C = arrays.candidate_offsets_I1[:-1], row_numbers(arrays.candidate_offsets_I1)
-        place_C = (np.arange(len(rows_C)) - starts_I[rows_C]).astype(np.float64)
-        found[POSITION] = 1.0 / (1.0 + place_C)
+        found[POSITION] = 1.0 / (1.0 + places_in_rows(arrays.candidate_offsets_I1))
     if settings.mbr in UTILITIES:
         found[MBR + settings.mbr] = utilities(arrays, settings.mbr, settings.mbr_scale)
-    return found | document_floats(arrays, text, settings, lexicon)
+    return found | document_floats(arrays, sources, documents, settings, lexicon)
 
 
 def float_features(
@@ -112,9 +113,9 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
 
 
 def sparse_features(
-    text: ListText,
-    templates: TextTemplates,
     arrays: NbestArrays,
+    sources: Sequence[Sequence[str]] | None,
+    templates: TextTemplates,
     kept: Container[str],
     min_lists: int,
     train_I: Bools,
@@ -126,25 +127,21 @@ def sparse_features(
         The features; the root mean square of each one's values in the list (1 for words), (F,), by which they are
         divided; and for the hypotheses the offsets, the ids in order, and the values, None if all are 1.
     """
-    met, found, lengths, sizes = GrowingFeatures(), array("q"), array("q"), array("q")
-    for rows in text.features(templates, met.add):
-        sizes.append(len(rows))
-        for ids in rows:
-            found.extend(ids)
-            lengths.append(len(ids))
-    list_C = row_numbers(offsets_of(sizes))
-    hypothesis_T, id_T = np.repeat(np.arange(len(lengths)), lengths), np.array(found, np.int64)
+    met, list_C = GrowingFeatures(), row_numbers(arrays.candidate_offsets_I1)
+    nothing = np.zeros(0, np.int64)
+    found = [(nothing, nothing), *templates.features(arrays, sources, met.add)]
+    hypothesis_T, id_T = (np.concatenate(parts).astype(np.int64) for parts in zip(*found, strict=True))
     # The features of the list itself, N nonzero values.
     own_V = np.array([met.add(name) if name in kept else -1 for name in arrays.names], np.int64)[arrays.columns_V]
     kept_V = (own_V >= 0) & (arrays.values_V != 0)
     own_N, hypothesis_N = own_V[kept_V], row_numbers(arrays.value_offsets_C1)[kept_V]
     value_N = arrays.values_V[kept_V].astype(np.float32).astype(np.float64)
-    many = max(1, len(met))
+    many, size_I = max(1, len(met)), np.diff(arrays.candidate_offsets_I1)
     lists_F = np.zeros(len(met), np.int64)
     word_U = np.unique(hypothesis_T * many + id_T)
     words = word_U // many, word_U % many, np.ones(len(word_U))
     for hypothesis_P, id_P, value_P in (words, (hypothesis_N, own_N, value_N)):
-        lists_F += _differing(list_C[hypothesis_P] * many + id_P, value_P, np.array(sizes), train_I, many)[: len(met)]
+        lists_F += _differing(list_C[hypothesis_P] * many + id_P, value_P, size_I, train_I, many)[: len(met)]
     features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
     own_N, hypothesis_T = id_F[own_N], np.concatenate([hypothesis_T, hypothesis_N])
     count_F, square_F = (
@@ -156,7 +153,7 @@ def sparse_features(
     order_N = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
     ids_N = id_T[order_N].astype(np.int32)
     values_N = (value_T[order_N] / scale_F[ids_N]).astype(np.float32) if (own_N >= 0).any() else None
-    return features, scale_F, offsets_of(np.bincount(hypothesis_T[kept_T], minlength=len(lengths))), ids_N, values_N
+    return features, scale_F, offsets_of(np.bincount(hypothesis_T[kept_T], minlength=len(list_C))), ids_N, values_N
 
 
 def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
@@ -212,7 +209,9 @@ class RankedLists:
         nbest = given_list(config, str(config.nbest))
         given = list(nbest.lists())
         arrays = nbest_arrays(given, nbest.path)
-        text = ListText.of(given, nbest.path, *beside(config, config.nbest_source, arrays.sentence_I))
+        named_sources, named_documents = beside(config, config.nbest_source, arrays.sentence_I)
+        lines, documents = source_lines(given, nbest.path, named_sources), document_names(given, named_documents)
+        sources = None if lines is None else [*map(split_tokens, lines)]
         references = read_references(config.references, arrays.sentence_I, config.first_id)
         if rerank.gain_column is not None:
             column_values(arrays, rerank.gain_column)
@@ -222,7 +221,7 @@ class RankedLists:
         every, lists = settings.heldout_every, len(arrays.sentence_I)
         # Every N-th list, from the N-th on.
         heldout_I = np.arange(lists) % every == every - 1 if every else np.zeros(lists, np.bool_)
-        lexicon = _lexicon(rerank, text, references, arrays, ~heldout_I)
+        lexicon = _lexicon(rerank, sources, references, arrays, ~heldout_I)
         classes = read_classes(rerank.classes) if rerank.classes else {}
         # The list's own sparse features, and its float features that some lines lack; both are logged.
         gaps_of_floats, seldom = gaps(arrays)
@@ -232,16 +231,16 @@ class RankedLists:
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
         nearly = tuple(name for name in gaps_of_floats if arrays.names.index(name) not in arrays.several)
         kept, templates = seldom if rerank.given_sparse else (), text_templates(rerank, classes, lexicon)
-        sparse = sparse_features(text, templates, arrays, kept, rerank.min_lists, ~heldout_I)
+        sparse = sparse_features(arrays, sources, templates, kept, rerank.min_lists, ~heldout_I)
         features, scale_F, offsets, ids_N, values_N = sparse
-        computed = computed_floats(arrays, rerank, text, lexicon)
+        computed = computed_floats(arrays, rerank, sources, documents, lexicon)
         dense_names, dense_CD = float_features(arrays, rerank, nearly, computed)
         spread_D = spread_within_lists(dense_CD, arrays.candidate_offsets_I1)
         floats_CD = (centred_in_lists(dense_CD, arrays.candidate_offsets_I1) / spread_D).astype(np.float32)
         gain_CK = statistics_CK.astype(np.float32)
         batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, offsets, ids_N, part_values_N=values_N)
         learned = batch, objective, features, scale_F, dense_names, spread_D, heldout_I
-        return cls(arrays, references, text.lines, *learned, lexicon, classes, nearly)
+        return cls(arrays, references, lines, *learned, lexicon, classes, nearly)
 
 
 def ranking_objective(config: TrainConfig) -> Objective:
@@ -263,25 +262,27 @@ def text_templates(
 
 
 def _lexicon(
-    rerank: RerankConfig, text: ListText, references: Sequence[Sequence[str]], arrays: NbestArrays, train_I: Bools
+    rerank: RerankConfig,
+    sources: Sequence[Sequence[str]] | None,
+    references: Sequence[Sequence[str]],
+    arrays: NbestArrays,
+    train_I: Bools,
 ) -> dict[str, dict[str, float]] | None:
     """IBM Model 1 of sources and references: the likeliest source words for each target word.
 
     Without references, the hypotheses of the highest gain take their place.
     """
-    if text.sources is None or not rerank.pairs:
+    if sources is None or not rerank.pairs:
         return None
     lines = [first for first, *_ in references]
     if not references:
         gain_C = column_values(arrays, rerank.gain_column)
         lines = arrays.texts(best_of_each(gain_C, arrays.candidate_offsets_I1))
     kept = np.flatnonzero(train_I).tolist()
-    sources = [text.sources[i] for i in kept]
-    targets = [split_tokens(lines[i]) for i in kept]
-    source_words, target_words = Vocabulary.build(sources), Vocabulary.build(targets)
-    model = Model1.train(
-        EncodedText.encode(sources, source_words), EncodedText.encode(targets, target_words), len(target_words)
-    )
+    texts = [sources[i] for i in kept], [split_tokens(lines[i]) for i in kept]
+    source_words, target_words = map(Vocabulary.build, texts)
+    encoded = map(EncodedText.encode, texts, (source_words, target_words))
+    model = Model1.train(*encoded, len(target_words))
     lexicon: dict[str, dict[str, float]] = {}
     for key, p in zip(model.keys_K.tolist(), model.probability_K.tolist(), strict=True):
         target, source = key >> 32, key & 0xFFFFFFFF
@@ -334,10 +335,9 @@ class Ranker:
         return cls(config.model.rerank, floats, sparse, known)
 
     @cached_property
-    def ngrams(self) -> dict[tuple[str, ...], float]:
-        """The weights of n-grams by their words."""
-        parts = ((name.partition("="), weight) for name, weight in self.sparse.items())
-        return {tuple(words.split(" ")): weight for (kind, _, words), weight in parts if kind == "ngram"}
+    def words(self) -> frozenset[str]:
+        """The words of n-grams with weights."""
+        return frozenset(chain.from_iterable(name.partition("=")[2].split(" ") for name in self.sparse))
 
     def scored(
         self,
@@ -355,11 +355,13 @@ class Ranker:
         whole = self.settings.neighbours or self.settings.terms
         lacking, known = Lacking(), set(self.known[NEARLY])
         for batch, arrays in in_batches(lists, file, LARGEST_INT if whole else BATCH):
-            text = ListText.of(batch, file, sources, documents)
-            computed = computed_floats(arrays, self.settings, text, self.known["lexicon"])
+            lines = source_lines(batch, file, sources)
+            tokens = None if lines is None else [*map(split_tokens, lines)]
+            named = document_names(batch, documents)
+            computed = computed_floats(arrays, self.settings, tokens, named, self.known["lexicon"])
             lacking.add(arrays, [name for name in self.floats if name not in computed])
             known |= {*arrays.names}
-            yield batch, self._scores(arrays, text, computed, file)
+            yield batch, self._scores(arrays, tokens, computed, file)
         missing = [name for name in self.floats if lacking.counts[name] and name not in known]
         if missing:
             raise InputError(
@@ -371,11 +373,17 @@ class Ranker:
             )
         lacking.warn([name for name in self.floats if 0 < lacking.counts[name] < lacking.lines], file)
 
-    def _scores(self, arrays: NbestArrays, text: ListText, computed: Mapping[str, Floats], file: str | Path) -> Floats:
+    def _scores(
+        self,
+        arrays: NbestArrays,
+        sources: Sequence[Sequence[str]] | None,
+        computed: Mapping[str, Floats],
+        file: str | Path,
+    ) -> Floats:
         lexicon, sparse, floats = self.known["lexicon"], self.sparse, self.floats
         if not self.known[SOURCES]:
-            text = replace(text, sources=None)
-        elif text.sources is None and (self.settings.length or lexicon):
+            sources = None
+        elif sources is None and (self.settings.length or lexicon):
             raise InputError(
                 "the run was trained with sources, but this list has none",
                 "a list without sources",
@@ -384,14 +392,15 @@ class Ranker:
                 file=file,
             )
         templates = text_templates(self.settings, self.known["classes"], lexicon)
-        rows = chain.from_iterable(text.features(templates, lambda name: sparse.get(name, 0.0), self.ngrams))
-        scores = [sum(filter(None, row)) for row in rows]
+        sparse_C = np.zeros(len(arrays.total_C))
+        for hypothesis_N, weight_N in templates.features(arrays, sources, lambda n: sparse.get(n, 0.0), self.words):
+            np.add.at(sparse_C, hypothesis_N, weight_N)
         with np.errstate(over="ignore", invalid="ignore"):
             # Only features of the list have a column there.
             own = {**(sparse if self.settings.given_sparse else {}), **floats}
             columns = (floats[name] * column_C for name, column_C in computed.items() if name in floats)
-            score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(scores)))
-            return arrays.finite(np.array(scores) + score_C)
+            score_C: Floats = arrays.scores(own) + sum(columns, np.zeros(len(sparse_C)))
+            return arrays.finite(sparse_C + score_C)
 
 
 CHOICES = "one of weights=FILE, run=RUN or mbr=chrf"
