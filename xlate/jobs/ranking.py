@@ -87,7 +87,7 @@ def computed_floats(
     if np.isfinite(arrays.total_C).all():
         found[TOTAL] = arrays.total_C
     if settings.position:
-        found[POSITION] = 1.0 / (1.0 + places_in_rows(arrays.candidate_offsets_I1))
+        found[POSITION] = 1.0 / (1 + places_in_rows(arrays.candidate_offsets_I1)).astype(np.float64)
     if settings.mbr in UTILITIES:
         found[MBR + settings.mbr] = utilities(arrays, settings.mbr, settings.mbr_scale)
     return found | document_floats(arrays, sources, documents, settings, lexicon)
@@ -279,15 +279,15 @@ def _lexicon(
         gain_C = column_values(arrays, rerank.gain_column)
         lines = arrays.texts(best_of_each(gain_C, arrays.candidate_offsets_I1))
     kept = np.flatnonzero(train_I).tolist()
-    texts = [sources[i] for i in kept], [split_tokens(lines[i]) for i in kept]
-    source_words, target_words = map(Vocabulary.build, texts)
-    encoded = map(EncodedText.encode, texts, (source_words, target_words))
-    model = Model1.train(*encoded, len(target_words))
+    given, wanted = [sources[i] for i in kept], [split_tokens(lines[i]) for i in kept]
+    source_words, target_words = Vocabulary.build(given), Vocabulary.build(wanted)
+    source, target = EncodedText.encode(given, source_words), EncodedText.encode(wanted, target_words)
+    model = Model1.train(source, target, len(target_words))
     lexicon: dict[str, dict[str, float]] = {}
     for key, p in zip(model.keys_K.tolist(), model.probability_K.tolist(), strict=True):
-        target, source = key >> 32, key & 0xFFFFFFFF
-        if target and p >= rerank.least_probability:
-            lexicon.setdefault(target_words.word(target), {})[source_words.word(source)] = round(p, 4)
+        word, other = key >> 32, key & 0xFFFFFFFF
+        if word and p >= rerank.least_probability:
+            lexicon.setdefault(target_words.word(word), {})[source_words.word(other)] = round(p, 4)
     return lexicon
 
 
