@@ -9,6 +9,7 @@ import pytest
 
 from tests.docs.pages import DOCS, FENCE
 from xlate.candidates.nbest_gains import UTILITIES
+from xlate.config.model_schema import RerankConfig
 from xlate.features import block, structure
 from xlate.features.block import DISTORTION_FLOATS, FLOATS, MORE_FLOATS
 from xlate.features.context import TARGET_KINDS
@@ -16,7 +17,7 @@ from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
 from xlate.jobs.document_features import NEIGHBOURS, TERMS
-from xlate.jobs.given_lists import TextTemplates
+from xlate.jobs.given_lists import text_features
 from xlate.jobs.ranking import MBR, POSITION, TOTAL
 from xlate.jobs.sparse_features import PARTS, meaning
 from xlate.models.context.predicted import CONTEXT_NAME, DISPLACEMENT_NAME
@@ -44,10 +45,10 @@ def test_floats_have_a_meaning() -> None:
 
 def test_features_of_texts_are_explained() -> None:
     lexicon = {"house": {"haus": 1.0}}
-    templates = TextTemplates(2, class_ngrams=1, classes={"house": "7"}, lexicon=lexicon)
     names: list[str] = []
     arrays = nbest_arrays([[Hypothesis(1, 0, "house", (), [], None)]])
-    list(templates.features(arrays, [["haus"]], lambda name: names.append(name) or 0.0))
+    known = RerankConfig(), {"house": "7"}, lexicon
+    list(text_features(*known, arrays, [["haus"]], lambda name: names.append(name) or 0.0))
     kinds = {name.partition("=")[0] for name in names}
     assert kinds == {"ngram", "class", "length", "pair"}
     assert all(f"`{kind}=" in PAGE for kind in kinds)

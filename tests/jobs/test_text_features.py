@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from xlate.config.model_schema import RerankConfig
 from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
-from xlate.jobs.given_lists import TextTemplates
+from xlate.jobs.given_lists import text_features
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "<s>", "é"]), max_size=6)
 LISTS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=3)
@@ -25,17 +26,17 @@ def grams(words: Sequence[str], order: int) -> list[str]:
     return found
 
 
-def by_definition(templates: TextTemplates, words: Sequence[str], source: Sequence[str], expected: int) -> list[str]:
-    names = [f"ngram={gram}" for gram in grams(words, templates.ngrams)]
+def by_definition(chosen: RerankConfig, words: Sequence[str], source: Sequence[str], expected: int) -> list[str]:
+    names = [f"ngram={gram}" for gram in grams(words, chosen.ngrams)]
     classes = [CLASSES.get(word, "?") for word in words]
-    names += [f"class={gram}" for gram in grams(classes, templates.class_ngrams)]
-    if templates.length:
+    names += [f"class={gram}" for gram in grams(classes, chosen.class_ngrams)]
+    if chosen.length:
         names.append(f"length={max(-8, min(8, len(words) - expected)):+d}")
     for word in words:
         p, place = max(
             ((LEXICON.get(word, {}).get(one, 0), -place) for place, one in enumerate(source)), default=(0, 0)
         )
-        if p and templates.lexicon:
+        if p and chosen.pairs:
             names.append(f"pair={source[-place]}|{word}")
     return names
 
@@ -45,7 +46,8 @@ def by_definition(templates: TextTemplates, words: Sequence[str], source: Sequen
 def test_names_are_those_of_the_definition(
     lists: list[tuple[list[str], list[list[str]]]], order: int, classes: int, length: bool, pairs: bool, sources: bool
 ) -> None:
-    templates = TextTemplates(order, length, classes, CLASSES, LEXICON if pairs and sources else None)
+    chosen = RerankConfig(ngrams=order, length=length, class_ngrams=classes, pairs=pairs and sources)
+    lexicon = LEXICON if chosen.pairs else None
     rows = [[Hypothesis(1, i, " ".join(words), (), [], None) for words in held] for i, (_, held) in enumerate(lists)]
     names: list[str] = []
 
@@ -57,11 +59,13 @@ def test_names_are_those_of_the_definition(
     found: list[list[str]] = [[] for _, held in lists for _ in held]
     known: list[list[str]] = [[] for _ in found]
     for kept, words in ((found, None), (known, {"a", "<s>", "1", "2", "?"})):
-        for hypothesis_N, number_N in templates.features(nbest_arrays(rows), given_sources, of, words):
+        for hypothesis_N, number_N in text_features(
+            chosen, CLASSES, lexicon, nbest_arrays(rows), given_sources, of, words
+        ):
             for hypothesis, number in zip(hypothesis_N.tolist(), number_N.tolist(), strict=True):
                 kept[hypothesis].append(names[int(number)])
     wanted = [
-        by_definition(templates, words, source, len(source) if sources else len(held[0]))
+        by_definition(chosen, words, source, len(source) if sources else len(held[0]))
         for source, held in lists
         for words in held
     ]

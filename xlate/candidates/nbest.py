@@ -20,8 +20,6 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import ngram_statistics
 from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.errors import InputError, refuse_if
-from xlate.kernels.learning.candidates import CandidateArrays
-from xlate.kernels.learning.scores import sparse_scores
 from xlate.metrics.bleu import ORDER
 from xlate.text.lines import check_reference, read_lines, write_lines
 from xlate.text.tokens import untokenized_share
@@ -76,12 +74,10 @@ class NbestArrays:
             InputError: a sum is not finite.
         """
         weight_M = np.array([weights.get(name, 0.0) for name in self.names], np.float64)
-        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
-        none_C = np.zeros(0, np.float32)
-        dense_CD = np.zeros((len(self.total_C), 0), np.float32)
-        bags = self.value_offsets_C1, self.columns_V, self.values_V
-        lists = CandidateArrays(self.candidate_offsets_I1, dense_CD, none_C, none_C, *nothing, *bags)
-        return self.finite(sparse_scores(lists, weight_M))
+        with np.errstate(over="ignore", invalid="ignore"):
+            product_V = weight_M[self.columns_V] * self.values_V
+            score_C = np.bincount(row_numbers(self.value_offsets_C1), product_V, len(self.total_C))
+        return self.finite(np.asarray(score_C, np.float64))
 
     def texts(self, hypotheses: Ints) -> list[str]:
         """The words of some hypotheses, given by their places, joined by blanks."""

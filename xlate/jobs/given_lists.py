@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, cast
 
@@ -19,6 +19,7 @@ import numpy as np
 from xlate.array_types import AnyArray, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, reference_rows
+from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import GivenListsConfig
 from xlate.errors import InputError
 from xlate.formats.nbest_file import Columns, NbestFile, nbest_arrays
@@ -293,53 +294,46 @@ FURTHEST = 8
 Lexicon = Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True)
-class TextTemplates:
-    """Which features.
+def text_features(
+    settings: RerankConfig,
+    classes: Mapping[str, str],
+    lexicon: Lexicon | None,
+    arrays: NbestArrays,
+    sources: Sequence[Sequence[str]] | None,
+    of: Callable[[str], float],
+    known: Container[str] | None = None,
+) -> Iterator[tuple[Ints, AnyArray]]:
+    """Yields, for some features at a time, the hypothesis of each occurrence and what `of` says of the feature.
 
-    Attributes:
-        ngrams: target n-grams up to this order; 0 for none.
-        length: the number of words, less that of the source, or of the list's first hypothesis without a source.
-        class_ngrams: the same as `ngrams` of word classes.
-        classes: class of each target word; words without one have `?`.
+    What is said of the features of a hypothesis comes in the order of their kinds, and for each kind in that of its
+    words.
+
+    Args:
+        settings: which n-grams of words and classes, and whether the length: the number of words, less that of the
+            source, or of the list's first hypothesis without a source.
+        classes: class of each target word, if there are any; words without one have `?`.
         lexicon: when given, each target word with the most probable word of the source.
+        arrays: the lists. sources: those of each list, if known.
+        of: called with the names of features.
+        known: n-grams with other words may be left out.
     """
-
-    ngrams: int = 2
-    length: bool = True
-    class_ngrams: int = 0
-    classes: Mapping[str, str] = field(default_factory=dict)
-    lexicon: Lexicon | None = None
-
-    def features(
-        self,
-        arrays: NbestArrays,
-        sources: Sequence[Sequence[str]] | None,
-        of: Callable[[str], float],
-        known: Container[str] | None = None,
-    ) -> Iterator[tuple[Ints, AnyArray]]:
-        """Yields, for some features at a time, the hypothesis of each occurrence and what `of` says of the feature.
-
-        With `known`, n-grams may be left out that have other words. What is said of the features of a hypothesis comes
-        in the order of their kinds, and for each kind in that of its words.
-        """
-        words, text = list(arrays.numbers), arrays.text
-        if self.ngrams:
-            yield from _grams("ngram=", words, text, self.ngrams, of, known)
-        if self.class_ngrams:
-            class_W = [self.classes.get(word, "?") for word in words]
-            classes = {name: number for number, name in enumerate(dict.fromkeys(class_W))}
-            ids_T = np.array([classes[name] for name in class_W], np.int32)[text.ids_T]
-            yield from _grams("class=", [*classes], EncodedText(ids_T, text.offsets_S1), self.class_ngrams, of)
-        if self.length:
-            length_C, offsets_I1 = np.diff(text.offsets_S1), arrays.candidate_offsets_I1
-            expected_I = length_C[offsets_I1[:-1]] if sources is None else np.array([*map(len, sources)])
-            longer_C = np.clip(length_C - np.repeat(expected_I, np.diff(offsets_I1)), -FURTHEST, FURTHEST)
-            said = np.array([of(f"length={longer:+d}") for longer in range(-FURTHEST, FURTHEST + 1)])
-            yield np.arange(len(length_C)), said[longer_C + FURTHEST]
-        if self.lexicon:
-            hypothesis_N, pair_N, pairs = linked(arrays, sources or (), self.lexicon)
-            yield hypothesis_N, np.array([of("pair=" + "|".join(pair)) for pair in pairs])[pair_N]
+    words, text = list(arrays.numbers), arrays.text
+    if settings.ngrams:
+        yield from _grams("ngram=", words, text, settings.ngrams, of, known)
+    if settings.class_ngrams and classes:
+        class_W = [classes.get(word, "?") for word in words]
+        number = {name: number for number, name in enumerate(dict.fromkeys(class_W))}
+        ids_T = np.array([number[name] for name in class_W], np.int32)[text.ids_T]
+        yield from _grams("class=", [*number], EncodedText(ids_T, text.offsets_S1), settings.class_ngrams, of)
+    if settings.length:
+        length_C, offsets_I1 = np.diff(text.offsets_S1), arrays.candidate_offsets_I1
+        expected_I = length_C[offsets_I1[:-1]] if sources is None else np.array([*map(len, sources)])
+        longer_C = np.clip(length_C - np.repeat(expected_I, np.diff(offsets_I1)), -FURTHEST, FURTHEST)
+        said = np.array([of(f"length={longer:+d}") for longer in range(-FURTHEST, FURTHEST + 1)])
+        yield np.arange(len(length_C)), said[longer_C + FURTHEST]
+    if lexicon:
+        hypothesis_N, pair_N, pairs = linked(arrays, sources or (), lexicon)
+        yield hypothesis_N, np.array([of("pair=" + "|".join(pair)) for pair in pairs])[pair_N]
 
 
 def _grams(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from xlate.align.lexical import Model1
-from xlate.array_types import Bools, Floats, Floats32, Ints, Ints32
+from xlate.array_types import AnyArray, Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import centred_in_lists, spread_within_lists
@@ -44,13 +45,13 @@ from xlate.jobs.given_lists import (
     Lacking,
     Lexicon,
     SentenceLines,
-    TextTemplates,
     document_names,
     gaps,
     given_list,
     in_batches,
     source_lines,
     tell_seldom,
+    text_features,
 )
 from xlate.metrics.bleu import bleu_scores
 from xlate.metrics.objective import COLUMN, Objective
@@ -114,60 +115,45 @@ def begin(names: tuple[str, ...], size: float) -> Floats:
 
 def sparse_features(
     arrays: NbestArrays,
-    sources: Sequence[Sequence[str]] | None,
-    templates: TextTemplates,
+    met: GrowingFeatures,
+    words: Iterable[tuple[Ints, AnyArray]],
     kept: Container[str],
     min_lists: int,
     train_I: Bools,
 ) -> tuple[NamedFeatures, Floats, Ints, Ints32, Floats32 | None]:
-    """The features of words by some templates, and those of the list itself whose names are in `kept`; each must differ
-    between the hypotheses of at least `min_lists` training lists.
+    """The features of words, which `text_features` finds, numbered by `met`, and those of the list itself whose names
+    are in `kept`; each must differ between the hypotheses of at least `min_lists` training lists.
 
     Returns:
         The features; the root mean square of each one's values in the list (1 for words), (F,), by which they are
         divided; and for the hypotheses the offsets, the ids in order, and the values, None if all are 1.
     """
-    met, list_C = GrowingFeatures(), row_numbers(arrays.candidate_offsets_I1)
-    nothing = np.zeros(0, np.int64)
-    found = [(nothing, nothing), *templates.features(arrays, sources, met.add)]
-    hypothesis_T, id_T = (np.concatenate(parts).astype(np.int64) for parts in zip(*found, strict=True))
-    # The features of the list itself, N nonzero values.
+    offsets_I1 = arrays.candidate_offsets_I1
+    list_C, lists = row_numbers(offsets_I1), len(train_I)
+    # The features of the list itself that are not 0 come last.
     own_V = np.array([met.add(name) if name in kept else -1 for name in arrays.names], np.int64)[arrays.columns_V]
     kept_V = (own_V >= 0) & (arrays.values_V != 0)
-    own_N, hypothesis_N = own_V[kept_V], row_numbers(arrays.value_offsets_C1)[kept_V]
-    value_N = arrays.values_V[kept_V].astype(np.float32).astype(np.float64)
-    many, size_I = max(1, len(met)), np.diff(arrays.candidate_offsets_I1)
-    lists_F = np.zeros(len(met), np.int64)
-    word_U = np.unique(hypothesis_T * many + id_T)
-    words = word_U // many, word_U % many, np.ones(len(word_U))
-    for hypothesis_P, id_P, value_P in (words, (hypothesis_N, own_N, value_N)):
-        lists_F += _differing(list_C[hypothesis_P] * many + id_P, value_P, size_I, train_I, many)[: len(met)]
-    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
-    own_N, hypothesis_T = id_F[own_N], np.concatenate([hypothesis_T, hypothesis_N])
-    count_F, square_F = (
-        np.bincount(own_N[own_N >= 0], weights, len(features)) for weights in (None, value_N[own_N >= 0] ** 2)
+    found = [*words, (row_numbers(arrays.value_offsets_C1)[kept_V], own_V[kept_V])]
+    hypothesis_T, id_T = (np.concatenate(parts).astype(np.int64) for parts in zip(*found, strict=True))
+    value_T = np.ones(len(id_T))
+    value_T[len(id_T) - np.count_nonzero(kept_V) :] = arrays.values_V[kept_V].astype(np.float32)
+    # Each feature of a hypothesis once; then each feature of a list.
+    first_N = np.unique(id_T * len(list_C) + hypothesis_T, return_index=True)[1]
+    pair_P, start_P, held_by_P = np.unique(
+        (id_T * lists + list_C[hypothesis_T])[first_N], return_index=True, return_counts=True
     )
-    scale_F = np.where(count_F > 0, np.sqrt(square_F / np.maximum(count_F, 1)), 1.0)
-    id_T, value_T = np.concatenate([id_F[id_T], own_N]), np.concatenate([np.ones(len(id_T)), value_N])
+    spread_P = np.maximum.reduceat(value_T[first_N], start_P) - np.minimum.reduceat(value_T[first_N], start_P)
+    differs_P = (held_by_P < np.diff(offsets_I1)[pair_P % lists]) | (spread_P > 0.0)
+    lists_F = np.bincount(pair_P[differs_P & train_I[pair_P % lists]] // lists, minlength=len(met))
+    features, id_F = met.frozen(np.flatnonzero(lists_F >= min_lists).tolist())
+    id_T = id_F[id_T]
     kept_T = np.flatnonzero(id_T >= 0)
-    order_N = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
-    ids_N = id_T[order_N].astype(np.int32)
-    values_N = (value_T[order_N] / scale_F[ids_N]).astype(np.float32) if (own_N >= 0).any() else None
-    return features, scale_F, offsets_of(np.bincount(hypothesis_T[kept_T], minlength=len(list_C))), ids_N, values_N
-
-
-def _differing(pair_N: Ints, value_N: Floats, size_I: Ints, train_I: Bools, features: int) -> Ints:
-    """The number of training lists whose hypotheses differ in each feature, (F,).
-
-    `pair_N` numbers list and feature for each hypothesis that has the feature.
-    """
-    if not len(pair_N):
-        return np.zeros(features, np.int64)
-    order_N = np.argsort(pair_N, kind="stable")
-    pair_P, start_P, held_by_P = np.unique(pair_N[order_N], return_index=True, return_counts=True)
-    spread_P = np.maximum.reduceat(value_N[order_N], start_P) - np.minimum.reduceat(value_N[order_N], start_P)
-    told_P = train_I[pair_P // features] & ((held_by_P < size_I[pair_P // features]) | (spread_P > 0.0))
-    return np.bincount(pair_P[told_P] % features, minlength=features)
+    kept_T = kept_T[np.lexsort((id_T[kept_T], hypothesis_T[kept_T]))]
+    ids_N, value_N = id_T[kept_T].astype(np.int32), value_T[kept_T]
+    scale_F = np.sqrt(np.bincount(ids_N, value_N**2, len(features)) / np.bincount(ids_N, None, len(features)))
+    values_N = (value_N / scale_F[ids_N]).astype(np.float32)
+    offsets_C1 = offsets_of(np.bincount(hypothesis_T[kept_T], minlength=len(list_C)))
+    return features, scale_F, offsets_C1, ids_N, values_N if (values_N != 1.0).any() else None
 
 
 @dataclass(frozen=True)
@@ -230,8 +216,9 @@ class RankedLists:
         lacking.warn(list(gaps_of_floats), nbest.path)
         tell_seldom(seldom, len(arrays.total_C), str(config.nbest), rerank.given_sparse)
         nearly = tuple(name for name in gaps_of_floats if arrays.names.index(name) not in arrays.several)
-        kept, templates = seldom if rerank.given_sparse else (), text_templates(rerank, classes, lexicon)
-        sparse = sparse_features(arrays, sources, templates, kept, rerank.min_lists, ~heldout_I)
+        met, kept = GrowingFeatures(), seldom if rerank.given_sparse else ()
+        words = text_features(rerank, classes, lexicon, arrays, sources, met.add)
+        sparse = sparse_features(arrays, met, words, kept, rerank.min_lists, ~heldout_I)
         features, scale_F, offsets, ids_N, values_N = sparse
         computed = computed_floats(arrays, rerank, sources, documents, lexicon)
         dense_names, dense_CD = float_features(arrays, rerank, nearly, computed)
@@ -252,13 +239,6 @@ def ranking_objective(config: TrainConfig) -> Objective:
     rerank, settings = config.model.rerank, config.loss.lists or config.loss.tune
     keys = "model.rerank.metric", "model.rerank.gain_column"
     return gain_objective(rerank.metric, rerank.gain_column, keys, settings.gain)
-
-
-def text_templates(
-    settings: RerankConfig, classes: Mapping[str, str], lexicon: Mapping[str, Mapping[str, float]] | None
-) -> TextTemplates:
-    """The templates of word features that the settings select."""
-    return TextTemplates(settings.ngrams, settings.length, settings.class_ngrams if classes else 0, classes, lexicon)
 
 
 def _lexicon(
@@ -391,9 +371,9 @@ class Ranker:
                 "source=FILE",
                 file=file,
             )
-        templates = text_templates(self.settings, self.known["classes"], lexicon)
-        sparse_C = np.zeros(len(arrays.total_C))
-        for hypothesis_N, weight_N in templates.features(arrays, sources, lambda n: sparse.get(n, 0.0), self.words):
+        sparse_C, weight = np.zeros(len(arrays.total_C)), defaultdict(float, sparse).__getitem__
+        known = self.settings, self.known["classes"], lexicon
+        for hypothesis_N, weight_N in text_features(*known, arrays, sources, weight, self.words):
             np.add.at(sparse_C, hypothesis_N, weight_N)
         with np.errstate(over="ignore", invalid="ignore"):
             # Only features of the list have a column there.
