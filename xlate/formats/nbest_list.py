@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
@@ -157,14 +157,6 @@ _EXPECTED = "id ||| text ||| features ||| total"
 MEND = "correct or remove the line"
 
 
-class Origin(NamedTuple):
-    """The record that holds a hypothesis (`records.Record`), its place there, and columns added later."""
-
-    record: Any
-    place: int
-    added: Mapping[str, float] = {}
-
-
 class Hypothesis(NamedTuple):
     """One line of an n-best list.
 
@@ -177,7 +169,7 @@ class Hypothesis(NamedTuple):
         fields: the fields as written or as they will be, without surrounding blanks. features: the number of the field
             with the features.
         source: the sentence it translates, if the list says so.
-        origin: the record that holds it, in a list of records, whose `fields` are empty.
+        record, place: what holds it in a list of records (`records.Record`), and its place there; `fields` are empty.
     """
 
     line: int
@@ -189,26 +181,23 @@ class Hypothesis(NamedTuple):
     fields: tuple[str, ...] = ()
     features: int = 2
     source: str | None = None
-    origin: Origin | None = None
+    record: Any = None
+    place: int = 0
 
     def with_total(self, total: float) -> Hypothesis:
         """The same hypothesis with another total; nothing else of the line changes."""
-        if not self.fields:
-            return self._replace(total=total)
-        behind = self.fields[self.features + 2 :]
-        fields = (*self.fields[: self.features + 1], f"{total:.9g}", *behind)
-        return self._replace(total=total, fields=fields)
+        place, fields = self.features + 1, self.fields
+        if fields:
+            fields = (*fields[:place], f"{total:.9g}", *fields[place + 1 :])
+        return Hypothesis(*self[:5], total, fields, *self[7:])
 
     def with_value(self, name: str, value: float) -> Hypothesis:
         """The same hypothesis with one more feature, the last of its field."""
-        place, fields, origin = self.features, self.fields, self.origin
+        place, fields = self.features, self.fields
         if fields:
             written = f"{fields[place]} {name}= {value:.9g}".strip(" ")
             fields = (*fields[:place], written, *fields[place + 1 :])
-        if origin is not None:
-            origin = origin._replace(added={**origin.added, name: value})
-        layout, values = (*self.layout, (name, 1)), [*self.values, value]
-        return self._replace(layout=layout, values=values, fields=fields, origin=origin)
+        return self._replace(layout=(*self.layout, (name, 1)), values=[*self.values, value], fields=fields)
 
     def columns(self) -> dict[tuple[str, int], list[float]]:
         """The values of each feature with its number of values."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from itertools import chain, islice
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from xlate.errors import shown
-from xlate.formats.nbest_list import LARGEST, Hypothesis, Layout, Origin, Style, write_nbest
+from xlate.formats.nbest_list import LARGEST, Hypothesis, Layout, Style, write_nbest
 from xlate.progress import track
 from xlate.settings import LARGEST_INT
 from xlate.text.lines import atomic_write
@@ -54,20 +55,13 @@ _BLANKS = str.maketrans("\t\n\v\f\r", "     ")
 _say_once = cache(log.warning)
 
 
-class Entry(NamedTuple):
-    """One hypothesis of a record: its text as given, its scores by name, and its total if it has one."""
-
-    text: str
-    named: dict[str, float]
-    total: float | None
-
-
 class Record(NamedTuple):
     """What a record says.
 
     Attributes:
         id: of the sentence, None if it has none. source, references: of the sentence, if it has them.
-        entries: its hypotheses, in their order. held: the same as they were given.
+        entries: its hypotheses, in their order: the text as given, the scores by name, and the total if there is one.
+        held: the same as they were given.
         given: the record as it is. key: the field of the hypotheses, empty in a list.
         listed: whether it holds a list, of one hypothesis or more. pair: whether these are `chosen` and `rejected`.
         shared: the fields of its id, source and references.
@@ -78,7 +72,7 @@ class Record(NamedTuple):
     id: int | str | None
     source: str | None
     references: tuple[str, ...]
-    entries: list[Entry]
+    entries: list[tuple[str, dict[str, float], float | None]]
     held: list[Any]
     given: Any
     key: str
@@ -211,7 +205,9 @@ def _text(value: Any, name: str = "hyp") -> str:
     return "".join(value).replace(WORD_BEGIN, " ") if pieces else " ".join(value)
 
 
-def _entry(text: str, row: dict[str, Any], totals: Sequence[str], unused: dict[str, None]) -> Entry:
+def _entry(
+    text: str, row: dict[str, Any], totals: Sequence[str], unused: dict[str, None]
+) -> tuple[str, dict[str, float], float | None]:
     total: float | None = None
     for key in totals:
         value = row.get(key)
@@ -230,7 +226,7 @@ def _entry(text: str, row: dict[str, Any], totals: Sequence[str], unused: dict[s
             named[name] = _number(name, value)
         elif value is not None:
             unused[name] = None
-    return Entry(text, named, total)
+    return text, named, total
 
 
 def _token_scores(tokens: Any, ids: Any) -> dict[str, float]:
@@ -315,8 +311,8 @@ class JsonStyle(Style):
         self._before = None if record.listed else source
         return [
             Hypothesis(
-                number, sentence, collapsed(words), _layout(tuple(named)), [*named.values()], total, source=source,
-                origin=Origin(record, place),
+                number, sentence, collapsed(words), _layout(tuple(named)), [*named.values()], total, (), 2, source,
+                record, place,
             )
             for place, (words, named, total) in enumerate(record.entries)
         ]  # fmt: skip
@@ -384,7 +380,7 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Hypothesis]]) -> None
     rest = iter(lists)
     begin = list(islice(rest, 1))
     name = Path(path).name.removesuffix(getattr(named_packing(Path(path)), "suffix", ""))
-    recorded = bool(begin) and begin[0][0].origin is not None and not name.endswith(".nbest")
+    recorded = bool(begin) and begin[0][0].record is not None and not name.endswith(".nbest")
     if not (recorded or name.endswith(".jsonl")):
         write_nbest(path, chain.from_iterable(chain(begin, rest)))
         return
@@ -400,47 +396,51 @@ def ranked_records(lists: Iterable[Sequence[Hypothesis]]) -> Iterator[Any]:
     its object, or in lists as long as that of the hypotheses. Hypotheses read in another form become records, too.
     """
     for hypotheses in lists:
-        ranked: dict[int, list[tuple[Origin, dict[str, Any]]]] = {}
+        ranked: dict[int, list[tuple[Hypothesis, dict[str, Any]]]] = defaultdict(list)
         for rank, hypothesis in enumerate(hypotheses, 1):
-            origin, gained = hypothesis.origin, {"score": hypothesis.total, "rank": rank}
-            if origin is None:
+            record, gained = hypothesis.record, {"score": hypothesis.total, "rank": rank}
+            if record is None:
                 yield {**_plain(hypothesis), **gained}
-            else:
-                ranked.setdefault(id(origin.record), []).append((origin, {**origin.added, **gained}))
-        for rows in ranked.values():
-            yield _ranked(rows)
+                continue
+            read = len(record.entries[hypothesis.place][1])
+            if len(hypothesis.values) > read:
+                names = (name for name, _ in hypothesis.layout[read:])
+                gained = {**dict(zip(names, hypothesis.values[read:], strict=True)), **gained}
+            ranked[id(record)].append((hypothesis, gained))
+        yield from map(_ranked, ranked.values())
 
 
 def _plain(hypothesis: Hypothesis) -> dict[str, Any]:
-    columns = hypothesis.columns().items()
     scores = {
-        name if len(held) == 1 else f"{name}_{at}": one for (name, _), held in columns for at, one in enumerate(held)
+        name if count == 1 else f"{name}_{at}": one
+        for (name, count), held in hypothesis.columns().items()
+        for at, one in enumerate(held)
     }
     source = {} if hypothesis.source is None else {"src": hypothesis.source}
     return {"id": hypothesis.sentence, **source, "hyp": hypothesis.text, "scores": scores}
 
 
-def _ranked(rows: Sequence[tuple[Origin, dict[str, Any]]]) -> Any:
+def _ranked(rows: Sequence[tuple[Hypothesis, dict[str, Any]]]) -> Any:
     """A record with these of its hypotheses, in this order, each given with what it gained."""
     record, gained = rows[0][0].record, [new for _, new in rows]
     given, key, held = record.given, record.key, record.held
 
     def reordered(of_each: list[Any]) -> list[Any]:
-        return [of_each[origin.place] for origin, _ in rows]
+        return [of_each[hypothesis.place] for hypothesis, _ in rows]
 
-    home: dict[str, Any] = {key: given} if isinstance(given, list) else _home(given)
     several, objects = reordered(held), isinstance(held[0], dict) and not record.pair
-    kept = {name for name in home if name in record.shared or (objects and _counted(name))}
-    made: dict[str, Any] = {
-        name: one if name in kept else _parts(one, len(held), reordered) for name, one in home.items()
-    }
     if objects:
         several = [{**one, **new} for one, new in zip(several, gained, strict=True)]
-    else:
-        made |= {name: [row[name] for row in gained] for name in gained[0]} if record.listed else gained[0]
-    made |= {BETTER: several[0], WORSE: several[-1]} if record.pair else {key: several if record.listed else several[0]}
     if isinstance(given, list):
         return several
+    home = _home(given)
+    made: dict[str, Any] = {
+        name: one if name in record.shared or (objects and _counted(name)) else _parts(one, len(held), reordered)
+        for name, one in home.items()
+    }
+    if not objects:
+        made |= {name: [row[name] for row in gained] for name in gained[0]} if record.listed else gained[0]
+    made |= {BETTER: several[0], WORSE: several[-1]} if record.pair else {key: several if record.listed else several[0]}
     return made if home is given else {**given, "response": {**given["response"], "body": made}}
 
 

@@ -86,7 +86,7 @@ def document_names(lists: Sequence[list[Hypothesis]], given: SentenceLines | Non
         InputError: a line is blank.
     """
     if given is None:
-        return _known(group[0].origin.record.document if group[0].origin else None for group in lists)
+        return _known(group[0].record and group[0].record.document for group in lists)
     lines = [given.lines[group[0].sentence] for group in lists]
     blank = next((row for row, line in lines if not line.strip()), None)
     if blank is not None:
@@ -124,7 +124,8 @@ def in_batches(
 
 def held_references(hypotheses: Sequence[Hypothesis]) -> list[str]:
     """The references in the record of a list; none in other forms."""
-    return [] if hypotheses[0].origin is None else [collapsed(one) for one in hypotheses[0].origin.record.references]
+    record = hypotheses[0].record
+    return [] if record is None else [*map(collapsed, record.references)]
 
 
 # A feature on at least this share of the lines counts as a score that some lines lack.
@@ -222,9 +223,9 @@ def preference_pairs(
             margin = float(gains[better] - gains[worse])
             if margin < least or margin <= 0.0:
                 break
-            origin = group[better].origin
+            record = group[better].record
             yield {
-                "id": (origin and origin.record.id) or group[better].sentence,
+                "id": (record and record.id) or group[better].sentence,
                 "prompt": prompt,
                 "chosen": group[better].text,
                 "rejected": group[worse].text,
