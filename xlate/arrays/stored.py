@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -156,6 +156,8 @@ MAGIC = "xlate-arrays"
 # Version 1 had no checksums.
 VERSION = 2
 HEADER = "header.json"
+# How files are mapped, as `np.memmap` names it.
+MapMode = Literal["r", "r+", "c"]
 # The dtype and the number of dimensions of each array in a kind of folder, by name.
 Layout = Mapping[str, tuple[Any, int]]
 
@@ -285,7 +287,7 @@ def open_arrays(
     *,
     optional: Sequence[str] = (),
     memory_map: bool = True,
-    private: bool = False,
+    mode: MapMode = "r",
 ) -> StoredArrays:
     """Opens a folder of arrays. The first time on a machine, checksums are compared and `check` is called.
 
@@ -295,7 +297,8 @@ def open_arrays(
         layout: the arrays that this kind has; those named in `optional` may be missing.
         check: checks that the values are in range, and raises InputError if not.
         memory_map: false to read the arrays into memory.
-        private: map them writable, for this process alone.
+        mode: how they are mapped. Compiled loops see arrays mapped by `r+` or `c` as writable, like those in memory;
+            `c` is for this process alone, and for arrays that would fit into memory.
 
     Raises:
         InputError: there is no such folder, it has another kind or version, or a file is missing, damaged or of another
@@ -304,9 +307,7 @@ def open_arrays(
     folder = Path(folder)
     header = read_header(folder, kind)
     _check_layout(folder, header["arrays"], layout, optional)
-    arrays = {
-        name: _open(folder / f"{name}.npy", entry, memory_map, private) for name, entry in header["arrays"].items()
-    }
+    arrays = {name: _open(folder / f"{name}.npy", entry, memory_map, mode) for name, entry in header["arrays"].items()}
     stored = StoredArrays(folder, arrays, header["metadata"])
 
     def look_through() -> None:
@@ -436,7 +437,7 @@ def _dtype(descr: Any) -> np.dtype[Any]:
     return np.dtype([tuple(field) for field in descr]) if isinstance(descr, list) else np.dtype(descr)
 
 
-def _open(path: Path, entry: Mapping[str, Any], memory_map: bool, private: bool) -> AnyArray:
+def _open(path: Path, entry: Mapping[str, Any], memory_map: bool, mode: MapMode) -> AnyArray:
     _check_size(path, entry["bytes"])
     dtype, shape = _dtype(entry["dtype"]), tuple(entry["shape"])
     wanted = npy_header(dtype, shape)
@@ -448,10 +449,10 @@ def _open(path: Path, entry: Mapping[str, Any], memory_map: bool, private: bool)
             if 0 in shape or not memory_map:
                 array: AnyArray = np.fromfile(stream, dtype).reshape(shape)
                 # Read-only like mapped arrays: numba would compile another version for writable arrays.
-                array.flags.writeable = private or not memory_map
+                array.flags.writeable = mode != "r" or not memory_map
                 return array
         # A plain array over the mapped file: numba would compile another version for the type np.memmap.
-        return np.asarray(np.memmap(path, dtype, "c" if private else "r", len(wanted), shape))
+        return np.asarray(np.memmap(path, dtype, mode, len(wanted), shape))
     except OSError as error:
         raise unreadable(path, error, "an intact array", remedy_for(path.parent)) from error
     except InputError:

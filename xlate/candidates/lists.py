@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from xlate.array_types import AnyArray, AnyFloats, AnyInts, Floats, Ints, Ints32, Uints
 from xlate.arrays.ragged import offsets_of, places_in_rows, places_of, row_numbers
+from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import UNITS, WORDS, CandidateBatch
 from xlate.errors import refuse_if
 from xlate.features.block import BigramIndex
@@ -292,8 +293,13 @@ def centred_in_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
 
 def spread_within_lists(dense_CD: AnyArray, candidate_offsets_I1: Ints) -> Floats:
     """The standard deviation of each float within lists, 1 if it never varies, (D,)."""
-    centred_CD = centred_in_lists(dense_CD, candidate_offsets_I1)
-    spread_D: Floats = np.sqrt((centred_CD**2).mean(axis=0))
+    squares_1D = np.zeros((0, dense_CD.shape[1]))
+    for some in pieces(len(candidate_offsets_I1) - 1, LISTS_AT_A_TIME):
+        ends = candidate_offsets_I1[some.start : some.stop + 1]
+        centred_CD = centred_in_lists(dense_CD[ends[0] : ends[-1]], ends - ends[0])
+        # One row after the other, as a sum over all lists at once would.
+        squares_1D = np.concatenate([squares_1D, centred_CD**2]).sum(axis=0, keepdims=True)
+    spread_D: Floats = np.sqrt(squares_1D[0] / len(dense_CD))
     return np.where(spread_D > 1e-9, spread_D, 1.0)
 
 
@@ -314,7 +320,7 @@ def spread_of_scores(score_C: AnyArray, candidate_offsets_I1: Ints) -> float:
 
 # Columns of `unit_PU`.
 PAIR, LENGTH, START = (STEP.index(name) for name in ("pair", "source_length", "start"))
-UNITS_AT_A_TIME = 250_000
+UNITS_AT_A_TIME, LISTS_AT_A_TIME = 250_000, 5000
 # Sparse features that units have.
 UnitFeatures = SparseFeatures | BigramIndex | StructureFeatures
 

@@ -22,6 +22,7 @@ from xlate.arrays.ranges import check_lengths, check_within
 from xlate.arrays.stored import (
     HEADER,
     ArrayStream,
+    MapMode,
     StoredArrays,
     layout_of,
     open_arrays,
@@ -163,12 +164,13 @@ class CandidateStore:
         self.metadata: dict[str, Any] = described["metadata"]
 
     @classmethod
-    def open(cls, directory: str | Path, *, memory_map: bool = True) -> CandidateStore:
+    def open(cls, directory: str | Path, *, memory_map: bool = True, mode: MapMode = "r") -> CandidateStore:
         """Opens and checks what `StoreWriter` wrote; the first time on a machine, values are checked too.
 
         Args:
             directory: a shard, or a folder of shards, which are then used in the order of their names.
             memory_map: false to read the arrays into memory.
+            mode: how the arrays of a single shard are mapped; see `open_arrays`.
 
         Raises:
             InputError: there is no store, it has another version, a file is missing or damaged, offsets do not fit the
@@ -176,11 +178,16 @@ class CandidateStore:
         """
         folder = Path(directory)
         shards = [] if (folder / HEADER).exists() else sorted(folder.glob(SHARDS))
-        return cls.of_shards(shards or [folder], folder, memory_map=memory_map)
+        return cls.of_shards(shards or [folder], folder, memory_map=memory_map, mode=mode)
 
     @classmethod
     def of_shards(
-        cls, shards: Sequence[Path], directory: Path | None = None, *, memory_map: bool = True
+        cls,
+        shards: Sequence[Path],
+        directory: Path | None = None,
+        *,
+        memory_map: bool = True,
+        mode: MapMode = "r",
     ) -> CandidateStore:
         """Opens shards as one store; the arrays of several shards are copied into memory.
 
@@ -188,7 +195,7 @@ class CandidateStore:
             InputError: as in `open`, naming the shard; or shards differ from the first in features or gains.
         """
         opened = [
-            open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), memory_map=memory_map)
+            open_arrays(shard, KIND, LAYOUT, _check, optional=tuple(OPTIONAL), memory_map=memory_map, mode=mode)
             for shard in shards
         ]
         for stored in opened:

@@ -67,7 +67,7 @@ def lists_identity(lists: CandidateArrays, settings: ListsConfig, size: int, dev
     told = {one.name: getattr(settings, one.name) for one in fields(ListsConfig)}
     digest = hashlib.sha256(repr((told, size, device, len(lists.part_ids_N))).encode())
     for array in (lists.candidate_offsets_I1, lists.base_C, lists.gain_C, lists.dense_CD):
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

@@ -68,7 +68,7 @@ def load_text(folder: Path, words: int) -> EncodedText:
         check_offsets(stored, "offsets_S1", len(stored["ids_T"]))
 
     # Writable like a text in memory: numba would compile another version of every loop.
-    stored = open_arrays(folder, TEXT, TEXT_LAYOUT, check, private=True)
+    stored = open_arrays(folder, TEXT, TEXT_LAYOUT, check, mode="c")
     return EncodedText(stored["ids_T"], stored["offsets_S1"])
 
 
@@ -321,9 +321,7 @@ class WorkDirectory:
             check_offsets(stored, "offsets_S1", len(stored["source_L"]))
             check_positions(Links(**stored.arrays), np.diff(source.offsets_S1), np.diff(target.offsets_S1))
 
-        return Links(
-            **open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check, private=True).arrays
-        )
+        return Links(**open_arrays(self.path / "align" / "links", LINKS, layout_of(Links)[0], check, mode="c").arrays)
 
     def pairs(self, rows: AnyInts) -> tuple[EncodedText, EncodedText, Links]:
         """Source, target and links of some training pairs."""

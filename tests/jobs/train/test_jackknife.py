@@ -55,7 +55,7 @@ def test_every_sentence_is_decoded_by_the_system_without_its_fold(tmp_path: Path
     made, models = jackknife(tmp_path)
     made.decode()
     assert sorted(models.decoded) == [(0, 1), (0, 3), (0, 4), (1, 0), (1, 2)]
-    lists = made.lists()
+    lists = CandidateBatch.joined(list(made.shards()))
     assert lists.sentence_I is not None
     assert lists.dense_CD[:, 0].tolist() == (10 * FOLD_I[lists.sentence_I] + lists.sentence_I).tolist()
     assert sorted(lists.sentence_I.tolist()) == [0, 1, 2, 3, 4]

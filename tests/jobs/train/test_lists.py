@@ -56,7 +56,7 @@ def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> N
         theta = Weights(np.array([0.5, 0.25 / scale]), np.zeros(3), ("f", "g"))
         features: Any = NumberedUnits(("a", "b", "c"))
         held = tmp_path / f"{scale}.safetensors"
-        learn(config, features, lists(scale), theta, held, run)
+        learn(config, features, [lists(scale)], theta, held, run)
         made, phi_F, _ = read_learned(held, theta, features)
         found.append((made.dense_D * [1.0, scale], phi_F))
     np.testing.assert_array_equal(found[0][0], found[1][0])

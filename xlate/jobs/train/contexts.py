@@ -232,7 +232,8 @@ class ContextListTraining(WorkRecipe):
             lists = Jackknife(self.work, folds, model.theta, self.system.decoder, settings, config.seed)
             given = replace(self.system, seed=config.seed, cluster=config.cluster)
             decode_folds(lists, given, self.base, run)
-        every = sampled(lists.lists(), settings, config.seed)
+        some = sampled(lists.shards(), len(folds.fold_I), settings, config.seed)
+        every = CandidateBatch.joined(list(some))
         learner = self._learner(every, model.theta, folds.fold_I, run)
         identities = [lists_identity(one, learner.settings, self.size) for one in (learner.lists, learner.parts.spans)]
         made_from = {"lists": identities[0], "spans": identities[1], "weight": learner.parts.weight}

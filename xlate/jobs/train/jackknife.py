@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
+from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import Draw, UnitFeatures, listed
 from xlate.candidates.nbest import statistic_names
@@ -30,11 +31,12 @@ from xlate.features.index import signature
 from xlate.jobs.train.recipe import TrainPart
 from xlate.learning.settings import SparseListsConfig
 from xlate.machine import StopFlag, Stopped
+from xlate.metrics.bleu import bleu_scores
 from xlate.models.context.runs import classifier_runs, fold_classifier
 from xlate.models.kind import FoldSystems
 from xlate.progress import track
 from xlate.scoring.weights import Weights
-from xlate.search.oracle import first_best, oracle
+from xlate.search.oracle import oracle
 from xlate.search.processes import each_sentence
 from xlate.search.settings import DecoderSettings
 from xlate.settings import plain
@@ -46,6 +48,8 @@ from xlate.work.stages import identity_of
 log = logging.getLogger(__name__)
 # The shards of a fold that one task decodes, since opening the system of a fold takes a while.
 PART = 16
+# Lists whose headroom is measured at a time.
+AT_A_TIME = 1000
 
 
 @dataclass(frozen=True)
@@ -108,14 +112,15 @@ class Jackknife:
             if all(path.exists() for path, _ in self._shards(fold)):
                 self.models.discard(fold)
 
-    def lists(self) -> CandidateBatch:
-        """All lists together, in the order of the sentences.
+    def shards(self) -> Iterator[CandidateBatch]:
+        """The lists of each shard, fold by fold, in the order of the sentences.
 
         Raises:
             InputError: a shard is missing or damaged.
         """
-        paths = [path for fold in range(self.settings.folds) for path, _ in self._shards(fold)]
-        return CandidateStore.of_shards(paths, memory_map=False).arrays
+        for fold in range(self.settings.folds):
+            for path, _ in self._shards(fold):
+                yield CandidateStore.open(path, memory_map=False).arrays
 
     @property
     def identity(self) -> str:
@@ -175,16 +180,21 @@ def headroom(lists: CandidateBatch) -> dict[str, Any]:
     """The number of lists and hypotheses, and BLEU of the first and of the best hypotheses."""
     sizes = np.diff(lists.candidate_offsets_I1)
     offsets_I1 = offsets_of(sizes[sizes > 0])
-    # Sums over a large text need more than single precision.
-    statistics_CK = lists.gain_CG.astype(np.int64)
-    # The hypotheses of highest BLEU+1: climbing further takes longer than decoding.
-    best = oracle(statistics_CK, offsets_I1, passes=0)
-    first = first_best(statistics_CK, offsets_I1)
+    sums_2K = np.zeros((2, lists.gain_CG.shape[1]))
+    for some in pieces(len(offsets_I1) - 1, AT_A_TIME):
+        ends = offsets_I1[some.start : some.stop + 1]
+        # Sums over a large text need more than single precision.
+        statistics_CK = lists.gain_CG[ends[0] : ends[-1]].astype(np.float64)
+        # The hypotheses of highest BLEU+1: climbing further takes longer than decoding.
+        best = oracle(statistics_CK, ends - ends[0], passes=0)
+        for row, rows in enumerate((ends[:-1] - ends[0], best.chosen_I)):
+            sums_2K[row] += statistics_CK[rows].sum(axis=0)
+    first_BLEU, oracle_BLEU = bleu_scores(sums_2K).tolist()
     return {
         "sentences": len(sizes),
         "hypotheses": lists.candidates,
-        "first_BLEU": round(first.bleu, 2),
-        "oracle_BLEU": round(best.bleu, 2),
+        "first_BLEU": round(first_BLEU, 2),
+        "oracle_BLEU": round(oracle_BLEU, 2),
     }
 
 

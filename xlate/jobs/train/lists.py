@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,12 @@ from typing import Any
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints
+from xlate.arrays.ranges import pieces
+from xlate.arrays.scratch import Scratch
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, pool, spread_within_lists, under_templates
+from xlate.candidates.nbest import statistic_names
+from xlate.candidates.store import CandidateStore, StoreWriter
 from xlate.cluster import ClusterConfig, check_cluster, opened_cluster, run_tasks
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, to_yaml
@@ -46,15 +51,15 @@ from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.settings import plain
-from xlate.text.folders import awaited
+from xlate.text.folders import awaited, remove_folder
 from xlate.text.lines import write_file
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import identity_of
 
 log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
-# The ending of the checkpoint next to the learned weights.
-EPOCHS = ".epochs.safetensors"
+# The endings of the checkpoint and of the folder of lists, next to the learned weights.
+EPOCHS, LISTS = ".epochs.safetensors", ".lists"
 # Float weights θ, sparse weights φ, and figures of how they were learned.
 Learned = tuple[Weights, Floats, dict[str, Any]]
 
@@ -130,8 +135,10 @@ class ListTraining(WorkRecipe):
             if not held.exists():
                 with run.ranks.in_turn():
                     decode_folds(made[-1], self.config, base, run, before)
-                lists = made[0].lists() if number == 1 else pool([one.lists() for one in made])
-                learn(self.config, model.features, lists, model.theta, held, run, step)
+                decoded = zip(*(one.shards() for one in made), strict=True)
+                shards = (several[0] if number == 1 else pool(several) for several in decoded)
+                some = sampled(shards, len(systems.fold_I), self.config.loss.lists, self.config.seed)
+                learn(self.config, model.features, some, model.theta, held, run, step)
                 run.ranks.wait()
             theta, phi_F, figures = read_learned(held, model.theta, model.features)
             if number < rounds:
@@ -189,8 +196,9 @@ def decode_part(
 
 
 def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:
-    """Reads what `learn` wrote into a file, which makes its checkpoint useless."""
+    """Reads what `learn` wrote into a file, which makes its checkpoint and its lists useless."""
     held.with_suffix(EPOCHS).unlink(missing_ok=True)
+    remove_folder(held.with_suffix(LISTS))
     file = load_weights(held)
     weights = file.fitting(PHI, features, held)
     return replace(theta, dense_D=weights.dense_D), weights.sparse_F, file.metadata["figures"]
@@ -199,7 +207,7 @@ def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:
 def learn(
     config: TrainConfig,
     features: UnitFeatures,
-    lists: CandidateBatch,
+    shards: Iterable[CandidateBatch],
     theta: Weights,
     held: Path,
     run: Run,
@@ -207,17 +215,23 @@ def learn(
 ) -> None:
     """Learns sparse weights, and float weights if training is joint; the first rank writes them to `held`.
 
-    `step` is the number of the first epoch in the reports.
+    Only a shard of the lists is in memory at a time; passes over all of them read a file. `step` is the number of the
+    first epoch in the reports.
+
+    Raises:
+        Stopped: the run was stopped.
     """
     settings = config.loss.lists
     start = time.perf_counter()
-    lists = sampled(lists, settings, config.seed)
-    spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
-    learner = _learner(config, features, lists, theta, spread_D, run.ranks)
-    made = time.perf_counter()
-    made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
-    checkpoint = Checkpoint(held.with_suffix(EPOCHS), made_from, config.checkpoint_seconds, refuses=False)
-    figures = gone_through(learner, checkpoint, settings, run, step)
+    folder = held.with_suffix(LISTS)
+    with Scratch(0, folder) as scratch:
+        lists = _stored(config, features, shards, theta, folder / "store", run)
+        spread_D = spread_within_lists(lists.dense_CD, lists.candidate_offsets_I1)
+        learner = _learner(config, len(features), lists, theta, spread_D, run.ranks, scratch)
+        made = time.perf_counter()
+        made_from = lists_identity(learner.lists, learner.settings, len(features), config.device)
+        checkpoint = Checkpoint(held.with_suffix(EPOCHS), made_from, config.checkpoint_seconds, refuses=False)
+        figures = gone_through(learner, checkpoint, settings, run, step)
     phi_F = learner.weights.sparse_F.astype(np.float64)
     run.reporter.histogram("sparse/weights", phi_F[phi_F != 0], step + len(figures))
     warn_if_all_zero(phi_F, f"loss.lists.rate={settings.rate:g} l1={settings.l1:g}, {len(lists)} lists")
@@ -234,19 +248,54 @@ def learn(
         save_weights(held, {PHI: learned}, features={PHI: features}, metadata={"figures": summary})
 
 
+def _stored(
+    config: TrainConfig,
+    features: UnitFeatures,
+    shards: Iterable[CandidateBatch],
+    theta: Weights,
+    folder: Path,
+    run: Run,
+) -> CandidateBatch:
+    """The lists with the ids of their features, mapped from a store that the first rank writes."""
+    joint, gamma = config.loss.lists.joint, config.loss.lists.gamma
+    with ExitStack() as opened:
+        if run.ranks.leads:
+            # Shards may add features, so their number is not known yet.
+            columns = theta.dense_names if joint else ()
+            writer = opened.enter_context(StoreWriter(folder, columns, 1 << 31, statistic_names()))
+        for shard in shards:
+            if run.stops():
+                raise Stopped
+            # All ranks number the features.
+            lists = under_templates(shard, features, None if joint else theta.dense_D, gamma)
+            if run.ranks.leads:
+                writer.append(lists)
+    run.ranks.wait()
+    return CandidateStore.open(folder, mode="r+").arrays
+
+
 def _learner(
-    config: TrainConfig, sparse: UnitFeatures, lists: CandidateBatch, theta: Weights, spread_D: Floats, ranks: Ranks
+    config: TrainConfig,
+    size: int,
+    lists: CandidateBatch,
+    theta: Weights,
+    spread_D: Floats,
+    ranks: Ranks,
+    scratch: Scratch,
 ) -> ListLearner:
-    """The learner from the lists."""
+    """The learner from the lists; what is computed from every candidate goes to scratch files."""
     settings = config.loss.lists
-    batch = under_templates(lists, sparse, None if settings.joint else theta.dense_D, settings.gamma)
+    rows_C = list(pieces(lists.candidates))
+    bleu = (sentence_bleu(lists.gain_CG[rows], settings.gain) / 100.0 for rows in rows_C)
+    (gain_C,) = scratch.stored((part.astype(np.float32),) for part in bleu)
     if settings.joint:
-        batch = replace(batch, dense_CD=(batch.dense_CD / spread_D).astype(np.float32))
+        (dense_CD,) = scratch.stored(((lists.dense_CD[rows] / spread_D).astype(np.float32),) for rows in rows_C)
+        lists = replace(lists, dense_CD=dense_CD)
     given = (
-        batch.arrays(sentence_bleu(batch.gain_CG, settings.gain) / 100.0, parts=True, dense=settings.joint),
-        batch.gain_CG,
-        heldout_lists(len(batch), settings),
-        len(sparse),
+        lists.arrays(gain_C, parts=True, dense=settings.joint),
+        lists.gain_CG,
+        heldout_lists(len(lists), settings),
+        size,
         replace(settings, seed=config.seed),
         theta.dense_D * spread_D if settings.joint else None,
     )
@@ -314,11 +363,15 @@ def heldout_lists(lists: int, settings: ListsConfig) -> Bools:
     return heldout_I
 
 
-def sampled(lists: CandidateBatch, settings: FoldedListsConfig, seed: int) -> CandidateBatch:
-    """A sample of the lists, as large as the settings say."""
-    if settings.sentences is None or settings.sentences >= len(lists):
-        return lists
-    return lists.select(sample(len(lists), settings.sentences, seed))
+def sampled(
+    shards: Iterable[CandidateBatch], lists: int, settings: FoldedListsConfig, seed: int
+) -> Iterator[CandidateBatch]:
+    """The lists of each shard that are in a sample of all lists, as large as the settings say."""
+    first, wanted = 0, sample(lists, settings.sentences, seed)
+    for shard in shards:
+        begin, end = np.searchsorted(wanted, (first, first + len(shard)))
+        yield shard if end - begin == len(shard) else shard.select(wanted[begin:end] - first)
+        first += len(shard)
 
 
 def sample(lists: int, wanted: int | None, seed: int) -> Ints:
