@@ -6,12 +6,14 @@ Families of sparse weights without their mean.
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save as save_tensors
 
+from xlate.arrays.ranges import pieces
 from xlate.candidates.batch import CandidateBatch
 from xlate.errors import InputError
 from xlate.features.index import NamedFeatures
@@ -154,6 +156,17 @@ def test_a_name_with_a_line_end_is_refused_and_nothing_written(tmp_path: Path) -
             features={"a": NamedFeatures(("fine", "not\nfine"))},
         )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_are_packed_the_same_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = NamedFeatures(tuple(f"a={n}" for n in range(7)))
+    weights, written = Weights(np.zeros(1), np.ones(7), ("f",)), []
+    for most in (100, 3, 7):
+        monkeypatch.setattr("xlate.scoring.weights.pieces", partial(pieces, size=most))
+        save_weights(tmp_path / "w.safetensors", {"w": weights}, features={"w": index})
+        written.append((tmp_path / "w.safetensors").read_bytes())
+    assert written[0] == written[1] == written[2]
+    assert load_weights(tmp_path / "w.safetensors").features["w"].names_A == list(index.names_F)
 
 
 def test_metadata_that_json_cannot_say_leaves_the_older_file(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from safetensors.numpy import save as save_tensors
 
 from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import places_of
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import FeatureIndex, Numbers, Ranges, ranges_of, signature
 from xlate.text.lines import atomic_write, unreadable
@@ -147,12 +148,14 @@ def save_weights(
             ids_A = np.flatnonzero((weights.sparse_F != 0) | np.signbit(weights.sparse_F)).astype(np.int32)
             tensors[f"{name}.ids"], tensors[f"{name}.values"] = ids_A, weights.sparse_F[ids_A]
             if name in indexes:
-                names = list(indexes[name].names(ids_A))
-                if "\n" in "".join(names):
-                    seen = repr(next(one for one in names if "\n" in one))
-                    raise InputError("a line end in a feature name", seen, file=path)
-                packed = zlib.compress("\n".join(names).encode(), 6)
-                tensors[f"{name}.names"] = np.frombuffer(packed, np.uint8)
+                packer, packed = zlib.compressobj(6), b""
+                for rows in pieces(len(ids_A)):
+                    lines = "\n".join(indexes[name].names(ids_A[rows]))
+                    if lines.count("\n") >= rows.stop - rows.start:
+                        seen = repr(next(one for one in indexes[name].names(ids_A[rows]) if "\n" in one))
+                        raise InputError("a line end in a feature name", seen, file=path)
+                    packed += packer.compress(f"{lines}\n".encode() if rows.stop < len(ids_A) else lines.encode())
+                tensors[f"{name}.names"] = np.frombuffer(packed + packer.flush(), np.uint8)
         if name in indexes and len(indexes[name]) != len(weights.sparse_F):
             raise ValueError(f"{len(indexes[name])} features, {len(weights.sparse_F)} weights")
     described: dict[str, Any] = {

@@ -60,6 +60,8 @@ log = logging.getLogger(__name__)
 PHI = "sparse.safetensors"
 # The endings of the checkpoint and of the folder of lists, next to the learned weights.
 EPOCHS, LISTS = ".epochs.safetensors", ".lists"
+# Candidates whose gains are computed at a time.
+AT_A_TIME = 100_000
 # Float weights θ, sparse weights φ, and figures of how they were learned.
 Learned = tuple[Weights, Floats, dict[str, Any]]
 
@@ -285,7 +287,7 @@ def _learner(
 ) -> ListLearner:
     """The learner from the lists; what is computed from every candidate goes to scratch files."""
     settings = config.loss.lists
-    rows_C = list(pieces(lists.candidates))
+    rows_C = list(pieces(lists.candidates, AT_A_TIME))
     bleu = (sentence_bleu(lists.gain_CG[rows], settings.gain) / 100.0 for rows in rows_C)
     (gain_C,) = scratch.stored((part.astype(np.float32),) for part in bleu)
     if settings.joint:
