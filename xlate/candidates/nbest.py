@@ -58,6 +58,12 @@ class NbestArrays:
         dense_M[sorted(self.several)] = True
         return dense_M
 
+    def without(self, name: str) -> Ints:
+        """The hypotheses that lack the column of this name, by their places."""
+        column = self.names.index(name) if name in self.names else -1
+        has = row_numbers(self.value_offsets_C1)[self.columns_V == column]
+        return np.setdiff1d(np.arange(len(self.total_C)), has)
+
     def table(self, names: Sequence[str]) -> Floats:
         """The values of some columns, (C, N); 0 where a line lacks one."""
         places = {name: place for place, name in enumerate(names)}
@@ -170,8 +176,12 @@ def nbest_candidates(arrays: NbestArrays, references: Sequence[Sequence[str]]) -
 def nbest_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -> Ints:
     """BLEU statistics of every hypothesis against its sentence's references, (C, 2 + 2·order).
 
+    Words are compared as they are; there is a warning if the references look tokenised differently from the lists.
     Without references no n-gram is counted, and both lengths are the mean length in the list, which MIRA multiplies
     gains by.
+
+    Raises:
+        InputError: not as many references as lists.
     """
     if not references:
         statistics_CK = np.zeros((len(arrays.total_C), 2 + 2 * ORDER), np.int64)
@@ -179,21 +189,10 @@ def nbest_statistics(arrays: NbestArrays, references: Sequence[Sequence[str]]) -
         words_I = np.add.reduceat(length_C, arrays.candidate_offsets_I1[:-1])
         statistics_CK[:, :2] = np.repeat(np.maximum(1, words_I // size_I), size_I)[:, None]
         return statistics_CK
-    return bleu_statistics(arrays, references)
-
-
-def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints:
-    """BLEU statistics against the references of each list, one or more; (C, 2 + 2·order).
-
-    Words are compared as they are; there is a warning if the references look tokenised differently from the lists.
-
-    Raises:
-        InputError: not as many as lists.
-    """
-    seen = f"{len(given)} references, {len(arrays.sentence_I)} lists"
-    refuse_if(len(given) != len(arrays.sentence_I), "lists and references do not fit", seen, "those of each list")
+    seen = f"{len(references)} references, {len(arrays.sentence_I)} lists"
+    refuse_if(len(references) != len(arrays.sentence_I), "lists and references do not fit", seen, "those of each list")
     listed = untokenized_share(arrays.numbers)
-    wanted = untokenized_share(word for lines in given for line in lines for word in line.split(" "))
+    wanted = untokenized_share(word for lines in references for line in lines for word in line.split(" "))
     if min(listed, wanted) < 0.01 and max(listed, wanted) > 0.05:
         log.warning(
             "the references look tokenised differently from the lists: %.0f %% of their words end with a comma, "
@@ -201,8 +200,8 @@ def bleu_statistics(arrays: NbestArrays, given: Sequence[Sequence[str]]) -> Ints
             100 * wanted,
             100 * listed,
         )
-    text = arrays.numbers.encode(line for lines in given for line in lines)
-    offsets_I1 = offsets_of([len(lines) for lines in given])
+    text = arrays.numbers.encode(line for lines in references for line in lines)
+    offsets_I1 = offsets_of([*map(len, references)])
     return ngram_statistics(arrays.text, arrays.candidate_offsets_I1, text, offsets_I1)
 
 

@@ -123,12 +123,12 @@ def column_values(arrays: NbestArrays, name: str | None) -> Floats:
     Raises:
         InputError: there is none of this name, or some lines lack it.
     """
-    if name not in arrays.names:
+    if name is None or name not in arrays.names:
         expected = f"one of {', '.join(arrays.names[:10])}" if arrays.names else "a feature of the list"
         raise InputError("the list has no such feature", name, expected, "add_scores=[NAME=FILE]")
-    count, lines = np.count_nonzero(arrays.columns_V == arrays.names.index(name)), len(arrays.total_C)
-    seen = f"{name} on {count} of {lines} lines"
-    refuse_if(count < lines, "the feature is missing from some lines", seen, "a value for every hypothesis")
+    lines, lacking = len(arrays.total_C), len(arrays.without(name))
+    seen = f"{name} on {lines - lacking} of {lines} lines"
+    refuse_if(lacking, "the feature is missing from some lines", seen, "a value for every hypothesis")
     return arrays.table([name])[:, 0]
 
 

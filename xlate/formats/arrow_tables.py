@@ -28,8 +28,7 @@ def table_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     """
     for file in _files(Path(path)):
         try:
-            arrow = import_module("pyarrow")
-            parquet, stream = import_module("pyarrow.parquet"), import_module("pyarrow.ipc")
+            arrow, parquet, ipc = (import_module(f"pyarrow{part}") for part in ("", ".parquet", ".ipc"))
         except ModuleNotFoundError as error:
             remedy = 'pip install "xlate[lists]"'
             raise InputError(
@@ -39,20 +38,16 @@ def table_rows(path: str | Path) -> Iterator[dict[str, Any]]:
             if file.suffix == ".parquet":
                 batches: Any = parquet.ParquetFile(file).iter_batches()
             else:
-                batches = _arrow_batches(arrow, stream, file)
+                try:
+                    # A stream, which `datasets` writes, or otherwise a file with an index at its end.
+                    batches = ipc.open_stream(arrow.memory_map(str(file)))
+                except arrow.ArrowInvalid:
+                    indexed = ipc.open_file(arrow.memory_map(str(file)))
+                    batches = map(indexed.get_batch, range(indexed.num_record_batches))
             for batch in batches:
                 yield from batch.to_pylist()
         except (arrow.ArrowInvalid, OSError) as error:
             raise InputError("cannot be read as a table", str(error), f"a {file.suffix[1:]} file", file=file) from error
-
-
-def _arrow_batches(arrow: Any, stream: Any, file: Path) -> Iterator[Any]:
-    """The batches of a stream, which `datasets` writes, or of a file with an index at its end."""
-    try:
-        yield from stream.open_stream(arrow.memory_map(str(file)))
-    except arrow.ArrowInvalid:
-        indexed = stream.open_file(arrow.memory_map(str(file)))
-        yield from map(indexed.get_batch, range(indexed.num_record_batches))
 
 
 def _files(path: Path) -> list[Path]:

@@ -245,11 +245,9 @@ def _check_columns(report: NbestReport, arrays: NbestArrays) -> None:
     """Notes lines that lack a dense feature; a feature on most lines counts as one."""
     hypotheses = len(arrays.total_C)
     count_M = np.bincount(arrays.columns_V, minlength=len(arrays.names))
-    candidate_V = row_numbers(arrays.value_offsets_C1)
     for column in np.flatnonzero((count_M < hypotheses) & (count_M > 0.9 * hypotheses)):
-        present = candidate_V[arrays.columns_V == column]
-        first = int(np.setdiff1d(np.arange(hypotheses), present)[0])
-        report.note("features missing on few lines", int(arrays.line_C[first]), arrays.names[column])
+        name = arrays.names[column]
+        report.note("features missing on few lines", int(arrays.line_C[arrays.without(name)[0]]), name)
 
 
 def _check_totals(report: NbestReport, arrays: NbestArrays, weights: Mapping[str, float] | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,7 +20,7 @@ import numpy as np
 
 from xlate.arrays.ragged import offsets_of
 from xlate.candidates.nbest import NbestArrays
-from xlate.errors import InputError, shown
+from xlate.errors import InputError, refuse_if, shown
 from xlate.formats.nbest_list import (
     BAR,
     LARGEST,
@@ -89,8 +90,9 @@ class FairseqStyle(Style):
             if values is None:
                 raise ValueError(f"the scores are not finite numbers: {shown(held)}")
             if values:
-                pieces = {"log_prob": sum(values), "least_log_prob": min(values), "pieces": float(len(values))}
-                self._open["named"] |= pieces
+                self._open["named"] |= {
+                    "log_prob": sum(values), "least_log_prob": min(values), "pieces": float(len(values))
+                }  # fmt: skip
         return done
 
     def end(self) -> Sequence[Hypothesis]:
@@ -163,14 +165,12 @@ def merged(
 
     rest = {name: {group[0].sentence: group for group in lists} for name, lists in others.items()}
     for group in first:
-        found = {"": group}
+        found, source = {"": group}, one_source(group, None, files[""], "")
         for name, lists in rest.items():
             if group[0].sentence not in lists:
                 raise lacks("another list", name, group[0], files[""], "there")
             found[name] = lists.pop(group[0].sentence)
-        source = None
-        for name, said in found.items():
-            source = one_source(said, source, files[name], "the lists before")
+            source = one_source(found[name], source, files[name], "the lists before")
         yield _joined(found, source)
     for name, lists in rest.items():
         for left in lists.values():
@@ -178,13 +178,10 @@ def merged(
 
 
 def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> list[Hypothesis]:
-    texts: dict[str, Hypothesis] = {}
-    begin = groups[""][0].line
-    for name, group in groups.items():
-        for hypothesis in group:
-            texts.setdefault(hypothesis.text, hypothesis._replace(line=begin) if name else hypothesis)
-    named: dict[str, _Named] = {text: {} for text in texts}
-    ranks: dict[str, list[float]] = {text: [] for text in texts}
+    first = groups[""][0]
+    lines = {hypothesis.text: hypothesis.line for hypothesis in reversed(groups[""])}
+    named: dict[str, _Named] = {hypothesis.text: {} for group in groups.values() for hypothesis in group}
+    ranks: dict[str, list[float]] = defaultdict(list)
     for system, group in groups.items():
         prefix = f"{system}." if system else ""
         values: dict[str, _Named] = {}
@@ -197,15 +194,15 @@ def _joined(groups: Mapping[str, Sequence[Hypothesis]], source: str | None) -> l
         # The lowest value of each feature that all rows have; sparse ones are 0 where absent.
         each = list(values.values())
         shared = [key for key in each[0] if all(key in row for row in each)]
-        lowest = {key: [min(column) for column in zip(*(row[key] for row in each), strict=True)] for key in shared}
+        lowest = {key: [*map(min, zip(*(row[key] for row in each), strict=True))] for key in shared}
         for text, row in named.items():
             row |= {(prefix + name, count): held for (name, count), held in values.get(text, lowest).items()}
             row[f"{prefix}has", 1] = [float(text in values)]
     made: list[Hypothesis] = []
-    for text, first in texts.items():
-        row = {**named[text], (AGREEMENT, 1): [float(len(ranks[text]))], (RANKS, 1): [sum(ranks[text])]}
-        flat = [*chain(*row.values())]
-        made.append(Hypothesis(first.line, first.sentence, text, tuple(row), flat, None, source=source))
+    for text, row in named.items():
+        row |= {(AGREEMENT, 1): [float(len(ranks[text]))], (RANKS, 1): [sum(ranks[text])]}
+        line, flat = lines.get(text, first.line), [*chain(*row.values())]
+        made.append(Hypothesis(line, first.sentence, text, tuple(row), flat, None, source=source))
     return made
 
 
@@ -241,19 +238,19 @@ class NbestFile:
     rows: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.form == PLAIN and self.size is None:
-            raise InputError(
-                "plain text does not say where a list ends",
-                f"nbest_format={self.form} nbest_size={self.size}",
-                ", ".join(STYLES),
-                "nbest_size=N for plain text of N hypotheses per sentence",
-                file=self.path,
-            )
+        refuse_if(
+            self.form == PLAIN and self.size is None,
+            "plain text does not say where a list ends",
+            f"nbest_format={self.form} nbest_size={self.size}",
+            ", ".join(STYLES),
+            "nbest_size=N for plain text of N hypotheses per sentence",
+            self.path,
+        )
         _ = self.files
         named = dict(pair.partition("=")[::2] for pair in self.fields)
-        if not (named.keys() <= KEYS.keys() and all(named.values())):
-            seen, expected = list(self.fields), f"fields=[NAME=FIELD,…], NAME one of {', '.join(KEYS)}"
-            raise InputError("fields does not name a field of the records", seen, expected)
+        wrong = not (named.keys() <= KEYS.keys() and all(named.values()))
+        expected = f"fields=[NAME=FIELD,…], NAME one of {', '.join(KEYS)}"
+        refuse_if(wrong, "fields does not name a field of the records", list(self.fields), expected)
 
     def style(self, first: Any) -> Style:
         """The parser for the lines of the file, or for the rows of a table, given the first one."""
@@ -370,8 +367,8 @@ def nbest_arrays(
             features have the same name, such as `LM_0` next to `LM` with two values.
     """
     columns, numbers = Columns() if columns is None else columns, WordNumbers()
-    words, lengths, used, counts = array("i"), array("q"), array("i"), array("q")
-    values, totals, sentences, sizes, lines = array("d"), array("d"), array("q"), array("q"), array("q")
+    words, used, values, totals = array("i"), array("i"), array("d"), array("d")
+    sentences, sizes, lengths, counts, lines = (array("q") for _ in range(5))
     for hypotheses in lists:
         sentences.append(hypotheses[0].sentence)
         sizes.append(len(hypotheses))
@@ -391,14 +388,14 @@ def nbest_arrays(
         raise InputError("no hypotheses", "an empty list", "at least one hypothesis", file=file)
     return NbestArrays(
         np.array(sentences, np.int64),
-        offsets_of(np.array(sizes, np.int64)),
-        EncodedText(np.array(words, np.int32), offsets_of(np.array(lengths, np.int64))),
+        offsets_of(sizes),
+        EncodedText(np.array(words, np.int32), offsets_of(lengths)),
         numbers,
         tuple(columns.numbers),
         frozenset(columns.several),
         np.array(used, np.int32),
         np.array(values, np.float64),
-        offsets_of(np.array(counts, np.int64)),
+        offsets_of(counts),
         np.array(totals, np.float64),
         np.array(lines, np.int64),
     )

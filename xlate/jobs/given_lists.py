@@ -21,7 +21,7 @@ from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, reference_rows
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import GivenListsConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_file import Columns, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis, one_source
 from xlate.formats.records import collapsed
@@ -71,12 +71,10 @@ def source_lines(lists: Sequence[list[Hypothesis]], file: str | Path, given: Sen
     """
     if given is None:
         return _known(group[0].source for group in lists)
-    lines = []
-    for group in lists:
-        row, line = given.lines[group[0].sentence]
+    rows = [given.lines[group[0].sentence] for group in lists]
+    for group, (row, line) in zip(lists, rows, strict=True):
         one_source(group, line, file, f"{given.file}:{row}")
-        lines.append(line)
-    return lines
+    return [line for _, line in rows]
 
 
 def document_names(lists: Sequence[list[Hypothesis]], given: SentenceLines | None) -> list[str] | None:
@@ -88,9 +86,9 @@ def document_names(lists: Sequence[list[Hypothesis]], given: SentenceLines | Non
     if given is None:
         return _known(group[0].record and group[0].record.document for group in lists)
     lines = [given.lines[group[0].sentence] for group in lists]
-    blank = next((row for row, line in lines if not line.strip()), None)
-    if blank is not None:
-        raise InputError("no document is named", "a blank line", "a name on each line", file=given.file, line=blank)
+    for row, line in lines:
+        if not line.strip():
+            raise InputError("no document is named", "a blank line", "a name on each line", file=given.file, line=row)
     return [line.strip() for _, line in lines]
 
 
@@ -111,15 +109,14 @@ def in_batches(
     Raises:
         InputError: as `nbest_arrays`.
     """
-    columns, batch, size, begun = Columns(), list[list[Hypothesis]](), 0, False
+    columns, batch, size = Columns(), list[list[Hypothesis]](), 0
     for group in lists:
-        batch.append(group)
-        size += len(group)
         if size >= most:
             yield batch, nbest_arrays(batch, file, columns)
-            batch, size, begun = [], 0, True
-    if batch or not begun:
-        yield batch, nbest_arrays(batch, file, columns)
+            batch, size = [], 0
+        batch.append(group)
+        size += len(group)
+    yield batch, nbest_arrays(batch, file, columns)
 
 
 def held_references(hypotheses: Sequence[Hypothesis]) -> list[str]:
@@ -164,14 +161,11 @@ class Lacking:
 
     def add(self, arrays: NbestArrays, names: Iterable[str]) -> None:
         """Counts the lines of a batch that lack these features."""
-        columns = {name: column for column, name in enumerate(arrays.names)}
-        candidate_V = row_numbers(arrays.value_offsets_C1)
         for name in names:
-            lacks_C = np.ones(len(arrays.line_C), np.bool_)
-            lacks_C[candidate_V[arrays.columns_V == columns.get(name, -1)]] = False
-            if lacks_C.any():
-                self._first.setdefault(name, arrays.line_C[np.argmax(lacks_C)])
-                self.counts[name] += int(lacks_C.sum())
+            without = arrays.without(name)
+            if len(without):
+                self._first.setdefault(name, arrays.line_C[without[0]])
+                self.counts[name] += len(without)
         self.lines += len(arrays.line_C)
 
     def warn(self, names: Sequence[str], file: str | Path) -> None:
@@ -214,13 +208,13 @@ def preference_pairs(
         gain_C: the gain of each hypothesis, 0 to 1.
         most: pairs per list. least: the smallest difference of gains; it is above 0 in any case.
     """
-    ends = np.cumsum([len(group) for group in lists])
-    for group, prompt, end in zip(lists, prompts, ends.tolist(), strict=True):
-        gains = gain_C[end - len(group) : end]
+    gain = iter(gain_C.tolist())
+    for group, prompt in zip(lists, prompts, strict=True):
+        gains = [next(gain) for _ in group]
         places = list({group[place].text: place for place in reversed(range(len(group)))}.values())
         order = sorted(places, key=lambda place: (-gains[place], place))
         for better, worse in list(zip(order, reversed(order), strict=True))[: min(most, len(order) // 2)]:
-            margin = float(gains[better] - gains[worse])
+            margin = gains[better] - gains[worse]
             if margin < least or margin <= 0.0:
                 break
             record = group[better].record
@@ -256,11 +250,21 @@ def sentence_lines(
     Raises:
         InputError: the lists do not fit the file that goes with them, or their numbers cannot be line numbers.
     """
-    sentence_I, first = np.array([*chosen]), first_sentence
+    sentences, first = sorted(chosen), first_sentence
     if size is None:
-        size, first = _counted(sentence_I, first, file)
+        if first is None:
+            first = sentences[0] if sentences[-1] - sentences[0] + 1 == len(sentences) else 0
+        size = sentences[-1] - first + 1
+        refuse_if(
+            size > (1 + MOST_EMPTY) * len(sentences),
+            "sentence numbers that cannot be line numbers",
+            f"{len(sentences)} lists, sentences {sentences[0]} to {sentences[-1]}",
+            "numbers that count sentences from 0 on",
+            "first_id=N is the number of the first line; source=FILE or ref=[FILE] says how many there are",
+            file,
+        )
+    rows = reference_rows(np.array([*chosen]), size, first)
     lines = [""] * size
-    rows = reference_rows(sentence_I, size, first)
     for row, text in zip(rows, chosen.values(), strict=True):
         lines[row] = text
     if len(rows) < size:
@@ -270,23 +274,6 @@ def sentence_lines(
             file, size - len(rows), size, lacking + 1,
         )  # fmt: skip
     return lines
-
-
-def _counted(sentence_I: Ints, first: int | None, file: str | Path | None) -> tuple[int, int]:
-    """The number of lines that sentence numbers span, and the number of the first one."""
-    least, most = int(sentence_I.min()), int(sentence_I.max())
-    if first is None:
-        first = least if most - least + 1 == len(sentence_I) else 0
-    size = most - first + 1
-    if size > (1 + MOST_EMPTY) * len(sentence_I):
-        raise InputError(
-            "sentence numbers that cannot be line numbers",
-            f"{len(sentence_I)} lists, sentences {least} to {most}",
-            "numbers that count sentences from 0 on",
-            "first_id=N is the number of the first line; source=FILE or ref=[FILE] says how many there are",
-            file=file,
-        )
-    return size, first
 
 
 # Larger differences in length count as this one.
@@ -348,19 +335,16 @@ def _grams(
     """What `of` says of n-grams, order by order. Single words exclude the sentence ends, which every hypothesis has."""
     yield row_numbers(text.offsets_S1), np.array([of(kind + word) for word in words])[text.ids_T]
     named, size = [*words, "<s>", "</s>"], len(words) + 2
-    is_known_W = np.array([known is None or word in known for word in words] + [True, True, False])
     ends = np.repeat(text.offsets_S1, 2)[1:-1]
-    # Behind the last place there are as many that end no n-gram.
     word_P = np.insert(text.ids_T.astype(np.int64), ends, np.tile([size - 2, size - 1], len(text)))
-    word_P = np.append(word_P, [size] * order)
-    hypothesis_P = np.append(np.repeat(np.arange(len(text)), np.diff(text.offsets_S1) + 2), [-1] * order)
+    hypothesis_P = np.repeat(np.arange(len(text)), np.diff(text.offsets_S1) + 2)
+    is_known_P = np.array([known is None or word in known for word in words] + [True, True])[word_P]
     # Where the n-grams begin, their numbers and their words.
-    place_N, gram_N, grams = np.arange(len(word_P) - order), word_P[:-order], named
-    place_N, gram_N = place_N[is_known_W[gram_N]], gram_N[is_known_W[gram_N]]
+    place_N, gram_N, grams = np.flatnonzero(is_known_P), word_P[is_known_P], named
     for more in range(1, order):
-        last_N = word_P[place_N + more]
-        kept_N = is_known_W[last_N] & (hypothesis_P[place_N] == hypothesis_P[place_N + more])
-        place_N, key_N = place_N[kept_N], (gram_N * size + last_N)[kept_N]
+        last_N = np.minimum(place_N + more, len(word_P) - 1)
+        kept_N = is_known_P[last_N] & (hypothesis_P[last_N] == hypothesis_P[place_N]) & (last_N == place_N + more)
+        place_N, key_N = place_N[kept_N], (gram_N * size + word_P[last_N])[kept_N]
         keys, gram_N = np.unique(key_N, return_inverse=True)
         grams = [f"{grams[key // size]} {named[key % size]}" for key in keys.tolist()]
         yield hypothesis_P[place_N], np.array([of(kind + gram) for gram in grams])[gram_N]

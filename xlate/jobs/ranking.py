@@ -22,7 +22,7 @@ from xlate.array_types import AnyArray, Bools, Floats, Floats32, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import centred_in_lists, spread_within_lists
-from xlate.candidates.nbest import NbestArrays, bleu_statistics, read_references
+from xlate.candidates.nbest import NbestArrays, nbest_statistics, read_references
 from xlate.candidates.nbest_gains import (
     UTILITIES,
     chrf_statistics,
@@ -35,7 +35,7 @@ from xlate.candidates.nbest_gains import (
 from xlate.config.model_schema import RerankConfig
 from xlate.config.schema import NbestConfig, TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.features.index import GrowingFeatures, NamedFeatures
 from xlate.formats.nbest_file import NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
@@ -305,8 +305,8 @@ class Ranker:
             InputError: not a finished run of this kind.
         """
         config = config_of_run(run)
-        if config.model.rerank is None:
-            raise InputError("not a run that ranks lists", config.model.kind, "model=rerank", file=run)
+        other = config.model.rerank is None
+        refuse_if(other, "not a run that ranks lists", config.model.kind, "model=rerank", file=run)
         file = weights_of(run, config)
         weights, sparse = file.sets[SET], {name: weight for *_, name, weight in file.learned(SET)}
         fields: Fields = {"classes": dict, "lexicon": (dict, type(None)), SOURCES: bool, NEARLY: list}
@@ -394,11 +394,9 @@ def check_alone(config: NbestConfig) -> None:
     """
     ranked = {"run": config.run, "weights": config.weights, "mbr": config.mbr if config.mbr in UTILITIES else None}
     given = [f"{key}={value}" for key, value in ranked.items() if value is not None]
-    if not given:
-        raise InputError("nothing to rank by", "neither run, weights nor mbr", CHOICES)
-    if len(given) > 1:
-        remedy = f"leave out {' and '.join(given[1:])}, or rank once by each"
-        raise InputError("several things to rank by", " ".join(given), CHOICES, remedy)
+    refuse_if(not given, "nothing to rank by", "neither run, weights nor mbr", CHOICES)
+    remedy = f"leave out {' and '.join(given[1:])}, or rank once by each"
+    refuse_if(len(given) > 1, "several things to rank by", " ".join(given), CHOICES, remedy)
 
 
 def scored_lists(config: NbestConfig, nbest: NbestFile, figures: dict[str, Any]) -> Iterator[Scored]:
@@ -439,7 +437,7 @@ ORDER = (FIRST, RERANKED, ORACLE, RANDOM, AGREED)
 # The measures of the table, as it names them.
 HEADS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", COLUMN: "column"}
 # The number of random choices, whose mean is reported. TER uses fewer, as its edits are counted for them alone.
-DRAWS, DRAWS_OF_TER = 20, 2
+DRAWS, DRAWN = 20, {"ter": 2}
 
 
 @dataclass(frozen=True)
@@ -519,7 +517,7 @@ def reported(
     """
     offsets_I1 = arrays.candidate_offsets_I1
     totals_C = arrays.total_C if np.isfinite(arrays.total_C).all() else None
-    bleu_CK = bleu_statistics(arrays, references) if references else None
+    bleu_CK = nbest_statistics(arrays, references) if references else None
     value_C = np.zeros(0) if column is None else column_values(arrays, column)
     chosen = {
         FIRST: offsets_I1[:-1] if totals_C is None else best_of_each(totals_C, offsets_I1),
@@ -532,7 +530,7 @@ def reported(
     drawn = [offsets_I1[:-1] + random.integers(np.diff(offsets_I1)) for _ in range(DRAWS)]
     stats: dict[str, Stats] = {}
     if bleu_CK is not None:
-        some = np.unique(np.concatenate([*chosen.values(), *drawn[:DRAWS_OF_TER]]))
+        some = np.unique(np.concatenate([*chosen.values(), *drawn[: DRAWN["ter"]]]))
         stats["bleu"] = Stats(bleu_CK.astype(np.float64), bleu_scores)
         stats["chrf"] = Stats(chrf_statistics(arrays, references), chrf_scores)
         stats["ter"] = Stats(ter_statistics(arrays, references, some), ter_scores)
@@ -541,19 +539,15 @@ def reported(
         values_C2 = np.stack([100.0 * value_C, np.ones(len(value_C))], axis=1)
         stats[COLUMN] = Stats(values_C2, lambda sums_BK: sums_BK[:, 0] / sums_BK[:, 1])
     choices = {name: [chosen_I] for name, chosen_I in chosen.items()} | {RANDOM: drawn}
-    rows = {name: _figures(stats, choices[name]) for name in ORDER}
+    rows = {
+        name: {
+            measure: float(np.mean([given[chosen_I].score() for chosen_I in choices[name][: DRAWN.get(measure)]]))
+            for measure, given in stats.items()
+        }
+        for name in ORDER
+    }
     outputs = {
         name: [{measure: given[chosen_I] for measure, given in stats.items()}] for name, chosen_I in chosen.items()
     }
     tests = {name: paired_runs(outputs[name], outputs[FIRST]) for name in (RERANKED, AGREED)}
     return Reported(rows, tests, chosen, len(offsets_I1) - 1)
-
-
-def _figures(stats: Mapping[str, Stats], choices: Sequence[Ints]) -> dict[str, float]:
-    """The mean score of some choices, by measure."""
-    return {
-        measure: float(
-            np.mean([given[chosen_I].score() for chosen_I in choices[: DRAWS_OF_TER if measure == "ter" else DRAWS]])
-        )
-        for measure, given in stats.items()
-    }
