@@ -234,19 +234,17 @@ def _written(folder: Path, lists: Records, references: dict[int, list[str]]) -> 
     return {"nbest": folder / f".lists-{name}.jsonl", "references": files}
 
 
-def _place(given: Any, number: int) -> str:
-    """What messages call a dictionary: its place, and its id if it has one."""
-    name = next((given[key] for key in KEYS["id"] if key in given), None) if isinstance(given, dict) else None
-    return f"{LISTS}[{number - 1}]" if name is None else f"{LISTS}[{number - 1}], id {name}"
-
-
 @contextmanager
 def _named(lists: Records, file: str | Path = LISTS) -> Iterator[None]:
-    """Names the dictionary in an error about a line of the file that stands for the lists."""
+    """Names the dictionary in an error about a line of the file that stands for the lists: its place, and its id."""
     try:
         yield
     except InputError as error:
         if error.file != str(file):
             raise
-        where = LISTS if error.line is None else _place(lists[error.line - 1], error.line)
+        where = LISTS
+        if error.line is not None:
+            given, where = lists[error.line - 1], f"{LISTS}[{error.line - 1}]"
+            name = next((given[key] for key in KEYS["id"] if key in given), None) if isinstance(given, dict) else None
+            where += "" if name is None else f", id {name}"
         raise InputError(error.message, error.seen, error.expected, error.remedy, file=where) from error

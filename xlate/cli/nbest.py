@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from xlate.array_types import Floats
     from xlate.candidates.nbest import NbestArrays
     from xlate.config.schema import NbestConfig
-    from xlate.formats.nbest_file import NbestFile
     from xlate.formats.nbest_list import Hypothesis
 
 
@@ -39,6 +38,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
         InputError: the list cannot be used. All errors are printed; the first one is raised.
     """
     from xlate.formats.nbest_check import check_nbest
+    from xlate.jobs.given_lists import given_list
     from xlate.scoring.feature_weights import load_feature_weights
 
     if config.merge:
@@ -49,7 +49,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
             "xlate nbest check FILE for each of them",
         )
     weights = load_feature_weights(config.weights) if config.weights else None
-    report = check_nbest(_list(config), references=config.ref, first_sentence=config.first_id, weights=weights)
+    report = check_nbest(given_list(config), references=config.ref, first_sentence=config.first_id, weights=weights)
     if len(report.errors) > 1 or not report.errors:
         print(report.summary(), file=sys.stderr)
     figures = report.to_json()
@@ -92,12 +92,12 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     import numpy as np
 
     from xlate.formats.records import write_lists
-    from xlate.jobs.given_lists import held_references
+    from xlate.jobs.given_lists import given_list, held_references
     from xlate.jobs.ranking import check_alone, reranked, scored_lists
     from xlate.scoring.feature_weights import rescored
 
     check_alone(config)
-    out, nbest = _needed(config.out, "out", "FILE"), _list(config).check_read_again()
+    out, nbest = _needed(config.out, "out", "FILE"), given_list(config).check_read_again()
     # The report needs all lists at once, the ranking only some at a time.
     judged = bool(config.ref) or any(held_references(group) for group in islice(nbest.lists(), 1))
     arrays, references = _read(config, needed=False) if judged else (None, [])
@@ -125,15 +125,13 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.formats.nbest_file import nbest_arrays
-    from xlate.jobs.given_lists import SentenceLines, held_references, preference_pairs, source_lines
+    from xlate.jobs.given_lists import SentenceLines, given_list, preference_pairs, source_lines
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
     objective = gain_objective(config.metric, config.gain_column)
-    lists = list(_list(config).lists())
-    arrays = nbest_arrays(lists, config.nbest)
-    references = _references(config, arrays, [*map(held_references, lists)], needed=not objective.is_column)
+    lists = list(given_list(config).lists())
+    arrays, references = _read(config, not objective.is_column, lists)
     sources = SentenceLines.read(config.source, "sources", arrays.sentence_I, config.first_id)
     prompts = source_lines(lists, config.nbest, sources)
     if prompts is None:
@@ -162,7 +160,7 @@ def score(config: NbestConfig) -> dict[str, Any]:
     out, file = _needed(config.out, "out", "FILE"), _needed(config.lm, "lm", "MODEL.arpa")
     lm, numbers = NgramModel.from_arpa(read_arpa(file)), WordNumbers()
     # One line per hypothesis of the file itself, whatever is added, merged or dropped when it is read.
-    alone = replace(given_list(config, config.nbest), added=(), others=())
+    alone = replace(given_list(config), added=(), others=())
     text = numbers.encode(hypothesis.text for hypothesis in alone.hypotheses())
     log_prob_C = lm.sentence_logprobs(EncodedText(lm.map_vocabulary(numbers)[text.ids_T], text.offsets_S1))
     write_lines(out, (f"{value:.9g}" for value in log_prob_C.tolist()))
@@ -190,38 +188,28 @@ def _write_text(out: str, texts: Mapping[int, str], config: NbestConfig) -> None
     write_lines(out, sentence_lines(texts, size, config.first_id, config.nbest))
 
 
-def _read(config: NbestConfig, needed: bool = True) -> tuple[NbestArrays, list[list[str]]]:
-    """The list, and its references."""
+def _read(
+    config: NbestConfig, needed: bool = True, lists: Iterable[list[Hypothesis]] | None = None
+) -> tuple[NbestArrays, list[list[str]]]:
+    """The list, and the references of each sentence: of the files, otherwise those held in the records."""
+    from xlate.candidates.nbest import present, read_references
     from xlate.formats.nbest_file import nbest_arrays
-    from xlate.jobs.given_lists import held_references
+    from xlate.jobs.given_lists import given_list, held_references
 
     held: list[list[str]] = []
 
     def noted() -> Iterator[list[Hypothesis]]:
-        for group in _list(config).lists():
+        for group in given_list(config).lists() if lists is None else lists:
             held.append(held_references(group))
             yield group
 
     arrays = nbest_arrays(noted(), config.nbest)
-    return arrays, _references(config, arrays, held, needed)
-
-
-def _list(config: NbestConfig) -> NbestFile:
-    from xlate.jobs.given_lists import given_list
-
-    return given_list(config, config.nbest)
-
-
-def _references(config: NbestConfig, arrays: NbestArrays, held: list[list[str]], needed: bool) -> list[list[str]]:
-    """Those of each list: of the files, otherwise those held in the records."""
-    from xlate.candidates.nbest import present, read_references
-
     found = read_references(config.ref, arrays.sentence_I, config.first_id)
     if not config.ref and all(held):
         found = [*map(present, held)]
     if needed and not found:
         _needed(None, "ref", "[FILE,…]")
-    return found
+    return arrays, found
 
 
 def _needed(value: str | None, key: str, kind: str) -> str:

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, reduce
-from itertools import chain, islice
+from itertools import chain
 from operator import getitem, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ import orjson
 from xlate.errors import shown
 from xlate.formats.nbest_list import LARGEST, Hypothesis, Layout, Style, write_nbest
 from xlate.progress import track
-from xlate.settings import LARGEST_INT
 from xlate.text.lines import atomic_write
 from xlate.text.numbers import parse_int
 from xlate.text.opening import named_packing
@@ -264,8 +263,6 @@ def _number(name: str, value: Any) -> float:
 
 def _identity(name: Any) -> int | str | None:
     """A number, or a text other than a number, which identifies a sentence."""
-    if type(name) is int and 0 <= name <= LARGEST_INT:
-        return name
     if name is None or (isinstance(name, str) and not (name.isascii() and name.isdigit())):
         return name
     if isinstance(name, bool) or not isinstance(name, int | str):
@@ -378,14 +375,15 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Hypothesis]]) -> None
         InputError: a text holds `|||`, in a list with bars.
     """
     rest = iter(lists)
-    begin = list(islice(rest, 1))
+    first = next(rest, ())
+    lists = chain((first,), rest)
     name = Path(path).name.removesuffix(getattr(named_packing(Path(path)), "suffix", ""))
-    recorded = bool(begin) and begin[0][0].record is not None and not name.endswith(".nbest")
+    recorded = bool(first) and first[0].record is not None and not name.endswith(".nbest")
     if not (recorded or name.endswith(".jsonl")):
-        write_nbest(path, chain.from_iterable(chain(begin, rest)))
+        write_nbest(path, chain.from_iterable(lists))
         return
     with atomic_write(path) as stream:
-        for record in track(ranked_records(chain(begin, rest)), "writing records"):
+        for record in track(ranked_records(lists), "writing records"):
             stream.write(_dumped(record) + b"\n")
 
 

@@ -20,7 +20,7 @@ from xlate.array_types import AnyArray, Floats, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.candidates.nbest import NbestArrays, reference_rows
 from xlate.config.model_schema import RerankConfig
-from xlate.config.schema import GivenListsConfig
+from xlate.config.schema import NbestConfig, TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_file import Columns, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis, one_source
@@ -31,15 +31,15 @@ from xlate.text.vocabulary import EncodedText
 log = logging.getLogger(__name__)
 
 
-def given_list(config: GivenListsConfig, path: str) -> NbestFile:
-    """Reads a list as the configuration says.
+def given_list(config: NbestConfig | TrainConfig) -> NbestFile:
+    """The list that a configuration names, read as it says.
 
     Raises:
         InputError: settings that do not go together.
     """
-    added, others, fields = tuple(config.add_scores), tuple(config.merge), tuple(config.fields)
-    how = config.nbest_format, config.nbest_size, config.nbest_duplicates
-    return NbestFile(path, *how, added, others, fields, config.documents)
+    how = str(config.nbest), config.nbest_format, config.nbest_size, config.nbest_duplicates
+    more = tuple(config.add_scores), tuple(config.merge), tuple(config.fields), config.documents
+    return NbestFile(*how, *more)
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ class RankedLists:
             InputError: as raised by reading them.
         """
         rerank = config.model.rerank
-        nbest = given_list(config, str(config.nbest))
+        nbest = given_list(config)
         given = list(nbest.lists())
         arrays = nbest_arrays(given, nbest.path)
         named_sources, named_documents = beside(config, config.nbest_source, arrays.sentence_I)

@@ -74,7 +74,7 @@ class RankTraining(Recipe):
             "both, or lists that have a column to learn for",
             "set nbest=FILE references=[FILE,…], or model.rerank.metric=column model.rerank.gain_column=NAME",
         )
-        given_list(config, config.nbest or "")
+        given_list(config)
         if config.loss.lists is not None:
             loss_of_lists(config.loss.lists)
             ranking_objective(config)
@@ -99,7 +99,7 @@ class RankTraining(Recipe):
         """Checksums of the files."""
         config, rerank = self.config, self.config.model.rerank
         others = filter(None, (config.nbest_source, rerank.classes))
-        files = [*given_list(config, str(config.nbest)).files, *config.references, *others]
+        files = [*given_list(config).files, *config.references, *others]
         return {"files": [file_hash(name) for name in files]}
 
     def learn(self, run: Run) -> dict[str, Any]:
