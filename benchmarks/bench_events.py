@@ -215,7 +215,7 @@ class PlainPython:
         self, rows: list[Any], bigrams: dict[int, list[tuple[int, int]]], target: list[int]
     ) -> list[list[Any]]:
         """The candidates of every linked and neutral instance."""
-        states = [self.p.lm.state_of([BEGIN_ID])]
+        states = [self.p.lm.score_words(0, np.array([BEGIN_ID], np.int32))[1]]
         for word in target:
             states.append(self.p.lm.score(states[-1], word)[1])
         made = [

@@ -18,7 +18,7 @@ from xlate.models.derivation import Derivation, Step
 from xlate.models.system import System
 from xlate.models.tuned import TunedCosts
 from xlate.scoring.weights import Weights
-from xlate.search.beam import Move, SearchGraph, SearchSpace, search_graph
+from xlate.search.beam import Move, SearchSpace
 from xlate.search.lattice import LatticeArcs
 from xlate.search.oracle import oracle_example
 from xlate.text.vocabulary import Vocabulary
@@ -102,9 +102,6 @@ class Toy(System[ToySpace, ToySearch]):
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> ToySpace:
         self.check_length(words)
         return ToySpace(words, self.dense_D)
-
-    def compiled_search(self, space: ToySpace, *, every_arc: bool) -> SearchGraph:
-        return search_graph(space, self.limits())
 
     def derivation(self, space: ToySpace, labels: Sequence[int]) -> Derivation[Step]:
         steps = [Step(label % MOST, ((label // MOST, label // MOST + 1),), space.words_of(label)) for label in labels]

@@ -242,7 +242,7 @@ def test_a_language_model_scores_every_line_of_a_list(tmp_path: Path, capsys: py
     lm = NgramModel.from_arpa(read_arpa(tmp_path / "lm.arpa"))
     told = [float(line) for line in (tmp_path / "column").read_text().splitlines()]
     for value, (_, text) in zip(told, lists, strict=True):
-        assert value == pytest.approx(lm.sentence_logprob(lm.map_vocabulary(text.split())), rel=1e-6)
+        assert value == pytest.approx(lm.sentence_logprob(lm.vocabulary.ids(text.split())), rel=1e-6)
     assert told[4] == told[2]
     assert main(["nbest", "score", str(tmp_path / "list"), f"out={tmp_path / 'column'}"]) == 2
     assert "lm=MODEL.arpa" in capsys.readouterr().err

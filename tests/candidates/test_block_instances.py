@@ -73,7 +73,7 @@ def setting(
         lm=lm,
         matches=matches,
         events=events,
-        target=EncodedText(lm.map_vocabulary(TARGET.words)[target.ids_T], target.offsets_S1),
+        target=EncodedText(lm.vocabulary.ids(TARGET.words)[target.ids_T], target.offsets_S1),
         heldout_S=np.arange(len(source)) % (every or len(source) + 1) == (every or 0) - 1,
         alternatives=top,
         dense_names=(*FLOATS, *more_floats(more)),
@@ -117,12 +117,12 @@ class PlainBuilder:
     def __init__(self, s: Setting, top: int, more, chosen) -> None:
         self.blocks, self.lm, self.top, self.more, self.chosen = s.blocks, s.lm, top, more, chosen
         self.ids_by_key = {key: i for i, key in enumerate(s.index.keys_F.tolist())}
-        self.words = s.lm.map_vocabulary(TARGET.words)
+        self.words = s.lm.vocabulary.ids(TARGET.words)
 
     def floats(self, b, orientation, history):
         """The costs of a block behind the target words of a history."""
         costs = []
-        state = self.lm.state_of([BEGIN_ID, *(int(self.words[w]) for w in history)])
+        state = self.lm.score_words(0, np.array([BEGIN_ID, *(int(self.words[w]) for w in history)], np.int32))[1]
         for word in phrase_of(self.blocks.table, b)[1]:
             logprob, state = self.lm.score(state, int(self.words[word]))
             costs.append(-logprob)

@@ -19,7 +19,7 @@ def test_steps_become_linked_and_neutral_instances(tmp_path):
     s = setting(table, encoded([[3, 4]] * 2), encoded([[3, 4], [3, 6]]), trigrams(), more=more)
     numbers = {phrase_of(s.blocks.table, b): b for b in range(3)}
     a, b, x = numbers[(3,), (3,)], numbers[(4,), (4,)], numbers[(4,), (6,)]
-    word = s.lm.map_vocabulary(TARGET.words)
+    word = s.lm.vocabulary.ids(TARGET.words)
     start = int(s.lm.begin_state)
     behind = s.lm.score(start, int(word[3]))[1]
     steps = [

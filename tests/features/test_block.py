@@ -114,11 +114,11 @@ def test_a_block_at_the_beginning_of_a_sentence(blocks, lm):
         "lexical": 0.0,
     }
     assert found == pytest.approx(expected, rel=1e-6)
-    assert after == lm.state_of([lm.vocabulary.id("house")])
+    assert after == lm.score_words(0, np.array([lm.vocabulary.id("house")], np.int32))[1]
 
 
 def test_the_first_word_backs_off_and_the_rest_does_not(blocks, lm):
-    state = lm.state_of([lm.vocabulary.id("house")])
+    state = lm.score_words(0, np.array([lm.vocabulary.id("house")], np.int32))[1]
     found, _ = costs(blocks, lm, ((DAS, HAUS), (THE, HOUSE)), RIGHT, state)
     assert found["lm_first"] == pytest.approx(log10(0.1 + 0.7), rel=1e-6)
     assert found["lm_rest"] == pytest.approx(log10(0.4), rel=1e-6)

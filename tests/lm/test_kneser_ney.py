@@ -67,7 +67,7 @@ def test_equal_with_discounts_from_counts(rng: np.random.Generator, order: int) 
 @given(CORPORA, st.integers(1, 4), st.lists(st.sampled_from([0, *WORD_IDS]), max_size=4), st.booleans())
 def test_probabilities_sum_to_one(sentences: list[list[int]], order: int, context: list[int], begins: bool) -> None:
     lm = NgramModel.from_arpa(estimate(encoded(sentences), VOCABULARY, order))
-    state = lm.state_of([BEGIN_ID, *context] if begins else context)
+    state = lm.score_words(0, np.array([BEGIN_ID, *context] if begins else context, np.int32))[1]
     words = [word for word in range(len(VOCABULARY)) if word != BEGIN_ID]
     assert sum(np.exp(lm.score(state, word)[0]) for word in words) == pytest.approx(1, abs=1e-5)
 

@@ -61,7 +61,7 @@ def by_hand(system: LcsDecoder, words: list[str]) -> list[tuple[float, Words]]:
         for chosen in itertools.product(*(cells[position] for position in order)):
             target = tuple(word for said, _, _ in chosen for word in said)
             state, language = lm.begin_state, 0.0
-            for number in [*lm.map_vocabulary(target).tolist(), END_ID]:
+            for number in [*lm.vocabulary.ids(target).tolist(), END_ID]:
                 logprob, state = lm.score(state, number)
                 language += logprob
             cost = system.search.deletion_cost * sum(deleted for _, _, deleted in chosen)

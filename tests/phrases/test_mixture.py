@@ -55,7 +55,7 @@ def test_mixed_language_models_by_the_definition(rng: np.random.Generator) -> No
         assert np.exp(whole.score(tuple(context), word)) == pytest.approx(wanted)
     predicted = [word for word in range(len(VOCABULARY)) if word != BEGIN_ID]
     for context in ((), (BEGIN_ID,), *((int(v), int(w)) for v in words for w in words)):
-        state = automaton.state_of(np.array(context, np.int32))
+        state = automaton.score_words(0, np.array(np.array(context, np.int32), np.int32))[1]
         assert sum(np.exp(automaton.score(state, word)[0]) for word in predicted) == pytest.approx(1.0)
     scored, found = [], token_logprobs(automaton, texts[0])
     for sentence in range(len(texts[0])):

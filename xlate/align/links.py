@@ -113,7 +113,7 @@ def write_links(path: str | Path, links: Links) -> None:
 
 
 def marked_links(
-    path: str | Path, form: re.Pattern[str] = _LINK, *, reverse: bool = False
+    path: str | Path, form: re.Pattern[str] = _LINK, *, reverse: bool
 ) -> Iterator[list[tuple[int, str, int]]]:
     """Yields the links of each line: source position, mark and target position, which are the groups of the form.
 

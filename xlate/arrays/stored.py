@@ -261,7 +261,7 @@ def write_header(
     folder: Path,
     kind: str,
     entries: Mapping[str, Mapping[str, Any]],
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None,
     files: Sequence[str] = (),
 ) -> None:
     """Writes the header, which completes a folder; `entries` are what `ArrayStream.finish` returned for its arrays."""
@@ -311,7 +311,17 @@ def open_arrays(
     stored = StoredArrays(folder, arrays, header["metadata"])
 
     def look_through() -> None:
-        _check_sums(folder, header)
+        places = [
+            (f"{name}.npy", header_bytes(_dtype(e["dtype"])), e["sha256"]) for name, e in header["arrays"].items()
+        ]
+        places += [(name, 0, entry["sha256"]) for name, entry in header["files"].items()]
+        for name, offset, sha256 in places:
+            try:
+                seen = values_sha256(folder / name, offset)
+            except OSError as error:
+                raise unreadable(folder / name, error, "an intact file", remedy_for(folder)) from error
+            if seen != sha256:
+                raise unusable(folder / name, "damaged: its checksum differs", seen, sha256)
         if check is not None:
             check(stored)
 
@@ -466,15 +476,3 @@ def _check_size(path: Path, size: int) -> None:
     if seen != size:
         there = "no such file" if seen is None else f"{seen} bytes"
         raise unusable(path, "missing or of the wrong size", there, f"{size} bytes")
-
-
-def _check_sums(folder: Path, header: Mapping[str, Any]) -> None:
-    places = [(f"{name}.npy", header_bytes(_dtype(e["dtype"])), e["sha256"]) for name, e in header["arrays"].items()]
-    places += [(name, 0, entry["sha256"]) for name, entry in header["files"].items()]
-    for name, offset, sha256 in places:
-        try:
-            seen = values_sha256(folder / name, offset)
-        except OSError as error:
-            raise unreadable(folder / name, error, "an intact file", remedy_for(folder)) from error
-        if seen != sha256:
-            raise unusable(folder / name, "damaged: its checksum differs", seen, sha256)

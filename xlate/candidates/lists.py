@@ -70,6 +70,13 @@ def of_no_words(columns: int) -> CandidateBatch:
     return decoded(np.zeros((1, columns)), EncodedText.from_ids([np.zeros(0, np.int32)]))
 
 
+def of_no_steps(columns: int, width: int = 0) -> CandidateBatch:
+    """The same without steps, whose parts would have ids, or units of some width."""
+    offsets, nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
+    parts: dict[str, Any] = {"units": np.zeros((0, width), np.int32)} if width else {"ids": (offsets[:1], nothing)}
+    return with_steps(of_no_words(columns), offsets, nothing, **parts)
+
+
 def with_steps(
     found: CandidateBatch,
     offsets_C1: Ints,

@@ -162,7 +162,7 @@ def score(config: NbestConfig) -> dict[str, Any]:
     # One line per hypothesis of the file itself, whatever is added, merged or dropped when it is read.
     alone = replace(given_list(config), added=(), others=())
     text = numbers.encode(hypothesis.text for hypothesis in alone.hypotheses())
-    log_prob_C = lm.sentence_logprobs(EncodedText(lm.map_vocabulary(numbers)[text.ids_T], text.offsets_S1))
+    log_prob_C = lm.sentence_logprobs(EncodedText(lm.vocabulary.ids(list(numbers))[text.ids_T], text.offsets_S1))
     write_lines(out, (f"{value:.9g}" for value in log_prob_C.tolist()))
     return {"out": out, "hypotheses": len(log_prob_C)}
 

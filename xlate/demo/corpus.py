@@ -150,7 +150,7 @@ class DemoCorpus:
         [('Talfa falran va folla nufem.', 'Last year the teachers saw tea.')]
     """
 
-    def __init__(self, seed: int = 1) -> None:
+    def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def pairs(self, count: int, split: Split = "train") -> list[tuple[str, str]]:

@@ -396,7 +396,7 @@ def block_arrays(
         distortion: if given, the dense features are those of the phrase-distortion model, from these costs.
     """
     optional = MoreFloats.of(blocks, more)
-    words_T = lm.map_vocabulary(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
+    words_T = lm.vocabulary.ids(target_vocabulary.words)[blocks.table.target_phrases.ids_T]
     options_P1, option_O = blocks.options
     none_B, none_V = np.zeros(0, np.float32), np.zeros((0, 1), np.float32)
     nobody_B, oriented = np.zeros(0, np.int32), distortion is None

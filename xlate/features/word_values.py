@@ -10,7 +10,7 @@ import numpy as np
 
 from xlate.array_types import Ints, Ints32
 from xlate.errors import refuse_if
-from xlate.text.classes import class_numbers, read_classes
+from xlate.text.classes import read_classes
 from xlate.text.vocabulary import BEGIN, BEGIN_ID, UNKNOWN_ID, Vocabulary
 
 _NUMBERED_KIND = re.compile(r"(top|class|prefix|suffix)([1-9][0-9]*)")
@@ -104,7 +104,9 @@ def _numbered(name: str, values: Sequence[str | None]) -> WordValues:
 
 def word_classes(name: str, words: Sequence[str], classes: Mapping[str, str]) -> WordValues:
     """The class of each word; `<s>` has its own."""
-    value_V, labels = class_numbers(words, classes)
+    labels = sorted(set(classes.values()), key=lambda label: (len(label), label))
+    number = {label: n for n, label in enumerate(labels)}
+    value_V = np.array([number[classes[w]] if w in classes else -1 for w in words], np.int32)
     value_V[BEGIN_ID] = len(labels)
     return WordValues(name, value_V, (*labels, BEGIN), tuple(words))
 

@@ -19,7 +19,7 @@ from xlate.config.stored import MODEL as MODEL_FOLDER
 from xlate.config.stored import to_yaml
 from xlate.config.typed import build, with_settings
 from xlate.errors import InputError, check_choice
-from xlate.formats.moses_ini import MODELS, FeatureLine, MosesIni, read_moses_ini
+from xlate.formats.moses_ini import MODELS, MosesIni, read_moses_ini
 from xlate.formats.moses_rules import is_hierarchical
 from xlate.formats.moses_table import phrases_in
 from xlate.formats.scfg import normal_form, words_of
@@ -28,7 +28,7 @@ from xlate.models.grammar.kind import KIND, open_grammar, save_grammar
 from xlate.models.kind import GRAMMAR_SUFFIXES
 from xlate.models.phrase.kind import MODEL, SET
 from xlate.models.phrase.model import save_phrase_model
-from xlate.models.phrase.moses import moses_model
+from xlate.models.phrase.moses import KINDS, moses_model
 from xlate.models.run_files import made_with
 from xlate.report.run_directory import RunDirectory
 from xlate.scoring.weights import WEIGHTS_FILE, Weights, save_weights
@@ -179,13 +179,9 @@ def _import_phrases(config: ImportConfig, file: str) -> dict[str, Any]:
 
 def _sources(ini: MosesIni) -> Iterator[str]:
     """The source phrases of the table, if the file names one."""
-    table = _table_line(ini)
+    table = ini.find(*KINDS["TranslationModel0"])
     if table is not None:
         yield from (line.partition("|||")[0] for line in iterate_lines(ini.file(table)))
-
-
-def _table_line(ini: MosesIni) -> FeatureLine | None:
-    return ini.find("PhraseDictionaryMemory", "PhraseDictionaryCompact", "PhraseDictionaryOnDisk")
 
 
 def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
@@ -194,7 +190,7 @@ def search_of(ini: MosesIni, given: PhraseSearch) -> PhraseSearch:
     Raises:
         InputError: a setting that is not a number or out of range, or an unknown search.
     """
-    held, table = plain(given), _table_line(ini)
+    held, table = plain(given), ini.find(*KINDS["TranslationModel0"])
     if table is not None:
         held["options"] = ini.argument(table, "table-limit", given.options)
     for name, key in SEARCH.items():

@@ -91,7 +91,7 @@ class Parts:
         places: for each run, the places of what it refers to, by the names that `run_files` uses.
     """
 
-    def __init__(self, run: Path, work: str | None = None) -> None:
+    def __init__(self, run: Path, work: str | None) -> None:
         """Finds the parts; `work` is the work directory, if the user has named it.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,22 +82,13 @@ class NgramModel:
         total, after = walk(self.arrays, state, words_T)
         return float(total), int(after)
 
-    def sentence_logprob(self, words_T: Ints32, *, end: bool = True) -> float:
-        """The natural log probability of a sentence after `<s>` and, unless `end` is false, with `</s>` at its end."""
-        return float(self.sentence_logprobs(EncodedText.from_ids([words_T]), end=end)[0])
+    def sentence_logprob(self, words_T: Ints32) -> float:
+        """The natural log probability of a sentence between `<s>` and `</s>`."""
+        return float(self.sentence_logprobs(EncodedText.from_ids([words_T]))[0])
 
-    def sentence_logprobs(self, sentences: EncodedText, *, end: bool = True) -> Floats:
+    def sentence_logprobs(self, sentences: EncodedText) -> Floats:
         """`sentence_logprob` of S sentences, shape (S,)."""
-        end_word = END_ID if end else -1
-        return walk_sentences(self.arrays, self.begin_state, end_word, sentences.ids_T, sentences.offsets_S1)
-
-    def state_of(self, context: Sequence[int] | Ints32) -> int:
-        """The state after some words with nothing before them; begin with `<s>` for the start of a sentence."""
-        return int(walk(self.arrays, 0, np.asarray(context, np.int32))[1])
-
-    def map_vocabulary(self, words: Iterable[str]) -> Ints32:
-        """The numbers of another vocabulary's words in this model, shape (len(words),)."""
-        return self.vocabulary.ids(list(words))
+        return walk_sentences(self.arrays, self.begin_state, END_ID, sentences.ids_T, sentences.offsets_S1)
 
     def save(self, directory: str | Path) -> None:
         """Writes the model into a directory as a folder of arrays, with its vocabulary alongside."""

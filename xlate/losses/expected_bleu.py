@@ -20,7 +20,7 @@ from xlate.array_types import Floats, Floats32, Uints
 from xlate.errors import InputError
 from xlate.kernels.learning.slopes import Slope, shares
 from xlate.losses.lists import FlatLists, Lists
-from xlate.losses.loss import Loss, Needs, scale
+from xlate.losses.loss import Needs, ScaledLoss
 
 
 @Slope
@@ -40,7 +40,7 @@ def expected_gain_slope(
     return -expected
 
 
-class ExpectedBleu(Loss):
+class ExpectedBleu(ScaledLoss):
     """The loss as an autograd module, with its gradient in closed form; an empty list adds nothing.
 
     The loss is a smooth function of the scores and can be differentiated any number of times; gains are constants.
@@ -48,14 +48,6 @@ class ExpectedBleu(Loss):
 
     name = "expected_bleu"
     slope = expected_gain_slope
-
-    def __init__(self, gamma: float = 1.0) -> None:
-        super().__init__()
-        self.gamma = scale(gamma)
-
-    def numbers(self) -> tuple[float, ...]:
-        """The scale of the scores."""
-        return (self.gamma,)
 
     def forward(self, scores_C: Tensor, gain_C: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
         """Minus the sum of xBLEU over all lists; scalar.
@@ -79,7 +71,7 @@ def expected_gains(scores_C: Tensor, gain_C: Tensor, lists: Lists, gamma: float)
     return lists.sum(probability_C * gain_C), probability_C
 
 
-class ExpectedCorpusBleu(Loss):
+class ExpectedCorpusBleu(ScaledLoss):
     """Minus BLEU (0 to 1) of expected statistics, times the number of lists; 0 if an order is never matched.
 
     The factor gives penalties the same weight as with losses that are summed over lists.
@@ -88,22 +80,8 @@ class ExpectedCorpusBleu(Loss):
     name = "expected_corpus_bleu"
     needs = Needs.STATISTICS
 
-    def __init__(self, gamma: float = 1.0) -> None:
-        super().__init__()
-        self.gamma = scale(gamma)
-
-    def forward(self, scores_C: Tensor, statistics_CK: Tensor, candidate_offsets_I1: Tensor) -> Tensor:
-        """The loss; scalar.
-
-        Args:
-            scores_C: finite scores of C hypotheses.
-            statistics_CK: their BLEU statistics as `bleu_scores` takes them, K = 2 + 2·order.
-            candidate_offsets_I1: first hypothesis of each of I lists, and C.
-        """
-        return self.total(scores_C, statistics_CK, FlatLists(candidate_offsets_I1, len(scores_C)))
-
     def total(self, scores_C: Tensor, gain_C: Tensor, lists: Lists) -> Tensor:
-        """The loss as a scalar; `gain_C` are the statistics."""
+        """The loss as a scalar; `gain_C` are BLEU statistics as `bleu_scores` takes them, K = 2 + 2·order."""
         order = (gain_C.shape[-1] - 2) // 2
         probability_C, _ = lists.flat(lists.shares(self.gamma * scores_C))
         statistics_CK, _ = lists.flat(gain_C)

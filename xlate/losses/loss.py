@@ -36,16 +36,6 @@ class Needs(Enum):
     LATTICE = "lattice"
 
 
-def scale(value: float) -> float:
-    """Checks and returns the factor of scores.
-
-    Raises:
-        InputError: it is not above 0, or not finite.
-    """
-    refuse_if(not 0.0 < value < math.inf, "scale of scores out of range", f"gamma={value}", "a finite number above 0")
-    return value
-
-
 def margin_of(value: float) -> float:
     """Checks and returns the score that a unit of gain is worth.
 
@@ -124,12 +114,29 @@ class Loss(nn.Module):
         return self.slope.pointer
 
 
-class MarginLoss(Loss):
+class ScaledLoss(Loss):
+    """A loss of scores times `gamma`.
+
+    Raises:
+        InputError: it is not above 0, or not finite.
+    """
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        super().__init__()
+        expected = "a finite number above 0"
+        refuse_if(not 0.0 < gamma < math.inf, "scale of scores out of range", f"gamma={gamma}", expected)
+        self.gamma = gamma
+
+    def numbers(self) -> tuple[float, ...]:
+        """The scale of the scores."""
+        return (self.gamma,)
+
+
+class MarginLoss(ScaledLoss):
     """A loss of scores times `gamma`, in which a unit of gain is worth `margin` units of score."""
 
     def __init__(self, gamma: float = 1.0, margin: float = 1.0) -> None:
-        super().__init__()
-        self.gamma = scale(gamma)
+        super().__init__(gamma)
         self.margin = margin_of(margin)
 
     def numbers(self) -> tuple[float, ...]:

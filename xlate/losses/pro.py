@@ -19,7 +19,7 @@ from xlate.compiled import loop
 from xlate.errors import refuse_if
 from xlate.kernels.learning.slopes import Slope, draw
 from xlate.losses.lists import Lists
-from xlate.losses.loss import Loss, scale
+from xlate.losses.loss import Loss, ScaledLoss
 
 DRAWN_FOR_ONE = 20
 
@@ -74,7 +74,7 @@ def pairwise_logistic(scores_C: Tensor, better_P: Tensor, worse_P: Tensor, gamma
     return nn.functional.softplus(gamma * (scores_C[worse_P] - scores_C[better_P]))
 
 
-class Pro(Loss):
+class Pro(ScaledLoss):
     """The loss that draws its own pairs, with the same `seed` in every call.
 
     Raises:
@@ -86,11 +86,11 @@ class Pro(Loss):
     slope = pairs_slope
 
     def __init__(self, gamma: float = 1.0, pairs: int = 20, least_difference: float = 0.05, seed: int = 1) -> None:
-        super().__init__()
+        super().__init__(gamma)
         refuse_if(
             pairs < 1 or least_difference <= 0, "settings of PRO", f"{pairs} pairs, {least_difference}", "both above 0"
         )
-        self.gamma, self.pairs, self.least_difference, self.seed = scale(gamma), pairs, least_difference, seed
+        self.pairs, self.least_difference, self.seed = pairs, least_difference, seed
 
     def numbers(self) -> tuple[float, ...]:
         """The scale of the scores, the number of pairs per list, and the least difference of their gains."""

@@ -135,20 +135,14 @@ def measure_sentences(
         words, given = tokenizer(tokenize, lowercase), by_sentence(streams)
         of_measure = nist_statistics if measure == "nist" else lexical_statistics
         stats = of_measure([words(line) for line in hypotheses], [[words(line) for line in lines] for lines in given])
-        score, signature = stats.score(), _signature(measure, given, lowercase, tokenize, bootstrap, seed)
+        counts = {len(lines) for lines in given}
+        samples = f"bs:{bootstrap}|seed:{seed}|" if bootstrap else ""
+        case, tokens = "lc" if lowercase else "mixed", _bleu(tokenize, lowercase).tokenizer_signature
+        own = "order:5" if measure == "nist" else "bag:F1"
+        # The settings that the figure depends on, in sacrebleu's notation.
+        signature = f"nrefs:{counts.pop() if len(counts) == 1 else 'var'}|{samples}case:{case}|tok:{tokens}|{own}"
+        score, signature = stats.score(), f"{signature}|version:xlate-{xlate.__version__}"
     return Figure(score, signature, stats, _interval(stats, bootstrap, seed))
-
-
-def _signature(
-    measure: str, given: Sequence[Sequence[str]], lowercase: bool, tokenize: str, bootstrap: int, seed: int
-) -> str:
-    """The settings that a figure of our own measures depends on, in sacrebleu's notation."""
-    counts = {len(lines) for lines in given}
-    references = counts.pop() if len(counts) == 1 else "var"
-    samples = f"bs:{bootstrap}|seed:{seed}|" if bootstrap else ""
-    case, tokens = "lc" if lowercase else "mixed", _bleu(tokenize, lowercase).tokenizer_signature
-    own = "order:5" if measure == "nist" else "bag:F1"
-    return f"nrefs:{references}|{samples}case:{case}|tok:{tokens}|{own}|version:xlate-{xlate.__version__}"
 
 
 def _interval(stats: Stats, bootstrap: int, seed: int) -> Interval | None:
@@ -229,7 +223,7 @@ class Evaluation:
     figures: Mapping[str, Figure]
     sentences: int
     references: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     def __getitem__(self, measure: str) -> float:
         return self.figures[measure].score

@@ -101,7 +101,7 @@ class PairedTests:
 
     tests: Mapping[str, PairedTest]
     resampling: Resampling
-    runs: int = 1
+    runs: int
 
     def __getitem__(self, measure: str) -> PairedTest:
         return self.tests[measure]

@@ -29,8 +29,8 @@ from xlate.models.block.moves import BlockStep, SpanMoves, SpanOptions, options_
 from xlate.models.derivation import COPIED, side_of
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
-from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.beam import END_LABEL
+from xlate.scoring.weights import WeightsFile
+from xlate.search.beam import END_LABEL, EVERY_MOVE
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID, END_ID
 from xlate.work.estimates import Estimates
@@ -53,6 +53,7 @@ class DistortionModel(BlockLexicon):
     """
 
     LASTING = (*BlockLexicon.LASTING, "direct_cost_B")
+    WEIGHTS = ("weights",)
     own_floats: ClassVar[tuple[str, ...]] = DISTORTION_FLOATS
 
     weights: Floats
@@ -64,9 +65,6 @@ class DistortionModel(BlockLexicon):
     def direct_cost_B(self) -> Floats32:
         """(a) of every block."""
         return self.blocks.direct_cost_B(self.direct_discount)
-
-    def __post_init__(self) -> None:
-        self.check(weights=self.weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +100,7 @@ class JumpMoves(SpanMoves):
         return distortion_decoder.Task(
             self.model.arrays,
             self.arrays(distortion_decoder.JumpSentence),
+            EVERY_MOVE,
             first_weight=float(weights[LM_FIRST]),
             rest_weight=float(weights[LM_REST]),
             max_skips=search.max_skips,
@@ -123,24 +122,9 @@ class DistortionDecoder(BlockSystem[DistortionModel, JumpMoves, DistortionSearch
     LONGEST = 32_767
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The floats, and the sum of binary features."""
-        return (*self.model.float_names, "binary")
-
-    @property
     def weights_D(self) -> Floats:
         """The floats' weights, and 1 for values that are already weighted sums."""
         return np.append(self.model.weights, 1.0)
-
-    @property
-    def weights(self) -> Weights:
-        """The weights of floats and binary features."""
-        model = self.model
-        return Weights(np.asarray(model.weights), np.asarray(model.feature_weights), model.float_names)
-
-    def with_weights(self, weights: Weights) -> DistortionDecoder:
-        dense_D = np.array(weights.dense_D)
-        return self.changed(model=self.model.reweighted(weights=dense_D, feature_weights=weights.sparse_F))
 
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> JumpOptions:
         """Costs of the options and of the jumps between all positions, and their weighted sums.

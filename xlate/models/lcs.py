@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xlate.array_types import Bools, Floats, Ints, Ints32
-from xlate.candidates.batch import CandidateBatch
 from xlate.config.model_schema import LcsModelConfig
 from xlate.config.schema import TrainConfig
-from xlate.errors import InputError, refuse_if
+from xlate.errors import InputError
 from xlate.kernels.search.lattice_passes import ArcGraph
 from xlate.lm.model import NgramModel
 from xlate.models.context.classifiers import context_model, distance_model
@@ -26,10 +25,10 @@ from xlate.models.derivation import COPIED, Derivation, Step, explained, side_of
 from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.phrase.model import SentencePhrases, SentencePlaces, shift_of
 from xlate.models.run_files import weights_of
-from xlate.models.system import AnySystem, System
-from xlate.models.tuned import TunedCosts, listed
+from xlate.models.system import System, checked_weights
+from xlate.models.tuned import TunedSystem
 from xlate.scoring.weights import Weights, WeightsFile
-from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, Words, phrases_in, search_graph
+from xlate.search.beam import END_LABEL, Move, SearchSpace, Words, phrases_in
 from xlate.search.lattice import LatticeArcs
 from xlate.search.settings import LcsSearch, log_share
 from xlate.text.terms import is_hard, own_target, terms_in
@@ -69,7 +68,7 @@ class LcsModel:
     @cached_property
     def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
-        return self.lm.map_vocabulary(self.target_vocabulary.words)
+        return self.lm.vocabulary.ids(self.target_vocabulary.words)
 
     def target(self, pair: int) -> tuple[Words, Ints32]:
         """The target words of a pair, and the language model's numbers of them."""
@@ -79,7 +78,7 @@ class LcsModel:
 
 
 def lattice_moves(
-    model: LcsModel, weights_D: Floats, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None = None
+    model: LcsModel, weights_D: Floats, search: LcsSearch, words: Sequence[str], target: Sequence[str] | None
 ) -> LatticeMoves:
     """The search space of a sentence; the options of every word are predicted blocks and a term, or the word itself if
     there are none; and deletion. A hard term is the only option.
@@ -99,7 +98,7 @@ def lattice_moves(
             rows += [(position, pair, log, model.target(pair)) for pair, log in found or ()]
         for unit in own:
             said = own_target(words, unit, position)
-            rows.append((position, unit, 0.0, (said, model.lm.map_vocabulary(said))))
+            rows.append((position, unit, 0.0, (said, model.lm.vocabulary.ids(said))))
         if search.deletions and not is_hard(word):
             rows.append((position, DELETED, 0.0, nothing))
         offsets.append(len(rows))
@@ -326,16 +325,9 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
 
     def __init__(self, model: LcsModel, weights_D: Floats, search: LcsSearch | None = None, fast: bool = True) -> None:
         self.model = model
-        self._weights_D = np.asarray(weights_D, np.float64)
+        self._weights_D = checked_weights(weights_D, len(model.names))
         self.search = search or LcsSearch()
         self.fast = fast
-        size = len(model.names)
-        refuse_if(
-            self._weights_D.shape != (size,) or not np.isfinite(self._weights_D).all(),
-            "the weights cannot be used",
-            weights_D,
-            f"{size} finite numbers",
-        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -360,10 +352,6 @@ class LcsDecoder(System[LatticeMoves, LcsSearch]):
     def space(self, words: Sequence[str], target: Sequence[str] | None = None) -> LatticeMoves:
         self.check_length(words)
         return lattice_moves(self.model, self.weights_D, self.search, words, target)
-
-    def compiled_search(self, space: LatticeMoves, *, every_arc: bool) -> SearchGraph:  # noqa: ARG002
-        """The readable search."""
-        return search_graph(space, self.limits())
 
     def derivation(self, space: LatticeMoves, labels: Sequence[int]) -> Derivation[LcsStep]:
         steps, place_L = list[LcsStep](), np.arange(len(labels) + 1, dtype=np.int32)
@@ -398,7 +386,7 @@ def language_alone(names: tuple[str, ...] = NAMES) -> Weights:
 
 
 @dataclass(frozen=True)
-class TunedLcs(TunedCosts):
+class TunedLcs(TunedSystem):
     """The lattice decoder; the weight of deletions is tuned where there are any."""
 
     @property
@@ -414,12 +402,6 @@ class TunedLcs(TunedCosts):
         dense_D = np.where(self.trained_D, 1.0 / self.trained_D.sum(), 0.0)
         dense_D[DELETION] *= -1.0
         return Weights(dense_D, np.zeros(0), self.system.feature_names)
-
-    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
-        return listed
-
-    def weighted(self, weights: Weights) -> AnySystem:
-        return self.system.with_weights(weights)
 
 
 class Lcs(Kind):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import hashlib
 import json
 import os
 import shutil
@@ -13,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
 
+from xlate.arrays.stored import seal, values_sha256
 from xlate.errors import InputError
 from xlate.text.folders import check_fields
 from xlate.text.lines import atomic_write, naming_file, write_file
@@ -59,7 +58,7 @@ class Pack:
             "sentences": [asdict(sentence) for sentence in self.sentences],
             "files": {name: list(self.files[name]) for name in sorted(self.files)},
         }
-        text = json.dumps({**body, "sha256": _seal(body)}, indent=1, ensure_ascii=False)
+        text = json.dumps({**body, "sha256": seal(body)}, indent=1, ensure_ascii=False)
         return (text + "\n").encode("utf-8", "surrogateescape")
 
     @classmethod
@@ -75,9 +74,9 @@ class Pack:
             raise _refused("not a packed run", file, error) from error
         if not isinstance(held, dict) or held.get("format") != FORMAT:
             raise _refused("not a packed run", file, str(held)[:80])
-        seal = held.pop("sha256", None)
-        if seal != _seal(held):
-            raise _refused("damaged", file, f"SHA-256 {seal}", _seal(held))
+        seen, expected = held.pop("sha256", None), seal(held)
+        if seen != expected:
+            raise _refused("damaged", file, f"SHA-256 {seen}", expected)
         check_fields(held, {"xlate": str, "sentences": list, "files": dict}, file, REMEDY)
         try:
             sentences = [Sentence(str(s["source"]), str(s["output"]), float(s["score"])) for s in held["sentences"]]
@@ -134,8 +133,7 @@ def _check_folder(folder: Path) -> None:
     pack = read_pack(folder)
     check_links(folder)
     for name, (_, sha256) in pack.files.items():
-        _, seen = _described(folder / name)
-        if seen != sha256:
+        if (seen := values_sha256(folder / name, 0)) != sha256:
             raise _refused(DAMAGED, folder / name, f"SHA-256 {seen}", f"SHA-256 {sha256}")
 
 
@@ -168,12 +166,7 @@ def check_sentences(folder: Path, pack: Pack, translate: Callable[[str], tuple[s
 
 
 def _described(path: Path) -> tuple[int, str]:
-    with path.open("rb") as stream:
-        return path.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _seal(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    return path.stat().st_size, values_sha256(path, 0)
 
 
 def _checked(name: str) -> str:
@@ -278,7 +271,7 @@ def _extracted(opened: tarfile.TarFile, archive: Path, folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         with naming_file(path), path.open("xb") as written:
             shutil.copyfileobj(content, written, 1 << 20)
-        if (seen := _described(path)[1]) != sha256:
+        if (seen := values_sha256(path, 0)) != sha256:
             raise _refused(DAMAGED, archive, f"{name}: SHA-256 {seen}", f"SHA-256 {sha256}")
     if missing:
         raise _refused(DAMAGED, archive, f"no {min(missing)}, and {len(missing) - 1} more are missing", "all its files")

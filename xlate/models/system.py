@@ -17,7 +17,7 @@ from xlate.formats.moses_table import escape_bars
 from xlate.kernels.search.hypotheses import Limits
 from xlate.models.derivation import Derivation, Span, Step, best_joined
 from xlate.scoring.weights import Weights
-from xlate.search.beam import ForcedSpace, SearchGraph, SearchSpace, search_graph
+from xlate.search.beam import CompiledSpace, ForcedSpace, SearchGraph, SearchSpace, search_graph
 from xlate.search.lattice import Lattice, LatticeArcs, useful_arcs
 from xlate.search.processes import each_sentence
 from xlate.search.settings import AnySearch, GrammarSearch
@@ -34,6 +34,18 @@ class SpanLimit(NamedTuple):
 
 Space = TypeVar("Space", bound=SearchSpace[Any])
 Settings = TypeVar("Settings", bound=AnySearch)
+
+
+def checked_weights(weights_D: Floats, size: int) -> Floats:
+    """Float weights in 64 bits.
+
+    Raises:
+        InputError: weights of another shape or not finite.
+    """
+    checked_D = np.asarray(weights_D, np.float64)
+    unfit = checked_D.shape != (size,) or not np.isfinite(checked_D).all()
+    refuse_if(unfit, "the weights cannot be used", checked_D, f"{size} finite numbers")
+    return checked_D
 
 
 class System(ABC, Generic[Space, Settings]):
@@ -90,10 +102,6 @@ class System(ABC, Generic[Space, Settings]):
         Raises:
             InputError: more words than the search can number.
         """
-
-    @abstractmethod
-    def compiled_search(self, space: Space, *, every_arc: bool) -> SearchGraph:
-        """The graph of the compiled search; without `every_arc` only what the best path needs is sure to be there."""
 
     @abstractmethod
     def derivation(self, space: Space, labels: Sequence[int]) -> Derivation[Any]:
@@ -196,9 +204,12 @@ class System(ABC, Generic[Space, Settings]):
         return self.search_space(self.space(words), every_arc=True)
 
     def search_space(self, space: Space, *, every_arc: bool) -> SearchGraph:
-        """The graph of a space by the compiled search or the readable one."""
-        if self.fast:
-            return self.compiled_search(space, every_arc=every_arc)
+        """The graph of a space by its compiled search, if it has one, or the readable one.
+
+        Without `every_arc` only what the best path needs is sure to be there.
+        """
+        if self.fast and isinstance(space, CompiledSpace):
+            return space.graph(self.limits(every_arc=every_arc))
         return search_graph(space, self.limits())
 
     def force(self, words: Sequence[str], target: Sequence[str]) -> Derivation[Any] | None:

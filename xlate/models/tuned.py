@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -57,18 +57,18 @@ class TunedSystem(ABC):
         """The index that numbers sparse features, if lists have units instead of ids; None otherwise."""
         return None
 
-    @abstractmethod
     def weighted(self, weights: Weights) -> AnySystem:
         """The system under tuned weights."""
+        return self.system.with_weights(weights)
 
-    @abstractmethod
-    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:
-        """The function that makes the list of a sentence from the system under tuned weights."""
+    def listing(self, weights: Weights, decoder: Any, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
+        """The list of a sentence by the system under tuned weights."""
+        return listed(decoder, words)
 
     def hypotheses(self, weights: Weights, sentences: list[list[str]], size: int) -> Iterator[CandidateBatch]:
         """At most `size` translations of each sentence with D features, best first, no two with the same words."""
         decoder = self.weighted(weights).with_search(nbest=size)
-        return each_sentence(decoder, self.listing(weights), sentences, self.processes)
+        return each_sentence(decoder, partial(self.listing, weights), sentences, self.processes)
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class TunedCosts(TunedSystem):
         sparse_F = held.sparse_F * float(weights.dense_D[-1])
         return self.system.with_weights(replace(held, dense_D=weights.dense_D[:-1], sparse_F=sparse_F))
 
-    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:
+    def listing(self, weights: Weights, decoder: Any, words: Sequence[str]) -> CandidateBatch:
         """The values of the last feature are divided by its weight."""
-        return partial(listed, columns=len(self.names), scale=float(weights.dense_D[-1]) or 1.0)
+        return listed(decoder, words, len(self.names), float(weights.dense_D[-1]) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,9 @@ class TunedUnits(TunedSystem, Generic[Decoder]):
             dense_D[model.sums] = 1.0
         return Weights(dense_D, np.zeros(0), model.columns)
 
-    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
+    def listing(self, weights: Weights, decoder: Any, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
         """With steps as parts when sparse weights are tuned."""
-        return self.with_parts if self.tunes_sparse else with_floats
+        return self.with_parts(decoder, words) if self.tunes_sparse else with_floats(decoder, words)
 
     @staticmethod
     @abstractmethod

@@ -88,7 +88,7 @@ class UnitModel(ABC, Generic[Table]):
     @cached_property
     def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
-        return self.lm.map_vocabulary(self.target_vocabulary.words)
+        return self.lm.vocabulary.ids(self.target_vocabulary.words)
 
     @cached_property
     def unit_offsets_P1(self) -> Ints:

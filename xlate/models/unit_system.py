@@ -18,7 +18,7 @@ from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.search.lattice_passes import arc_language_costs, arc_prefixes
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import COPIED, Derivation, Span, explained, side_of
-from xlate.models.system import Space, System
+from xlate.models.system import Space, System, checked_weights
 from xlate.models.unit_model import AnyUnitModel
 from xlate.scoring.weights import Weights
 from xlate.search.lattice import LatticeArcs
@@ -95,7 +95,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
         sparse_F: Floats | None = None,
     ) -> None:
         self.model = model
-        self._weights_D = np.asarray(weights_D, np.float64)
+        self._weights_D = checked_weights(weights_D, model.size)
         self.search = search or self.SEARCH()  # type: ignore[assignment]  # a class cannot name its parameter's class
         self.fast = fast
         # Those of sparse features, (F,) or fewer.
@@ -104,13 +104,6 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
 
     def _check(self) -> None:
         known = 0 if self.features is None else len(self.features)
-        expected = f"{self.model.size} finite numbers"
-        refuse_if(
-            self._weights_D.shape != (self.model.size,) or not np.isfinite(self._weights_D).all(),
-            "the weights cannot be used",
-            self._weights_D,
-            expected,
-        )
         seen, expected = f"{len(self.sparse_F)} sparse weights", f"at most {known}, all of them finite"
         refuse_if(
             len(self.sparse_F) > known or not np.isfinite(self.sparse_F).all(),

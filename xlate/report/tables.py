@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -209,7 +209,7 @@ class SweepTable:
     settings: Sequence[Setting]
     table: Table
     keys: Sequence[str]
-    chosen: Chosen = field(default_factory=dict)
+    chosen: Chosen
 
     @property
     def around(self) -> str:

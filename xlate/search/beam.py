@@ -6,15 +6,16 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
 from xlate.kernels.search.best_paths import GraphArcs, Texts, k_best_paths
-from xlate.kernels.search.hypotheses import Limits
+from xlate.kernels.search.hypotheses import Hypotheses, Limits
 
 State = TypeVar("State", bound=Hashable)
 Words = tuple[str, ...]
@@ -22,6 +23,8 @@ Words = tuple[str, ...]
 
 # The last label of every path: the end of the sentence.
 END_LABEL = -1
+# The readable search does its own pruning.
+EVERY_MOVE = Limits(0, 0, -np.inf, True)
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,85 @@ class SearchSpace(ABC, Generic[State]):
     def coverage(self, state: State) -> Hashable:  # noqa: ARG002
         """What coverage pruning groups states by; by default, all states are one group."""
         return None
+
+
+class CompiledSpace(SearchSpace[int]):
+    """The moves of a compiled search over one sentence: states are numbers of hypotheses of one search, which grows.
+
+    Attributes:
+        KERNEL: the module of the compiled search. Its functions `search` and, for cube pruning, `search_cubes` take the
+            task and return what `SearchGraph.of_hypotheses` takes. The readable search calls `begun(task)`, which gives
+            a search that has translated nothing, `extended(task, held, state)`, which adds the moves of a hypothesis to
+            such a search, and `described(task, held, state_M)`: how much M hypotheses cover, and their estimates. A
+            search is a tuple that begins with its hypotheses.
+        options: what the words may be translated into; it has the words.
+        search: settings.
+    """
+
+    KERNEL: ClassVar[Any]
+    options: Any
+    search: Any
+
+    @property
+    @abstractmethod
+    def task(self) -> Any:
+        """The sentence in the form that the compiled search takes, with `EVERY_MOVE` as its `limits`."""
+
+    def graph(self, limits: Limits) -> SearchGraph:
+        """What the compiled search finds."""
+        cubes = getattr(self.search, "algorithm", None) == "cube"
+        kernel = self.KERNEL.search_cubes if cubes else self.KERNEL.search
+        return SearchGraph.of_hypotheses(*kernel(self.task._replace(limits=limits)))
+
+    @property
+    def start(self) -> int:
+        return 0
+
+    @property
+    def levels(self) -> int:
+        return len(self.options.words) + 1
+
+    @cached_property
+    def _held(self) -> list[Any]:
+        """The search, in arrays that grow."""
+        return [self.KERNEL.begun(self.task)]
+
+    @property
+    def hypotheses(self) -> Hypotheses:
+        """The hypotheses so far."""
+        found: Hypotheses = self._held[0][0]
+        return found
+
+    @cached_property
+    def _moves(self) -> dict[int, AnyArray]:
+        return {}
+
+    def moves(self, state: int) -> AnyArray:
+        """The moves of a hypothesis as records of `target`, `label` and `score`."""
+        if state not in self._moves:
+            first = int(self.hypotheses.counts[1])
+            self._held[0] = self.KERNEL.extended(self.task, self._held[0], state)
+            self._moves[state] = self.hypotheses.arcs[first : self.hypotheses.counts[1]]
+        return self._moves[state]
+
+    def expand(self, state: int) -> Iterator[Move[int]]:
+        moves = self.moves(state)
+        covered_M, _ = self.KERNEL.described(self.task, self._held[0], moves["target"].copy())
+        for (_, target, label, score), covered in zip(moves.tolist(), covered_M.tolist(), strict=True):
+            yield Move(target, covered, score, label)
+
+    def future(self, state: int) -> float:
+        return float(self.KERNEL.described(self.task, self._held[0], np.array([state], np.int32))[1][0])
+
+    def scores(self, labels: Sequence[int]) -> list[float]:
+        """What each step along the labels of a path scores."""
+        state, found = self.start, []
+        for label in labels:
+            moves = self.moves(state)
+            place = int(np.flatnonzero(moves["label"] == label)[0])
+            state = int(moves["target"][place])
+            found.append(float(moves["score"][place]))
+        return found
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ Translate = Callable[[Decoder, Any], Result]
 
 
 def each_sentence(
-    decoder: Decoder, translate: Translate[Decoder, Result], sentences: Sequence[Any], processes: int = 1
+    decoder: Decoder, translate: Translate[Decoder, Result], sentences: Sequence[Any], processes: int
 ) -> Iterator[Result]:
     """The results of `translate` for the sentences, in order, with `processes` forked processes; 1 forks none.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from xlate.array_types import AnyInts, Ints32
+from xlate.array_types import AnyInts
 from xlate.errors import InputError
 from xlate.text.factors import FactorNames
 from xlate.text.lines import iterate_lines, write_lines
@@ -46,16 +46,6 @@ def read_classes(path: str | Path) -> dict[str, str]:
 def write_classes(path: str | Path, classes: Mapping[str, str]) -> None:
     """Writes `word TAB class`, one word per line."""
     write_lines(path, (f"{word}\t{name}" for word, name in classes.items()))
-
-
-def class_numbers(words: Sequence[str], classes: Mapping[str, str]) -> tuple[Ints32, tuple[str, ...]]:
-    """The number of each word's class, shape (V,), and the names of the classes in order; words without a class have
-    -1.
-    """
-    names = sorted(set(classes.values()), key=lambda name: (len(name), name))
-    number = {name: n for n, name in enumerate(names)}
-    numbers_V = np.array([number[classes[w]] if w in classes else -1 for w in words], np.int32)
-    return numbers_V, tuple(names)
 
 
 def commonest_classes(words: Sequence[str], word_T: AnyInts, value_T: AnyInts, names: Sequence[str]) -> dict[str, str]:

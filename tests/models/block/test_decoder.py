@@ -226,7 +226,7 @@ def test_end_of_sentence_is_the_last_step():
     model, _ = model_and_arpa(4)
     [found] = decode(model, ["a", "b"])
     last = found.steps[-1]
-    history = model.lm.state_of([1, *model.lm.vocabulary.ids(found.words)])
+    history = model.lm.score_words(0, np.array([1, *model.lm.vocabulary.ids(found.words)], np.int32))[1]
     assert last.is_end
     assert last.source_span == (2, 2)
     assert last.floats[2] == pytest.approx(-model.lm.score(history, 2)[0])

@@ -145,6 +145,7 @@ class Task(NamedTuple):
 
     model: ModelArrays
     sentence: SentenceArrays
+    limits: Limits
     lm_weights_32: Floats
     swaps: bool
     local: bool
@@ -155,39 +156,43 @@ class Task(NamedTuple):
     fillable_C: Bools
 
 
+# A search in arrays that grow.
+Held = tuple[Hypotheses]
+
+
 @loop
-def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
+def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
-    found = begun(task)
+    held = begun(task)
     for level in range(task.sentence.words + 1):
-        for node in survivors(found, limits, level):
-            found = extended(task, limits, found, node)
-    return finished(found)
+        for node in survivors(held[0], task.limits, level):
+            held = extended(task, held, node)
+    return finished(held[0])
 
 
 @loop
-def begun(task: Any) -> Hypotheses:
+def begun(task: Any) -> Held:
     """A search of any model over blocks with hypothesis number 0, which has translated nothing: its coverage is 0."""
     n, future_nn = task.sentence.words, task.sentence.future_nn
     search = no_hypotheses(n + 2, np.empty(MEMO_SIZE, COSTS))
     key = key_of(0, join(NONE, task.model.begin_state), 0)
-    add_move(search, Limits(0, 0, -np.inf, True), NONE, key, 0, future_nn[0, n], 0.0, NONE)
-    return search
+    add_move(search, task.limits, NONE, key, 0, future_nn[0, n], 0.0, NONE)
+    return (search,)
 
 
 @loop
-def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
+def extended(task: Task, held: Held, node: int) -> Held:
     """The search with the moves of one hypothesis."""
     sentence, spans_X3 = task.sentence, task.spans_X3
     n = sentence.words
-    search = with_room(search, len(sentence.block_O) + 1)
+    search = with_room(held[0], len(sentence.block_O) + 1)
     cover = search.nodes[node].first
     for x in range(next_spans(cover, n, sentence.longest, task.fillable_C, task.swaps, spans_X3)):
         begin, end, orientation = spans_X3[x, 0], spans_X3[x, 1], spans_X3[x, 2]
         cell = begin * sentence.longest + end - begin - 1
         first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
         if first < last:
-            _extend(task, limits, search, node, cover_after(cover, begin, end, orientation), orientation, (first, last))
+            _extend(task, search, node, cover_after(cover, begin, end, orientation), orientation, (first, last))
     if level_and_future(cover, n, sentence.future_nn)[0] == n:
         score = 0.0
         if task.end_word >= 0:
@@ -195,8 +200,18 @@ def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypot
                 -task.lm_weights_32[RIGHT, 0] * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
             )
         key = key_of(cover_of(n + 1, 0, 0, False), join(NONE, 0), 0)
-        add_move(search, limits, node, key, n + 1, 0.0, score, NONE)
-    return search
+        add_move(search, task.limits, node, key, n + 1, 0.0, score, NONE)
+    return (search,)
+
+
+@loop
+def described(task: Task, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
+    """The level of each of M hypotheses, and the estimate of the score still to come."""
+    level_M, future_M = np.empty(len(node_M), dtype=np.int64), np.empty(len(node_M))
+    for m in range(len(node_M)):
+        cover = held[0].nodes[node_M[m]].first
+        level_M[m], future_M[m] = level_and_future(cover, task.sentence.words, task.sentence.future_nn)
+    return level_M, future_M
 
 
 @loop
@@ -212,9 +227,7 @@ def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
 
 
 @loop
-def _extend(
-    task: Task, limits: Limits, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]
-) -> None:
+def _extend(task: Task, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]) -> None:
     """Adds the moves to a cover by the options of one span, first and last; there must be room."""
     task, search, (first, last) = lent(task), lent(search), options
     model, sentence, score_O, lm_state_O = task.model, task.sentence, task.score_O, task.lm_state_O
@@ -234,4 +247,6 @@ def _extend(
         if orientation != LEFT or sentence.left_O[option]:
             behind = sentence.context_O[option] if orientation != LEFT else NONE
             key = key_of(cover, join(behind, lm_state_O[option]), 0)
-            add_move(search, limits, node, key, level, future, score_O[option] - normalizer, option * 3 + orientation)
+            add_move(
+                search, task.limits, node, key, level, future, score_O[option] - normalizer, option * 3 + orientation
+            )

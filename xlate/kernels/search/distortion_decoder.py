@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.compiled import inlined, lent, loop
 from xlate.kernels.features.blocks import bigrams_weight
 from xlate.kernels.lm import step
-from xlate.kernels.search.block_decoder import ModelArrays, ask_costs, begun
+from xlate.kernels.search.block_decoder import Held, ModelArrays, ask_costs, begun
 from xlate.kernels.search.hypotheses import (
     NONE,
     Hypotheses,
@@ -52,6 +54,7 @@ class Task(NamedTuple):
 
     model: ModelArrays
     sentence: JumpSentence
+    limits: Limits
     first_weight: float
     rest_weight: float
     max_skips: int
@@ -60,41 +63,41 @@ class Task(NamedTuple):
 
 
 @loop
-def search(task: Task, limits: Limits) -> tuple[AnyArray, AnyArray, int]:
+def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`.
 
     A key consists of the coverage; the block that represents the last one in sparse features, with the history; and the
     end of the last block.
     """
-    found = begun(task)
+    held = begun(task)
     for level in range(task.sentence.words + 1):
-        for node in survivors(found, limits, level):
-            found = extended(task, limits, found, node)
-    return finished(found)
+        for node in survivors(held[0], task.limits, level):
+            held = extended(task, held, node)
+    return finished(held[0])
 
 
 @loop
-def extended(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
+def extended(task: Task, held: Held, node: int) -> Held:
     """The search with the moves of one hypothesis.
 
     A block may cover any uncovered span such that, afterwards, the rightmost covered word is less than `window` after
     the first uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
     """
     sentence, n = task.sentence, task.sentence.words
-    search = with_room(search, len(sentence.block_O) + 1)
+    search = with_room(held[0], len(sentence.block_O) + 1)
     first, mask = uncover(search.nodes[node].first)
     for start in range(first, min(n, first + task.window)):
         for end in range(start + 1, min(n, start + sentence.longest) + 1):
             if (mask >> (end - 1 - first)) & 1:
                 break
             if allowed(cover(first, mask, start, end)[1], task.max_skips, task.window):
-                _expand(task, limits, search, node, start, end)
+                _expand(task, search, node, start, end)
     if first == n:
         score = 0.0
         if task.end_word >= 0:
             score = -task.first_weight * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
-        add_move(search, limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
-    return search
+        add_move(search, task.limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
+    return (search,)
 
 
 @loop
@@ -108,6 +111,16 @@ def level_and_future(coverage: int, n: int, future_nn: Floats) -> tuple[int, flo
         rest &= rest - 1
         level += 1
     return level, rest_estimate(first, mask, n, future_nn)
+
+
+@loop
+def described(task: Task, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
+    """The level of each of M hypotheses, and the estimate of the score still to come."""
+    level_M, future_M = np.empty(len(node_M), dtype=np.int64), np.empty(len(node_M))
+    for m in range(len(node_M)):
+        coverage = held[0].nodes[node_M[m]].first
+        level_M[m], future_M[m] = level_and_future(coverage, task.sentence.words, task.sentence.future_nn)
+    return level_M, future_M
 
 
 @inlined
@@ -144,7 +157,7 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
 
 
 @loop
-def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: int, end: int) -> None:
+def _expand(task: Task, search: Hypotheses, node: int, start: int, end: int) -> None:
     """Adds a move for every option of one span; there must be room."""
     task, search = lent(task), lent(search)
     model, sentence = task.model, task.sentence
@@ -164,7 +177,7 @@ def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: in
         if context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         key = key_of(covered, join(sentence.context_O[option], said.after), end)
-        add_move(search, limits, node, key, level, future, score, option)
+        add_move(search, task.limits, node, key, level, future, score, option)
 
 
 @loop

@@ -64,7 +64,7 @@ from xlate.kernels.search.phrase_moves import (
 
 
 @loop
-def search_phrases(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
+def search(sentence: PhraseSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
     work = new_work(sentence)
     for level in range(sentence.words):
@@ -118,41 +118,37 @@ Held = tuple[Hypotheses, Coverages, Trie]
 
 
 @loop
-def start_expanding(sentence: PhraseSentence) -> tuple[Held, float]:
-    """A search with hypothesis number 0, which has translated nothing, and its estimate."""
+def begun(sentence: PhraseSentence) -> Held:
+    """A search with hypothesis number 0, which has translated nothing."""
     work = new_work(sentence)
-    return (work.search, work.coverages, work.stacks), work.search.nodes[0].estimate
+    return work.search, work.coverages, work.stacks
 
 
 @loop
-def expanded(
-    sentence: PhraseSentence, held: Held, node: int
-) -> tuple[Held, tuple[Ints32, Ints32, Floats, Ints, Floats]]:
-    """All moves of one hypothesis of a search without limits, for the readable search.
-
-    Gives for each move the number of the hypothesis it leads to, its label and score, and the level and estimate of
-    that hypothesis.
-    """
+def extended(sentence: PhraseSentence, held: Held, node: int) -> Held:
+    """The search with all moves of one hypothesis, for the readable search."""
     work = Work(sentence, held[0], held[1], held[2])
-    n, first, cover = sentence.words, work.search.counts[1], cover_of(work.search.nodes[node])
-    complete = work.coverages.covers[cover].level == n
-    if complete:
+    if work.coverages.covers[cover_of(work.search.nodes[node])].level == sentence.words:
         work = with_room_for(work, whole(1), whole(0))
         end_sentence(work, node)
     else:
         work = _with_moves(work, node)
-    search, coverages = work.search, work.coverages
-    arcs = search.arcs[first : search.counts[1]]
-    level_M, future_M = np.full(len(arcs), n + 1, dtype=np.int64), np.zeros(len(arcs))
-    for m in range(len(arcs)):
-        if not complete:
-            target = search.nodes[arcs[m].target]
-            behind = cover_of(target)
-            rest = rest_distortion(coverages, sentence, behind, end_of(target))
-            level_M[m] = coverages.covers[behind].level
-            future_M[m] = coverages.covers[behind].future - sentence.distortion_weight * rest
-    moves = arcs["target"].copy(), arcs["label"].copy(), arcs["score"].copy(), level_M, future_M
-    return (search, coverages, work.stacks), moves
+    return work.search, work.coverages, work.stacks
+
+
+@loop
+def described(sentence: PhraseSentence, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
+    """How many words each of M hypotheses has translated, one more after the end, and the estimate of the rest."""
+    (search, coverages, _), size = held, len(node_M)
+    level_M, future_M = np.full(size, sentence.words + 1, dtype=np.int64), np.zeros(size)
+    for m in range(size):
+        node = search.nodes[node_M[m]]
+        cover = cover_of(node)
+        if cover != NONE:
+            rest = rest_distortion(coverages, sentence, cover, end_of(node))
+            level_M[m] = coverages.covers[cover].level
+            future_M[m] = coverages.covers[cover].future - sentence.distortion_weight * rest
+    return level_M, future_M
 
 
 @loop

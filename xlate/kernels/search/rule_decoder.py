@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bools, Floats, Ints
+from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
 from xlate.compiled import embedded, inlined, lent, loop
 from xlate.kernels.lm import MEMO_SIZE, SAID, NgramArrays, PhrasesAlone, fetch_ahead, phrase_logprob, remembered, step
 from xlate.kernels.memory import ROOT, Trie, child, new_trie, room, whole
@@ -255,30 +255,44 @@ def add_translation(work: RuleWork, node: int, level: int, match: int, at: int, 
     add_move(work.search, work.sentence.limits, node, key, level, work.future_N[stack], score, label)
 
 
+@inlined
+def end_sentence(work: RuleWork, node: int) -> None:
+    """Ends the sentence after a hypothesis that has translated it; there must be room."""
+    sentence, n = work.sentence, work.sentence.words
+    score = sentence.lm_weight * step(sentence.lm, work.search.nodes[node].second, sentence.end_word)[0]
+    add_move(work.search, sentence.limits, node, key_of(NONE, 0, 0), n + 1, 0.0, score, NONE)
+
+
 @loop
 def _finish(work: RuleWork) -> Hypotheses:
     """Ends the sentence after every hypothesis that has translated it; returns the search, perhaps in new arrays."""
-    search, sentence = work.search, work.sentence
-    alive = survivors(search, sentence.limits, sentence.words)
-    search = with_room(search, len(alive))
+    alive = survivors(work.search, work.sentence.limits, work.sentence.words)
+    work = with_room_for(work, len(alive), whole(0))
     for node in alive:
-        score = sentence.lm_weight * step(sentence.lm, search.nodes[node].second, sentence.end_word)[0]
-        add_move(search, sentence.limits, node, key_of(NONE, 0, 0), sentence.words + 1, 0.0, score, NONE)
-    return search
+        end_sentence(work, node)
+    return work.search
 
 
 @loop
-def search_rules(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
+def search(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
     work = new_work(sentence)
     for level in range(sentence.words):
         for node in survivors(work.search, sentence.limits, level):
-            first, last = matches_of(sentence, reached(work, node))
-            # Arrays grow rarely, because passing so many takes time.
-            moves = sentence.label_offsets_M1[last] - sentence.label_offsets_M1[first]
-            work = with_room_for(work, moves, 3 * moves)
-            _extend(work, node, level)
+            work = _with_moves(work, node, level)
     return finished(_finish(work))
+
+
+@inlined
+def _with_moves(work: RuleWork, node: int, level: int) -> RuleWork:
+    """The work, perhaps in new arrays, with the moves of a hypothesis of a level added."""
+    sentence = work.sentence
+    first, last = matches_of(sentence, reached(work, node))
+    # Arrays grow rarely, because passing so many takes time.
+    moves = sentence.label_offsets_M1[last] - sentence.label_offsets_M1[first]
+    work = with_room_for(work, moves, 3 * moves)
+    _extend(work, node, level)
+    return work
 
 
 @loop
@@ -299,8 +313,55 @@ def _extend(work: RuleWork, node: int, level: int) -> None:
                 add_translation(work, node, reaches, match, at, stack, (score, after))
 
 
+# A search in arrays that grow.
+Held = tuple[Hypotheses, Trie, Floats]
+
+
 @loop
-def search_rule_cubes(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
+def begun(sentence: RuleSentence) -> Held:
+    """A search with hypothesis number 0, which has translated nothing."""
+    work = new_work(sentence)
+    return work.search, work.trie, work.future_N
+
+
+@loop
+def extended(sentence: RuleSentence, held: Held, node: int) -> Held:
+    """The search with all moves of one hypothesis, for the readable search."""
+    work = RuleWork(sentence, held[0], held[1], held[2])
+    stack = work.search.nodes[node].first
+    if stack == ROOT:
+        work = with_room_for(work, whole(1), whole(0))
+        end_sentence(work, node)
+    else:
+        work = _with_moves(work, node, level_of(sentence, work.trie, stack))
+    return work.search, work.trie, work.future_N
+
+
+@loop
+def described(sentence: RuleSentence, held: Held, node_M: Ints32) -> tuple[Ints, Floats]:
+    """How many words each of M hypotheses has translated, one more after the end, and the estimate of the rest."""
+    (search, trie, future_N), size = held, len(node_M)
+    level_M, future_M = np.full(size, sentence.words + 1, dtype=np.int64), np.zeros(size)
+    for m in range(size):
+        stack = search.nodes[node_M[m]].first
+        if stack != NONE:
+            level_M[m], future_M[m] = level_of(sentence, trie, stack), future_N[stack]
+    return level_M, future_M
+
+
+@loop
+def level_of(sentence: RuleSentence, trie: Trie, stack: int) -> int:
+    """How many words are in no open span of a stack."""
+    level, size = sentence.words, sentence.words + 1
+    while stack != ROOT:
+        span = int(trie.word_N[stack]) // sentence.structure.parents % (size * size)
+        level -= span % size - span // size
+        stack = int(trie.parent_N[stack])
+    return level
+
+
+@loop
+def search_cubes(sentence: RuleSentence) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
     none, work, cubes = whole(0), new_work(sentence), no_cubes(sentence.words)
     for level in range(sentence.words):

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import mul
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from xlate.models.derivation import COPIED, END, Derivation
 from xlate.models.system import System
 from xlate.models.unit_model import numbered_words
 from xlate.scoring.weights import Weights
-from xlate.search.beam import END_LABEL, SearchGraph
+from xlate.search.beam import END_LABEL
 from xlate.search.lattice import LatticeArcs, chosen_arcs, linear_scores
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.vocabulary import END_ID, Vocabulary
@@ -72,6 +72,22 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
     def target_vocabulary(self) -> Vocabulary:
         return self.model.phrase_vocabulary
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The floats by their weights, and the sum of binary features."""
+        return (*self.model.dense_names, "binary")
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of floats, one field of the model after the other, and of binary features."""
+        dense_D = np.concatenate([getattr(self.model, name) for name in self.model.WEIGHTS])
+        return Weights(dense_D, np.asarray(self.model.feature_weights), self.model.dense_names)
+
+    def with_weights(self, weights: Weights) -> Self:
+        names = self.model.WEIGHTS
+        dense = dict(zip(names, np.split(np.array(weights.dense_D), len(names)), strict=True))
+        return self.changed(model=self.model.reweighted(feature_weights=weights.sparse_F, **dense))
+
     @abstractmethod
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SpanOptions:
         """The options of a sentence: the blocks of some cells, with their scores."""
@@ -106,9 +122,6 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
             kept = best_of_rows(options.alone_O, options.cell_offsets_C1, search.options)
             options = self.options(words, longest, cells[kept], blocks[kept])
         return self.MOVES(self.model, search, options)  # type: ignore[return-value]  # as for SEARCH
-
-    def compiled_search(self, space: Moves, *, every_arc: bool) -> SearchGraph:
-        return SearchGraph.of_hypotheses(*space.KERNEL.search(space.task, self.limits(every_arc=every_arc)))
 
     def derivation(self, space: Moves, labels: Sequence[int]) -> BlockDerivation:
         labels = [label for label in labels if label != END_LABEL or self.search.end_of_sentence]
@@ -291,23 +304,12 @@ class BlockDecoder(BlockSystem[BlockModel, BlockMoves, BlockSearch]):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The floats of L and R steps (including the end), of N steps, the sum of binary features, the partition."""
-        return (*self.model.dense_names, "binary", PARTITION)
+        return (*super().feature_names, PARTITION)
 
     @property
     def weights_D(self) -> Floats:
         """The linked weights as this search uses them, the neutral ones, and 1 for values that are already sums."""
         return np.concatenate([linked_weights(self.model, self.search), self.model.neutral, [1.0, 1.0]])
-
-    @property
-    def weights(self) -> Weights:
-        """The linked floats' weights, then the neutral ones', and those of the binary features."""
-        dense_D = np.concatenate([self.model.linked, self.model.neutral])
-        return Weights(dense_D, np.asarray(self.model.feature_weights), self.model.dense_names)
-
-    def with_weights(self, weights: Weights) -> BlockDecoder:
-        linked, neutral = np.split(np.array(weights.dense_D), 2)
-        model = self.model.reweighted(linked=linked, neutral=neutral, feature_weights=weights.sparse_F)
-        return self.changed(model=model)
 
     def options(self, words: Sequence[str], longest: int, cells: Ints, block_O: Ints32) -> SentenceOptions:
         """The options of cells: their costs and target words, and their weighted sums."""

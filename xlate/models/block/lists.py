@@ -6,9 +6,9 @@ for all of them. Derivations are the readable form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from xlate.array_types import AnyArray, Bools, Ints, Ints32, Uints
 from xlate.arrays.ragged import offsets_of, places_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.block_instances import STORES, BlockInstances, write_stores
-from xlate.candidates.lists import Draw, decoded, of_no_words, with_ids, with_steps
+from xlate.candidates.lists import Draw, decoded, of_no_steps, with_ids, with_steps
 from xlate.candidates.store import CandidateStore
 from xlate.config.model_schema import EventModelConfig
 from xlate.config.schema import TrainConfig
@@ -122,18 +122,13 @@ class TunedBlocks(TunedCosts):
     def weighted(self, weights: Weights) -> AnySystem:
         return self.system.with_weights(weights)
 
-    def listing(self, weights: Weights) -> Callable[[Any, Sequence[str]], CandidateBatch]:  # noqa: ARG002
-        """The function that makes the list of a sentence, with the ids of the binary features of each step."""
-        return partial(_with_ids, self.trained_D)
-
-
-def _with_ids(used_D: Bools, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:
-    """The n-best list of a sentence with the ids of the binary features of its steps; unused floats are 0."""
-    if not words:
-        nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
-        return with_steps(of_no_words(len(used_D)), *nothing, ids=(nothing[0][:1], nothing[1]))
-    found = with_ids(with_units(decoder, words, used_D=used_D), decoder.features)
-    return replace(found, draws_C=None)
+    def listing(self, weights: Weights, decoder: AnyBlockSystem, words: Sequence[str]) -> CandidateBatch:  # noqa: ARG002
+        """With the ids of the binary features of each step; unused floats are 0."""
+        used_D = self.trained_D
+        if not words:
+            return of_no_steps(len(used_D))
+        found = with_ids(with_units(decoder, words, used_D=used_D), decoder.features)
+        return replace(found, draws_C=None)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class BlockLexicon:
 
     Attributes:
         LASTING: what does not depend on its weights; all copies that `reweighted` makes share it.
+        WEIGHTS: the fields that hold weights of floats, each of shape (D,) for D floats, in the order of `dense_names`.
         blocks, lm, source_vocabulary: what was prepared.
         feature_keys, feature_weights: sorted keys of a `BigramIndex` and their weights, shape (F,).
         target_vocabulary: numbers of the blocks' target words; None when they are the language model's.
@@ -38,6 +39,7 @@ class BlockLexicon:
     """
 
     LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "phrase_vocabulary", "lm_ids_T", "source_finder")
+    WEIGHTS: ClassVar[tuple[str, ...]]
     own_floats: ClassVar[tuple[str, ...]]
     blocks: BlockSet
     lm: NgramModel
@@ -58,14 +60,16 @@ class BlockLexicon:
         """The names of all floats, in the order of weights."""
         return (*self.own_floats, *self.more.names)
 
-    def check(self, **weights: Floats) -> None:
-        """Checks that there is a weight for each float, and for each binary feature.
+    @property
+    def dense_names(self) -> tuple[str, ...]:
+        """The names of the weights of floats."""
+        return self.float_names
 
-        Raises:
-            InputError: weights of another shape or not finite, or keys that are not sorted.
-        """
+    def __post_init__(self) -> None:
+        """Checks that there is a weight for each float, and for each binary feature."""
         size, given = len(self.float_names), np.asarray(self.feature_weights)
-        for name, float_weights in weights.items():
+        for name in self.WEIGHTS:
+            float_weights = getattr(self, name)
             if np.shape(float_weights) != (size,) or not np.isfinite(float_weights).all():
                 what = name if name == "weights" else f"{name} weights"
                 raise InputError(f"the {what} cannot be used", float_weights, f"{size} finite numbers")
@@ -99,7 +103,7 @@ class BlockLexicon:
         ids_T = self.blocks.table.target_phrases.ids_T
         if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
             return np.asarray(ids_T)
-        return self.lm.map_vocabulary(self.target_vocabulary.words)[ids_T]
+        return self.lm.vocabulary.ids(self.target_vocabulary.words)[ids_T]
 
     @cached_property
     def source_finder(self) -> PhraseFinder:
@@ -144,19 +148,17 @@ class BlockModel(BlockLexicon):
     """
 
     LASTING = (*BlockLexicon.LASTING, "orientation_cost_B2")
+    WEIGHTS = ("linked", "neutral")
     own_floats: ClassVar[tuple[str, ...]] = FLOATS
 
     linked: Floats
     neutral: Floats
     orientation_smoothing: float = 0.5
 
-    def __post_init__(self) -> None:
-        self.check(linked=self.linked, neutral=self.neutral)
-
     @property
     def dense_names(self) -> tuple[str, ...]:
         """The names of the floats of L and R steps, then of N steps."""
-        return tuple(f"{kind}_{name}" for kind in ("linked", "neutral") for name in self.float_names)
+        return tuple(f"{kind}_{name}" for kind in self.WEIGHTS for name in self.float_names)
 
     @cached_property
     def orientation_cost_B2(self) -> Floats32:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from xlate.array_types import AnyArray, Bools, Floats, Ints, Ints32
+from xlate.array_types import Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of
 from xlate.features.block import standing
 from xlate.kernels.lm import step_all, walk_sentences
 from xlate.kernels.search import block_decoder
-from xlate.kernels.search.hypotheses import Hypotheses, Limits
 from xlate.kernels.search.spans import span_futures, span_rows
 from xlate.models.block.model import LM_FIRST, LM_REST, ORIENTATION, BlockLexicon, BlockModel
 from xlate.models.derivation import Derivation, Span, Step
 from xlate.models.unit_model import joined_targets, option_words, own_cells
-from xlate.search.beam import END_LABEL, Move, SearchSpace, phrases_in
+from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace, phrases_in
 from xlate.search.settings import BlockSearch, BlocksSearch
 from xlate.text.terms import open_ids, own_target
 from xlate.text.vocabulary import END_ID
 
 NO_BLOCK = -1
-# The readable search does its own pruning.
-EVERY_MOVE = Limits(0, 0, -np.inf, True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,37 +174,22 @@ Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True)
-class SpanMoves(SearchSpace[int]):
+class SpanMoves(CompiledSpace):
     """The search space over one sentence of a model over blocks.
 
-    States are numbers of hypotheses. An option has `LABELS` labels; -1 is the end. `KERNEL` is the module of the
-    compiled moves.
+    An option has `LABELS` labels; -1 is the end.
     """
 
     LABELS: ClassVar[int] = 1
-    KERNEL: ClassVar[Any]
 
     model: BlockLexicon
     search: BlocksSearch
     options: SpanOptions
 
     @property
-    @abstractmethod
-    def task(self) -> tuple[Any, ...]:
-        """The sentence in the form that the compiled search takes."""
-
-    @property
     def local(self) -> bool:
         """Whether scores are shares among the options of a span."""
         return False
-
-    @property
-    def start(self) -> int:
-        return 0
-
-    @property
-    def levels(self) -> int:
-        return len(self.options.words) + 1
 
     @cached_property
     def future_nn(self) -> Floats:
@@ -229,47 +210,8 @@ class SpanMoves(SearchSpace[int]):
         own = {"words": len(options.words), "context_O": context_O, "future_nn": self.future_nn}
         return kind(**own, **{name: getattr(options, name) for name in fields if name not in own})
 
-    @cached_property
-    def _search(self) -> list[Hypotheses]:
-        """One search, which grows."""
-        return [block_decoder.begun(self.task)]
-
-    @cached_property
-    def _moves(self) -> dict[int, AnyArray]:
-        return {}
-
-    def moves(self, state: int) -> AnyArray:
-        """The moves of a hypothesis as records of `target`, `label` and `score`."""
-        if state not in self._moves:
-            [search] = self._search
-            first = int(search.counts[1])
-            search = self._search[0] = self.KERNEL.extended(self.task, EVERY_MOVE, search, state)
-            self._moves[state] = search.arcs[first : search.counts[1]]
-        return self._moves[state]
-
-    def expand(self, state: int) -> Iterator[Move[int]]:
-        for _, target, label, score in self.moves(state).tolist():
-            yield Move(target, self._level_and_future(target)[0], score, label)
-
-    def future(self, state: int) -> float:
-        return self._level_and_future(state)[1]
-
     def coverage(self, state: int) -> int:
-        return int(self._search[0].nodes["first"][state])
-
-    def _level_and_future(self, state: int) -> tuple[int, float]:
-        found: tuple[int, float] = self.KERNEL.level_and_future(self.coverage(state), self.levels - 1, self.future_nn)
-        return found
-
-    def scores(self, labels: Sequence[int]) -> list[float]:
-        """What each step along the labels of a path scores."""
-        state, found = self.start, []
-        for label in labels:
-            moves = self.moves(state)
-            place = int(np.flatnonzero(moves["label"] == label)[0])
-            state = int(moves["target"][place])
-            found.append(float(moves["score"][place]))
-        return found
+        return int(self.hypotheses.nodes["first"][state])
 
     def span(self, label: int) -> Span:
         """The source words of a label, none at the end."""
@@ -316,4 +258,4 @@ class BlockMoves(SpanMoves):
         lm_weights_32 = np.array([w[[LM_FIRST, LM_REST]] for w in (linked, linked, np.asarray(self.model.neutral))])
         end_word = END_ID if search.end_of_sentence else -1
         numbers = lm_weights_32, search.swaps, self.local, end_word
-        return block_decoder.Task(self.model.arrays, sentence, *numbers, *block_decoder.workspace(sentence))
+        return block_decoder.Task(self.model.arrays, sentence, EVERY_MOVE, *numbers, *block_decoder.workspace(sentence))

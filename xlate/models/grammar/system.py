@@ -253,4 +253,4 @@ class GrammarSystem(System[Any, GrammarSearch]):
             "translations, n-best lists and trace=true",
         )
 
-    compiled_search = derivation = arc_features = space
+    derivation = arc_features = space

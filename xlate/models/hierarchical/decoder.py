@@ -11,7 +11,7 @@ import numpy as np
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import decoded, of_no_words, with_steps
+from xlate.candidates.lists import decoded, of_no_steps, with_steps
 from xlate.errors import refuse_if
 from xlate.features.structure import StructureFeatures
 from xlate.kernels.features.structure import FACT
@@ -19,7 +19,7 @@ from xlate.kernels.lm import PhrasesAlone
 from xlate.kernels.memory import distinct_rows
 from xlate.kernels.search.best_paths import Texts, k_best_paths
 from xlate.kernels.search.phrase_paths import Paths, path_logprobs
-from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE, RuleSentence, search_rule_cubes, search_rules
+from xlate.kernels.search.rule_decoder import LONGEST_SENTENCE
 from xlate.kernels.search.rule_facts import RuleWords, glued_steps, local_scores, path_facts
 from xlate.kernels.search.spans import NO_GAP
 from xlate.models.derivation import Derivation
@@ -240,34 +240,6 @@ class HierarchicalDecoder(UnitSystem[HierarchicalModel, RuleMoves, RuleSearch, R
     def list_of(self, space: RuleMoves, paths: Paths) -> RuleList:
         return RuleList(space, paths, self.sparse_F)
 
-    def compiled_search(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
-        kernel = search_rule_cubes if self.search.algorithm == "cube" else search_rules
-        options, found = space.options, space.options.found
-        future_nn, suffix_n = space.estimates
-        sentence = RuleSentence(
-            lm=self.model.lm.arrays,
-            words=len(options.words),
-            matches=options.matches,
-            begin_M=options.begin_M,
-            end_M=options.end_M,
-            label_offsets_M1=options.label_offsets_M1,
-            backtrack_M2=space.backtrack_M2,
-            static_T=found.static_R,
-            alone_T=found.alone_R,
-            swapped_T=options.swapped_T,
-            phrases=found.phrases,
-            future_nn=future_nn,
-            suffix_n=suffix_n,
-            structure=space.structure,
-            lm_weight=float(self.weights_D[LM]),
-            glue=float(self.weights_D[GLUE]),
-            begin_state=int(self.model.lm.begin_state),
-            end_word=END_ID,
-            limits=self.limits(every_arc=every_arc),
-            pop_limit=self.search.pop_limit,
-        )
-        return SearchGraph.of_hypotheses(*kernel(sentence))
-
     def search_space(self, space: RuleMoves, *, every_arc: bool) -> SearchGraph:
         """The graph of a space; bottom-up one of the best path, or of the `nbest` best ones, side by side."""
         if self.search.algorithm != CKY:
@@ -342,8 +314,7 @@ class TunedRules(TunedUnits[HierarchicalDecoder]):
     def with_parts(decoder: HierarchicalDecoder, words: Sequence[str]) -> CandidateBatch:
         """With the facts of derivations as units."""
         if not words:
-            nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
-            return with_steps(of_no_words(decoder.model.size), *nothing, units=np.zeros((0, FACT), np.int32))
+            return of_no_steps(decoder.model.size, FACT)
         found = decoder.nbest_list(words)
         fact_offsets_L1, facts_A5 = found.facts
         # No row is all zeros, which could not be distinguished from none.

@@ -154,7 +154,7 @@ def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
 
 
 def hierarchical_model(
-    work: WorkDirectory | None, settings: HierarchicalModelConfig, described_F7: Ints32 | None = None
+    work: WorkDirectory | None, settings: HierarchicalModelConfig, described_F7: Ints32 | None
 ) -> HierarchicalModel:
     """The rules and the language model of a work directory; rules are extracted if they do not exist.
 

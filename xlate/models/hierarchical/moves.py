@@ -11,19 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from xlate.array_types import Floats, Ints32
 from xlate.formats.scfg import Gap, Side
-from xlate.kernels.search.rule_decoder import estimate_spans
-from xlate.kernels.search.rule_facts import Structure, between_score
+from xlate.kernels.search import rule_decoder
+from xlate.kernels.search.rule_decoder import RuleSentence, estimate_spans
+from xlate.kernels.search.rule_facts import Structure
 from xlate.models.derivation import Span, Step, own_spans, spans_moved
 from xlate.models.grammar.chart import Chart, Languages, Option, TargetSide, Tree
 from xlate.models.grammar.parsing import Cell, Match
 from xlate.models.hierarchical.model import BACKTRACK, GLUE, LM, HierarchicalModel, RuleOptions
-from xlate.search.beam import END_LABEL, Move, SearchGraph, SearchSpace, Words
+from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace, SearchGraph, Words
 from xlate.search.settings import RuleSearch
 from xlate.text.terms import own_target
 from xlate.text.vocabulary import END_ID
@@ -59,38 +60,16 @@ class RuleStep(Step):
         return [place for a, b, gap in self.runs for place in ([a] if gap else range(a, b))]
 
 
-class OpenSpan(NamedTuple):
-    """A span still to be translated: by one rule, or by several glued together up to its end.
-
-    `parent` says which linked source words the rule with this gap has, as far as structure features consider them.
-    """
-
-    begin: int
-    end: int
-    glued: bool
-    parent: int = 0
-
-
-class RuleState(NamedTuple):
-    """Everything that a continuation depends on: the open spans, the next one last, and the words so far.
-
-    `ending` says what structure features consider of the previous rule.
-    """
-
-    spans: tuple[OpenSpan, ...]
-    lm_state: int
-    ending: int = 0
-    ended: bool = False
-
-
 @dataclass(frozen=True)
-class RuleMoves(SearchSpace[RuleState]):
+class RuleMoves(CompiledSpace):
     """The search space over one sentence. Labels are those of `RuleOptions`, -1 the end.
 
     The sentence begins as one span that may be glued: a rule translates its beginning, and the rest stays open. A rule
     appends its target words and leaves its gaps open, the first of the target next (Watanabe et al. 2007, section 2.3).
     With `allowed`, there are only translations of these target words.
     """
+
+    KERNEL: ClassVar[Any] = rule_decoder
 
     model: HierarchicalModel
     weights_D: Floats
@@ -99,14 +78,6 @@ class RuleMoves(SearchSpace[RuleState]):
     structure: Structure
     allowed: frozenset[Words] | None = None
     _words: dict[int, Words] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def start(self) -> RuleState:
-        return RuleState((OpenSpan(0, len(self.options.words), True),), int(self.model.lm.begin_state))
-
-    @property
-    def levels(self) -> int:
-        return len(self.options.words) + 1
 
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:
@@ -132,65 +103,44 @@ class RuleMoves(SearchSpace[RuleState]):
         steps, words = self.weights_D[BACKTRACK].tolist()
         return np.asarray(-(steps * counts_M22[:, :, 0] + words * counts_M22[:, :, 1]), np.float64)
 
-    def future(self, state: RuleState) -> float:
-        """The estimates of the open spans."""
-        future_nn, suffix_n = self.estimates
-        total = 0.0
-        for span in state.spans:
-            total += float(suffix_n[span.begin] if span.glued else future_nn[span.begin, span.end])
-        return total
-
-    def expand(self, state: RuleState) -> Iterator[Move[RuleState]]:
-        if not state.spans:
-            score = float(self.weights_D[LM]) * self.model.lm.score(state.lm_state, END_ID)[0]
-            yield Move(RuleState((), 0, ended=True), self.levels, score, END_LABEL)
-            return
-        top = state.spans[-1]
-        ends = range(top.begin + 1, min(top.end, top.begin + self.options.longest) + 1) if top.glued else (top.end,)
-        for end in ends:
-            for match in self.matches(top.begin, end):
-                yield from self._place(state, match)
+    @cached_property
+    def task(self) -> RuleSentence:
+        options, found, (future_nn, suffix_n) = self.options, self.options.found, self.estimates
+        static_T = found.static_R
+        if self.allowed is not None:
+            # Any label of each translation.
+            _, at_L = options.taken_apart(np.arange(options.label_offsets_M1[-1]))
+            labels = np.unique(at_L, return_index=True)[1].tolist()
+            # NaN is not above any bar.
+            static_T = np.where([self.words_of(label) in self.allowed for label in labels], static_T, np.nan)
+        return RuleSentence(
+            lm=self.model.lm.arrays,
+            words=len(options.words),
+            matches=options.matches,
+            begin_M=options.begin_M,
+            end_M=options.end_M,
+            label_offsets_M1=options.label_offsets_M1,
+            backtrack_M2=self.backtrack_M2,
+            static_T=static_T,
+            alone_T=found.alone_R,
+            swapped_T=options.swapped_T,
+            phrases=found.phrases,
+            future_nn=future_nn,
+            suffix_n=suffix_n,
+            structure=self.structure,
+            lm_weight=float(self.weights_D[LM]),
+            glue=float(self.weights_D[GLUE]),
+            begin_state=int(self.model.lm.begin_state),
+            end_word=END_ID,
+            limits=EVERY_MOVE,
+            pop_limit=self.search.pop_limit,
+        )
 
     def matches(self, begin: int, end: int) -> range:
         """The matches over a span."""
         cell = begin * (len(self.options.words) + 1) + end
         first, last = self.options.matches.cell_offsets_C1[cell : cell + 2].tolist()
         return range(first, last)
-
-    def _place(self, state: RuleState, match: int) -> Iterator[Move[RuleState]]:
-        """Every translation of one match."""
-        options, top = self.options, state.spans[-1]
-        below, end = state.spans[:-1], options.span(match)[1]
-        if top.glued and end < top.end:
-            below = (*below, OpenSpan(end, top.end, True))
-        glue = float(self.weights_D[GLUE]) if top.glued else 0.0
-        offset = int(options.label_offsets_M1[match])
-        for rank, at in enumerate(range(int(options.begin_M[match]), int(options.end_M[match]))):
-            if self.allowed is not None and self.words_of(offset + rank) not in self.allowed:
-                continue
-            swapped = bool(options.swapped_T[at])
-            parent, ending = int(self.structure.parent_T[at]), int(self.structure.ending_T[at])
-            gaps = [OpenSpan(*span, False, parent) for span in reversed(options.gaps(match, swapped))]
-            logprob, lm_state = self.model.lm.score_words(state.lm_state, self.phrase(at))
-            fixed = glue + float(self.backtrack_M2[match, int(swapped)])
-            if self.structure.active:
-                fixed += between_score(self.structure, state.ending, top.parent, at)
-            score = float(options.found.static_R[at]) + (fixed + float(self.weights_D[LM]) * logprob)
-            after = RuleState((*below, *gaps), lm_state, ending)
-            covered = len(options.words) - sum(span.end - span.begin for span in after.spans)
-            yield Move(after, covered, score, offset + rank)
-
-    def scores(self, labels: Sequence[int]) -> list[float]:
-        """The score of each step of a path."""
-        state, found = self.start, []
-        for label in labels:
-            moves: Iterator[Move[RuleState]] = self.expand(state)
-            if label != END_LABEL:
-                moves = self._place(state, self.options.place(label)[0])
-            move = next(move for move in moves if move.label == label)
-            state = move.state
-            found.append(move.score)
-        return found
 
     def phrase(self, at: int) -> Ints32:
         """The target words of a translation by the language model's numbers."""

@@ -11,7 +11,6 @@ import numpy as np
 from xlate.array_types import Floats, Ints, Ints32
 from xlate.errors import refuse_if
 from xlate.kernels.search.best_paths import Texts, k_best_paths
-from xlate.kernels.search.phrase_decoder import search_cubes, search_phrases
 from xlate.kernels.search.phrase_moves import LONGEST_SENTENCE
 from xlate.kernels.search.phrase_paths import Paths
 from xlate.models.derivation import Derivation, Step
@@ -21,7 +20,7 @@ from xlate.models.phrase.moves import PhraseMoves
 from xlate.models.phrase.options import GroupWeights, RankedPhrases, collect_phrase_options
 from xlate.models.unit_system import UnitSystem
 from xlate.scoring.weights import Weights
-from xlate.search.beam import END_LABEL, SearchGraph
+from xlate.search.beam import END_LABEL
 from xlate.search.settings import PhraseSearch
 
 __all__ = ["PhraseDecoder", "PhraseModel", "PhraseSearch"]
@@ -145,8 +144,3 @@ class PhraseDecoder(UnitSystem[PhraseModel, PhraseMoves, PhraseSearch, PhraseLis
         if self.model.reordering is None or FIVE_WAY in self.model.slots:
             left_out.add("LexicalReordering0")
         return (part for part in super().shown_features(derivation) if part[0] not in left_out)
-
-    def compiled_search(self, space: PhraseMoves, *, every_arc: bool) -> SearchGraph:
-        kernel = search_cubes if self.search.algorithm == "cube" else search_phrases
-        sentence = space.sentence._replace(limits=self.limits(every_arc=every_arc))
-        return SearchGraph.of_hypotheses(*kernel(sentence))

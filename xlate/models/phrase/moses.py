@@ -32,10 +32,10 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     Raises:
         InputError: a feature that this decoder lacks, a missing or repeated one, or whatever reading the files raises.
     """
-    ini.check_kinds(sorted(kind for kinds in _KINDS.values() for kind in kinds))
-    found = {name: ini.find(*kinds) for name, kinds in _KINDS.items()}
+    ini.check_kinds(sorted(kind for kinds in KINDS.values() for kind in kinds))
+    found = {name: ini.find(*kinds) for name, kinds in KINDS.items()}
     for name in ("TranslationModel0", "LM0"):
-        refuse_if(found[name] is None, "a feature is missing", None, " or ".join(_KINDS[name]), file=ini.path)
+        refuse_if(found[name] is None, "a feature is missing", None, " or ".join(KINDS[name]), file=ini.path)
     lines = {name: line for name, line in found.items() if line is not None}
     table, source, target = read_phrase_table(ini.file(lines["TranslationModel0"]), only)
     lm = NgramModel.from_arpa(read_arpa(ini.file(lines["LM0"])))
@@ -56,7 +56,7 @@ def moses_model(ini: MosesIni, only: Container[str] | None = None) -> tuple[Phra
     return PhraseModel(table, source, target, lm, reordering), weights_D
 
 
-_KINDS = {
+KINDS = {
     "LexicalReordering0": ("LexicalReordering",),
     "Distortion0": ("Distortion",),
     "LM0": MODELS,

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from xlate.array_types import Floats
-from xlate.kernels.search.hypotheses import Limits
+from xlate.kernels.search import phrase_decoder
 from xlate.kernels.search.phrase_coverage import FIVE_WAY, HIERARCHICAL, NO_REORDERING, WORD_BASED
-from xlate.kernels.search.phrase_decoder import Held, expanded, start_expanding
 from xlate.kernels.search.phrase_moves import GroupScores, PhraseSentence
 from xlate.kernels.search.spans import span_futures
 from xlate.models.phrase.history import histories_of
 from xlate.models.phrase.model import DISTORTION, LM, PhraseModel
 from xlate.models.phrase.options import PhraseOptions
-from xlate.search.beam import END_LABEL, Move, SearchSpace
+from xlate.search.beam import END_LABEL, EVERY_MOVE, CompiledSpace
 from xlate.search.settings import PhraseSearch
 from xlate.text.vocabulary import END_ID
 
 
 @dataclass(frozen=True)
-class PhraseMoves(SearchSpace[int]):
-    """The search space over one sentence. States are numbers of hypotheses, labels those of options, -1 the end.
+class PhraseMoves(CompiledSpace):
+    """The search space over one sentence. Labels are numbers of options, -1 the end.
 
     A phrase may start at most `distortion_limit` words from the end of the one before it; one that does not start at
     the first gap must end at most that many words past the gap (Moses's rule, so that a jump back is possible).
     """
+
+    KERNEL: ClassVar[Any] = phrase_decoder
 
     model: PhraseModel
     weights_D: Floats
@@ -36,36 +37,11 @@ class PhraseMoves(SearchSpace[int]):
     options: PhraseOptions
     groups: GroupScores
 
-    @property
-    def start(self) -> int:
-        return 0
-
-    @property
-    def levels(self) -> int:
-        return len(self.options.words) + 1
-
-    def future(self, state: int) -> float:
-        return self._known[1][state]
-
-    def expand(self, state: int) -> Iterator[Move[int]]:
-        held, futures = self._known
-        held[0], moves = expanded(self.sentence, held[0], state)
-        for target, label, score, level, future in zip(*(column.tolist() for column in moves), strict=True):
-            futures[target] = future
-            yield Move(target, level, score, label)
-
     def words_of(self, label: int) -> tuple[str, ...]:
         return () if label == END_LABEL else self.options.step(self.model, label).target_words
 
     @cached_property
-    def _known(self) -> tuple[list[Held], dict[int, float]]:
-        """The growing search that the readable one queries, and the estimates of its hypotheses by their numbers."""
-        held, future = start_expanding(self.sentence)
-        return [held], {0: float(future)}
-
-    @cached_property
-    def sentence(self) -> PhraseSentence:
-        """Options, weights and settings as the compiled search takes them, without the limits of its stacks."""
+    def task(self) -> PhraseSentence:
         model, search, options, sparse = self.model, self.search, self.options, self.model.sparse
         histories, weights_K = model.histories, self.weights_D[model.history_slots]
         return PhraseSentence(
@@ -90,7 +66,7 @@ class PhraseMoves(SearchSpace[int]):
             has_bigrams=sparse is not None and sparse.has_bigrams,
             begin_state=int(model.lm.begin_state),
             end_word=END_ID,
-            limits=Limits(0, 0, -np.inf, True),
+            limits=EVERY_MOVE,
             log_early_threshold=search.log_early_threshold,
             distortion_limit=search.distortion_limit,
             distortion_future=search.distortion_future,

@@ -194,7 +194,7 @@ class PhraseOptions(PlacedPhrases):
 
 
 def collect_phrase_options(
-    ranked: RankedPhrases, longest: int, words: Sequence[str], target: Sequence[str] | None = None
+    ranked: RankedPhrases, longest: int, words: Sequence[str], target: Sequence[str] | None
 ) -> PhraseOptions:
     """The options of every span of at most `longest` words; with a `target`, those whose words occur in it.
 

@@ -19,7 +19,7 @@ from xlate.align.copies import balanced_folds
 from xlate.align.lexical import lexical_table
 from xlate.array_types import AnyArray, Bools, Ints
 from xlate.candidates.batch import CandidateBatch
-from xlate.candidates.lists import Draw, decoded, of_no_words, with_steps
+from xlate.candidates.lists import Draw, decoded, of_no_steps, with_steps
 from xlate.config.model_schema import ClassifierConfig
 from xlate.config.schema import TrainConfig
 from xlate.errors import refuse_if
@@ -67,8 +67,7 @@ class TunedPhrases(TunedUnits[PhraseDecoder]):
     def with_parts(decoder: PhraseDecoder, words: Sequence[str]) -> CandidateBatch:
         """With sparse features as ids of the phrases."""
         if not words:
-            nothing = np.zeros(2, np.int64), np.zeros(0, np.int32)
-            return with_steps(of_no_words(decoder.model.size), *nothing, ids=(nothing[0][:1], nothing[1]))
+            return of_no_steps(decoder.model.size)
         found = decoder.nbest_list(words)
         assert found.model.sparse is not None
         part_L, steps = found.parts
