@@ -29,7 +29,6 @@ from xlate.models.block.moves import BlockStep, SpanMoves, SpanOptions, options_
 from xlate.models.derivation import COPIED, side_of
 from xlate.phrases.distortion import Distortion
 from xlate.phrases.table import phrase_pairs
-from xlate.scoring.weights import WeightsFile
 from xlate.search.beam import END_LABEL, EVERY_MOVE
 from xlate.search.settings import DistortionSearch
 from xlate.text.vocabulary import BEGIN_ID, END_ID
@@ -191,6 +190,7 @@ class DistortionKind(EventKind):
     """The phrase-distortion model of Tillmann & Zhang 2007, section 5.3."""
 
     name = "distortion"
+    MODEL, SYSTEM = DistortionModel, DistortionDecoder
     floats = DISTORTION_FLOATS
     sets = ("linked",)
 
@@ -213,23 +213,9 @@ class DistortionKind(EventKind):
         discount = {"direct_discount": model.direct_discount} if model.direct_discount else {}
         return {"distortion": _stage(estimates, model).identity, **discount}
 
-    def system(
-        self,
-        estimates: Estimates,
-        weights: WeightsFile,
-        model: Any,
-        settings: Any,
-    ) -> DistortionDecoder:
-        shared = self._shared(estimates, weights, model)
+    def own_fields(self, estimates: Estimates, model: Any) -> dict[str, Any]:
         distortion, model1_B = _jump_costs(estimates, model)
-        blocks = DistortionModel(
-            **shared,
-            weights=self.checked_set(weights, "linked", model).dense_D,
-            distortion=distortion,
-            model1_B=model1_B,
-            direct_discount=model.direct_discount,
-        )
-        return DistortionDecoder(blocks, settings)
+        return {"distortion": distortion, "model1_B": model1_B, "direct_discount": model.direct_discount}
 
 
 def _stage(estimates: Estimates, model: DistortionModelConfig) -> Stage:

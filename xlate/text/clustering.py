@@ -49,7 +49,9 @@ def exchange_classes(text: EncodedText, words: int, classes: int, seed: int = 1,
     begin_X = np.random.default_rng(seed).integers(0, classes, size=len(order_X))
     begin_X[:classes] = np.arange(min(classes, len(order_X)))
     class_V[order_X] = begin_X
-    counts = _count(class_V, left_N, right_N, count_N, classes + 1)
+    pairs_CC = np.zeros((classes + 1, classes + 1), np.int64)
+    np.add.at(pairs_CC, (class_V[left_N], class_V[right_N]), count_N)
+    counts = ClassCounts(pairs_CC, pairs_CC.sum(axis=1), pairs_CC.sum(axis=0))
     likelihoods = [_log_likelihood(counts)]
     neighbours = _rows(left_N, right_N, count_N, words), _rows(right_N, left_N, count_N, words)
     table = x_log_x()
@@ -76,12 +78,6 @@ def _rows(row_N: Ints32, word_N: Ints32, count_N: Ints, words: int) -> Neighbour
     order = np.argsort(row_N, kind="stable")
     offsets_V1 = np.concatenate([[0], np.cumsum(np.bincount(row_N, minlength=words))])
     return Neighbours(offsets_V1, word_N[order], count_N[order])
-
-
-def _count(class_V: Ints32, left_N: Ints32, right_N: Ints32, count_N: Ints, classes: int) -> ClassCounts:
-    pairs_CC = np.zeros((classes, classes), np.int64)
-    np.add.at(pairs_CC, (class_V[left_N], class_V[right_N]), count_N)
-    return ClassCounts(pairs_CC, pairs_CC.sum(axis=1), pairs_CC.sum(axis=0))
 
 
 def _log_likelihood(counts: ClassCounts) -> float:

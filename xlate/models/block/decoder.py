@@ -113,10 +113,8 @@ class BlockSystem(System[Moves, Blocks], Generic[Lexicon, Moves, Blocks]):
         self.check_length(words)
         search = self.search
         longest, scored = max(1, min(search.max_phrase, len(words))), search.option_order == "score"
-        if target is not None:
-            cells, blocks = blocks_of_spans(self.model, words, longest, None, target)
-        else:
-            cells, blocks = blocks_of_spans(self.model, words, longest, None if scored else search.options, None)
+        most = None if scored or target is not None else search.options
+        cells, blocks = blocks_of_spans(self.model, words, longest, most, target)
         options = self.options(words, longest, cells, blocks)
         if scored and target is None:
             kept = best_of_rows(options.alone_O, options.cell_offsets_C1, search.options)

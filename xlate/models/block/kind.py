@@ -15,8 +15,8 @@ from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.features.block import FLOATS, MORE_FLOATS, BigramIndex, BlockNames, MoreFloats, block_arrays, more_floats
 from xlate.kernels.features.blocks import BlockArrays
-from xlate.models.block.decoder import BlockDecoder
-from xlate.models.block.model import BlockModel
+from xlate.models.block.decoder import AnyBlockSystem, BlockDecoder
+from xlate.models.block.model import BlockLexicon, BlockModel
 from xlate.models.kind import Kind, Saved, ToTune, check_model_of_base, needed
 from xlate.models.run_files import made_with, weights_of
 from xlate.models.system import AnySystem
@@ -38,12 +38,15 @@ class EventKind(Kind):
     """A kind of model over blocks.
 
     Attributes:
+        MODEL, SYSTEM: the classes of its model and of its decoder.
         floats: names of its own floats, which every model of the kind has; a model's settings may add optional ones.
         sets: names of its weight sets; sparse features belong to the first.
     """
 
     of_costs = True
     tunes_from_run = True
+    MODEL: ClassVar[type[BlockLexicon]]
+    SYSTEM: ClassVar[type[AnyBlockSystem]]
     floats: ClassVar[tuple[str, ...]]
     sets: ClassVar[tuple[str, ...]]
 
@@ -65,6 +68,9 @@ class EventKind(Kind):
         """What the floats depend on, in addition to blocks and language model."""
 
     @abstractmethod
+    def own_fields(self, estimates: Estimates, model: EventModelConfig) -> dict[str, Any]:
+        """The fields of its model that other models over blocks lack, without weights."""
+
     def system(
         self,
         estimates: Estimates,
@@ -77,6 +83,19 @@ class EventKind(Kind):
         Raises:
             InputError: weights of other floats.
         """
+        blocks, held = estimates.blocks, [self.checked_set(weights, name, model) for name in self.sets]
+        made = self.MODEL(
+            blocks=blocks,
+            lm=estimates.lm,
+            source_vocabulary=estimates.work.source_vocabulary,
+            target_vocabulary=estimates.work.target_vocabulary,
+            feature_keys=weights.extra[f"{self.sets[0]}.keys"],
+            feature_weights=held[0].sparse_F,
+            more=MoreFloats.of(blocks, more_floats(model.floats)),
+            **dict(zip(self.MODEL.WEIGHTS, (one.dense_D for one in held), strict=True)),
+            **self.own_fields(estimates, model),
+        )
+        return self.SYSTEM(made, settings)
 
     def open(
         self,
@@ -160,19 +179,6 @@ class EventKind(Kind):
 
         return BlockLists(self, config, work, base)
 
-    def _shared(self, estimates: Estimates, weights: WeightsFile, model: EventModelConfig) -> dict[str, Any]:
-        """What the models over blocks have in common."""
-        first, blocks = self.sets[0], estimates.blocks
-        return {
-            "blocks": blocks,
-            "lm": estimates.lm,
-            "source_vocabulary": estimates.work.source_vocabulary,
-            "target_vocabulary": estimates.work.target_vocabulary,
-            "feature_keys": weights.extra[f"{first}.keys"],
-            "feature_weights": self.checked_set(weights, first, model).sparse_F,
-            "more": MoreFloats.of(blocks, more_floats(model.floats)),
-        }
-
     def checked_set(self, weights: WeightsFile, name: str, model: EventModelConfig) -> Weights:
         """A set of weights with the floats of the model's settings, in their order."""
         held, names = weights.sets.get(name), self.names(model)
@@ -186,6 +192,7 @@ class Block(EventKind):
     """The orientation model of Tillmann & Zhang 2007: blocks with two weight sets."""
 
     name = "orientation"
+    MODEL, SYSTEM = BlockModel, BlockDecoder
     floats = FLOATS
     sets = ("linked", "neutral")
 
@@ -199,18 +206,8 @@ class Block(EventKind):
         divided = {"unigram_per_word": True} if model.unigram_per_word else {}
         return {"orientation_smoothing": model.orientation_smoothing, **divided}
 
-    def system(
-        self,
-        estimates: Estimates,
-        weights: WeightsFile,
-        model: Any,
-        settings: Any,
-    ) -> BlockDecoder:
-        shared = self._shared(estimates, weights, model)
-        linked, neutral = (self.checked_set(weights, name, model).dense_D for name in self.sets)
-        smoothing = model.orientation_smoothing
-        blocks = BlockModel(**shared, linked=linked, neutral=neutral, orientation_smoothing=smoothing)
-        return BlockDecoder(blocks, settings)
+    def own_fields(self, estimates: Estimates, model: Any) -> dict[str, Any]:  # noqa: ARG002
+        return {"orientation_smoothing": model.orientation_smoothing}
 
 
 def check_floats_of_base(config: TrainConfig, base: Path) -> None:
