@@ -67,6 +67,10 @@ from xlate.text.tokens import split_tokens
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 log = logging.getLogger(__name__)
+# The set of weights, and the file with what the features know about words.
+SET, KNOWN = "rerank", "words.json"
+# Whether sources were known in training, and the float features that some training lines lacked.
+SOURCES, NEARLY = "sources", "nearly"
 # None of these can be mistaken for a feature of the list: names there have no blanks.
 TOTAL, POSITION, MBR = "total score", "list position", "mbr "
 
@@ -167,7 +171,7 @@ class RankedLists:
             are then divided by `spread_D`, how much they vary there.
         features: the sparse features; scale_F: what their values are divided by; dense_names: of the dense ones.
         heldout_I: which lists are held out.
-        lexicon, classes: what the features know about words. nearly: the float features that some lines lack.
+        known: what a `Ranker` needs to know about words and lines.
     """
 
     arrays: NbestArrays
@@ -180,9 +184,7 @@ class RankedLists:
     dense_names: tuple[str, ...]
     spread_D: Floats
     heldout_I: Bools
-    lexicon: dict[str, dict[str, float]] | None
-    classes: Mapping[str, str]
-    nearly: tuple[str, ...]
+    known: dict[str, Any]
 
     @classmethod
     def read(cls, config: TrainConfig) -> RankedLists:
@@ -227,7 +229,8 @@ class RankedLists:
         gain_CK = statistics_CK.astype(np.float32)
         batch = CandidateBatch(arrays.candidate_offsets_I1, floats_CD, gain_CK, offsets, ids_N, part_values_N=values_N)
         learned = batch, objective, features, scale_F, dense_names, spread_D, heldout_I
-        return cls(arrays, references, lines, *learned, lexicon, classes, nearly)
+        known = {"lexicon": lexicon, "classes": classes, SOURCES: lines is not None, NEARLY: nearly}
+        return cls(arrays, references, lines, *learned, known)
 
 
 def ranking_objective(config: TrainConfig) -> Objective:
@@ -275,17 +278,12 @@ def beside(
     config: TrainConfig | NbestConfig, source: str | None, sentence_I: Ints
 ) -> tuple[SentenceLines | None, SentenceLines | None]:
     """The lines of the files of sources and of documents, if there are such files."""
-    named = {"sources": source, "documents": config.documents}
-    sources, documents = (SentenceLines.read(file, what, sentence_I, config.first_id) for what, file in named.items())
-    return sources, documents
+    how = sentence_I, config.first_id
+    return SentenceLines.read(source, "sources", *how), SentenceLines.read(config.documents, "documents", *how)
 
 
 # Some lists, and the score of each of their hypotheses, (C,).
 Scored = tuple[list[list[Hypothesis]], Floats]
-# The set of weights, and the file with what the features know about words.
-SET, KNOWN = "rerank", "words.json"
-# Whether sources were known in training, and the float features that some training lines lacked.
-SOURCES, NEARLY = "sources", "nearly"
 
 
 @dataclass(frozen=True)
@@ -486,11 +484,11 @@ class Reported:
         head = "".join(f"{HEADS[name]:>7}{'against first':>15}{'p':>7}" for name in self.rows[FIRST])
         lines = [f"{'':<9}{head}"]
         for name, row in self.rows.items():
-            tests = self.tests[name].tests if name in self.tests else {}
             line = f"{name:<9}"
             for measure, score in row.items():
-                test, told = tests.get(measure), ""
-                if test is not None:
+                told = ""
+                if name in self.tests:
+                    test = self.tests[name].tests[measure]
                     told = f"  {test.difference:+.2f} ± {test.interval.half_width:.2f}{test.p_randomisation:8.4f}"
                 line += f"{score:7.2f}{told:<22}"
             lines.append(line.rstrip())

@@ -23,11 +23,9 @@ from xlate.jobs.given_lists import given_list
 from xlate.jobs.ranking import (
     FIRST,
     KNOWN,
-    NEARLY,
     ORACLE,
     RERANKED,
     SET,
-    SOURCES,
     RankedLists,
     Reported,
     begin,
@@ -109,8 +107,7 @@ class RankTraining(Recipe):
         found = self._tuned(given, start_D) if self.config.loss.lists is None else self._by_loss(given, start_D, run)
         weights = Weights(found.dense_D / given.spread_D, found.sparse_F / given.scale_F, given.dense_names)
         run.reporter.histogram("rerank/weights", weights.sparse_F[weights.sparse_F != 0], 0)
-        known = {SOURCES: given.sources is not None, NEARLY: given.nearly}
-        write_json(run.path / KNOWN, {"lexicon": given.lexicon, "classes": given.classes, **known}, indent=None)
+        write_json(run.path / KNOWN, given.known, indent=None)
         metadata = made_with(self.config.model)
         save_weights(run.weights, {SET: weights}, features={SET: given.features}, metadata=metadata)
         return {
