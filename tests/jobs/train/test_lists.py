@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from xlate.candidates.batch import CandidateBatch
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.features.index import NamedFeatures
-from xlate.jobs.train.lists import learn, read_learned
+from xlate.jobs.train.lists import learn, read_learned, sample, sampled
 from xlate.learning.ranks import ONE
 from xlate.report.run_directory import Reporter
 from xlate.scoring.weights import Weights
@@ -62,3 +63,32 @@ def test_floats_learned_jointly_have_the_scale_of_the_lists(tmp_path: Path) -> N
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
     assert (found[0][0] != [0.5, 0.25]).all()
+
+
+@pytest.mark.parametrize("wanted", [None, 1, 5, 11])
+def test_a_sample_is_the_same_from_any_shards(wanted: int | None) -> None:
+    whole = CandidateBatch.joined([lists(1.0), lists(2.0)])
+    config = load(TrainConfig, "train", ["model=phrase", "loss=xbleu"])
+    settings = replace(config.loss.lists, sentences=wanted)
+    expected = whole.select(sample(len(whole), wanted, 3))
+    for size in (1, 5, 12):
+        cuts = (whole.select(np.arange(first, min(first + size, 12))) for first in range(0, 12, size))
+        found = CandidateBatch.joined(list(sampled(cuts, len(whole), settings, 3)))
+        for name, array in vars(expected).items():
+            np.testing.assert_array_equal(getattr(found, name), array)
+
+
+def test_lists_in_several_shards_give_the_same_weights(tmp_path: Path) -> None:
+    config, found = load(TrainConfig, "train", ["model=phrase", "loss=xbleu", "loss.lists.heldout_every=3"]), []
+    run: Any = SimpleNamespace(stops=lambda: False, reporter=Reporter(), ranks=ONE)
+    theta = Weights(np.array([0.5, 0.25]), np.zeros(3), ("f", "g"))
+    features: Any = NumberedUnits(("a", "b", "c"))
+    for size in (6, 2):
+        held = tmp_path / f"{size}.safetensors"
+        cuts = (lists(1.0).select(np.arange(first, first + size)) for first in range(0, 6, size))
+        learn(config, features, cuts, theta, held, run)
+        found.append(read_learned(held, theta, features)[1])
+        # The stored lists are gone.
+        assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
+    np.testing.assert_array_equal(found[0], found[1])
+    assert found[0].any()
