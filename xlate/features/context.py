@@ -27,7 +27,7 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import AnyInts, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, row_numbers
-from xlate.errors import InputError, check_choice
+from xlate.errors import InputError
 from xlate.features.index import Numbers
 from xlate.features.word_values import WordValues
 from xlate.kernels.search.predictions import ContextPlaces, PhraseSpans, TargetArrays, context_bags, target_bags
@@ -36,7 +36,6 @@ from xlate.text.vocabulary import EncodedText, Vocabulary
 
 Bags = tuple[Ints, Ints32]
 TARGET_KINDS = ("pair", "phrase", "words")
-MARKS = ("distance", "bag")
 # Before the first and after the last word of a sentence; they follow the values of a layer.
 OUTSIDE = ("<begin>", "<end>")
 
@@ -79,19 +78,12 @@ class ContextFeatures:
     Ids: 0 for the feature that is always there, then every phrase of the table, then the values of each layer at each
     place. Places are the words of the phrase (its first and its last), and those up to `window` before and after it:
     each on its own with marks=distance, all on one side alike with marks=bag.
-
-    Raises:
-        InputError: an unknown kind of marks.
     """
 
     layers: tuple[Layer, ...]
     window: int
     marks: str
     phrases: int
-
-    def __post_init__(self) -> None:
-        """Checks the marks."""
-        check_choice("unknown value of model.marks", self.marks, MARKS)
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
@@ -195,20 +187,12 @@ def check_target(kinds: Sequence[str]) -> None:
 class TargetFeatures:
     """The features of candidate translations: ids of pairs, then of target phrases, then of target words.
 
-    Without kinds there are none.
-
-    Raises:
-        InputError: an unknown kind.
+    Without kinds, which `check_target` checks, there are none.
     """
 
     table: PhraseTable
     kinds: tuple[str, ...]
     words: int
-
-    def __post_init__(self) -> None:
-        """Checks the kinds."""
-        if self.kinds:
-            check_target(self.kinds)
 
     def __len__(self) -> int:
         """The number of features."""

@@ -15,7 +15,7 @@ from xlate.align.links import Links
 from xlate.config.model_schema import PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
-from xlate.errors import check_choice, refuse_if
+from xlate.errors import refuse_if
 from xlate.models.context.runs import (
     check_folds,
     check_predicted_by,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 # The kind of model, and the name of its set of weights.
 KIND = SET = "phrase"
 MODEL = "model"
-REORDERINGS = ("none", "wbe", "phrase", "hier", "hier5")
 
 
 class Phrase(Kind):
@@ -213,12 +212,7 @@ def _imported(config: TrainConfig) -> Path | None:
 
 
 def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
-    """The phrase model of a work directory in its binary form, made if it does not exist.
-
-    Raises:
-        InputError: an unknown reordering model.
-    """
-    check_choice("unknown value of model.reordering", reordering, REORDERINGS)
+    """The phrase model of a work directory in its binary form, made if it does not exist."""
     settings: dict[str, Any] = {
         "reordering": reordering,
         "on": work.identities("phrases", "lm"),
