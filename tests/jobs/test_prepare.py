@@ -5,6 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import resource
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +18,8 @@ import pytest
 from tests.jobs.test_mixture import prepared
 from xlate.align.aligner import align
 from xlate.work import text_stages
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def made_from(work: Path) -> dict[str, Any]:
@@ -56,7 +63,7 @@ def test_every_cluster_makes_the_same_stages(
     expected = sums(prepared(tmp_path / "here", 1).path)
     assert len(expected) == 16
     monkeypatch.setattr(text_stages, "PART", part)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     with contextlib.ExitStack() as opened:
         if cluster == ["cluster=dask"]:
             distributed = pytest.importorskip("distributed")
@@ -67,3 +74,93 @@ def test_every_cluster_makes_the_same_stages(
         work = prepared(tmp_path / "there", 1, f"memory={memory}", *cluster).path
     assert sums(work) == expected
     assert not (work / "phrase-parts").exists()
+
+
+# A task per five sentence pairs.
+SMALL_PARTS = """
+import sys
+from xlate.cli.main import main
+from xlate.work import text_stages
+text_stages.PART = 5
+sys.exit(main())
+"""
+
+
+def begun(folder: Path, *more: str) -> subprocess.Popen[bytes]:
+    """A command that prepares a corpus."""
+    size = [f"data.generated.{key}" for key in ("seed=1", "train=150", "dev=20", "test=5")]
+    command = [sys.executable, "-c", SMALL_PARTS, "prepare", "data=demo", "align=fast_align", "work=work", *size, *more]
+    with (folder / "log.txt").open("ab") as log:
+        return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+
+
+def counting(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """Waits until the command has counted the phrases of one part."""
+    while not list(folder.glob("work/phrase-parts/*/stage.json")):
+        assert process.poll() is None, (folder / "log.txt").read_text()
+        time.sleep(0.01)
+
+
+def check_same(folder: Path) -> None:
+    assert sums(folder / "work") == sums(prepared(folder / "expected", 1).path)
+    assert not list(folder.glob("work/**/.*"))
+    assert not (folder / "work/phrase-parts").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["worker", "task"])
+def test_a_killed_worker_changes_no_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: str) -> None:
+    distributed, psutil = pytest.importorskip("distributed"), pytest.importorskip("psutil")
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        process = begun(tmp_path, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
+        counting(process, tmp_path)
+        worker = psutil.Process(cluster.workers[0].pid)
+        while victim == "task" and not worker.children():
+            time.sleep(0.01)
+        (worker.children()[0] if victim == "task" else worker).kill()
+        assert process.wait() == 0, (tmp_path / "log.txt").read_text()
+    assert "a task begins again" in (tmp_path / "log.txt").read_text() or victim == "worker"
+    check_same(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_command_that_ends_early_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    box = "cluster=box", "cluster.workers=2"
+    process = begun(tmp_path, *box)
+    counting(process, tmp_path)
+    process.send_signal(number)
+    assert process.wait() != 0
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("work/phrase-parts/*/stage.json")}
+    assert kept
+    again = begun(tmp_path, *box)
+    counting(again, tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert again.wait() == 0, (tmp_path / "log.txt").read_text()
+    check_same(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_write_ends_the_command_which_then_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    prepared(tmp_path / "work", 1, "stages=[]")
+
+    def full(number: int) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (number, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
+        client = cluster.get_client()
+        # Writing fails as on a full disk.
+        client.run(full, 1000)
+        assert begun(tmp_path, "cluster=dask", f"cluster.address={cluster.scheduler_address}").wait() == 2
+        told = (tmp_path / "log.txt").read_text()
+        assert "a task failed repeatedly" in told
+        assert not list(tmp_path.glob("work/phrase-parts/*/stage.json"))
+        client.run(full, resource.RLIM_INFINITY)
+        assert begun(tmp_path, "cluster=dask", f"cluster.address={cluster.scheduler_address}").wait() == 0
+    check_same(tmp_path)
