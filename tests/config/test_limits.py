@@ -53,10 +53,11 @@ def test_the_limits_are_those_of_the_library() -> None:
     from xlate.jobs.translate import KINDS
     from xlate.kernels.search.distortion_decoder import WIDEST_WINDOW
     from xlate.lm.arpa import HIGHEST_ORDER
-    from xlate.models.phrase.kind import REORDERINGS
     from xlate.phrases.extract import LONGEST
+    from xlate.phrases.occurrences import KINDS as ORIENTATIONS
 
-    assert limit(model_schema.PhraseModelConfig, "reordering") == REORDERINGS
+    reordering = {"none", *ORIENTATIONS} - {"hier-moses"}
+    assert set(limit(model_schema.PhraseModelConfig, "reordering")) == reordering
     assert limit(schema.TranslateConfig, "lattice_format") == KINDS
     assert limit(schema.GivenListsConfig, "nbest_format") == STYLES
     assert limit(schema.GivenListsConfig, "nbest_duplicates") == (KEEP, DROP)
