@@ -163,11 +163,11 @@ Held = tuple[Hypotheses]
 @loop
 def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     """Searches one sentence; returns the same as `hypotheses.finished`."""
-    held = begun(task)
+    (found,), limits = begun(task), task.limits
     for level in range(task.sentence.words + 1):
-        for node in survivors(held[0], task.limits, level):
-            held = extended(task, held, node)
-    return finished(held[0])
+        for node in survivors(found, limits, level):
+            found = _moved(task, limits, found, node)
+    return finished(found)
 
 
 @loop
@@ -183,16 +183,22 @@ def begun(task: Any) -> Held:
 @loop
 def extended(task: Task, held: Held, node: int) -> Held:
     """The search with the moves of one hypothesis."""
+    return (_moved(task, task.limits, held[0], node),)
+
+
+@loop
+def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
+    """The same; passing limits and arrays on their own is faster."""
     sentence, spans_X3 = task.sentence, task.spans_X3
     n = sentence.words
-    search = with_room(held[0], len(sentence.block_O) + 1)
+    search = with_room(search, len(sentence.block_O) + 1)
     cover = search.nodes[node].first
     for x in range(next_spans(cover, n, sentence.longest, task.fillable_C, task.swaps, spans_X3)):
         begin, end, orientation = spans_X3[x, 0], spans_X3[x, 1], spans_X3[x, 2]
         cell = begin * sentence.longest + end - begin - 1
         first, last = sentence.cell_offsets_C1[cell], sentence.cell_offsets_C1[cell + 1]
         if first < last:
-            _extend(task, search, node, cover_after(cover, begin, end, orientation), orientation, (first, last))
+            _extend(task, limits, search, node, cover_after(cover, begin, end, orientation), orientation, (first, last))
     if level_and_future(cover, n, sentence.future_nn)[0] == n:
         score = 0.0
         if task.end_word >= 0:
@@ -200,8 +206,8 @@ def extended(task: Task, held: Held, node: int) -> Held:
                 -task.lm_weights_32[RIGHT, 0] * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
             )
         key = key_of(cover_of(n + 1, 0, 0, False), join(NONE, 0), 0)
-        add_move(search, task.limits, node, key, n + 1, 0.0, score, NONE)
-    return (search,)
+        add_move(search, limits, node, key, n + 1, 0.0, score, NONE)
+    return search
 
 
 @loop
@@ -227,7 +233,9 @@ def workspace(sentence: SentenceArrays) -> tuple[Ints, Floats, Ints, Bools]:
 
 
 @loop
-def _extend(task: Task, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]) -> None:
+def _extend(
+    task: Task, limits: Limits, search: Hypotheses, node: int, cover: int, orientation: int, options: tuple[int, int]
+) -> None:
     """Adds the moves to a cover by the options of one span, first and last; there must be room."""
     task, search, (first, last) = lent(task), lent(search), options
     model, sentence, score_O, lm_state_O = task.model, task.sentence, task.score_O, task.lm_state_O
@@ -247,6 +255,4 @@ def _extend(task: Task, search: Hypotheses, node: int, cover: int, orientation: 
         if orientation != LEFT or sentence.left_O[option]:
             behind = sentence.context_O[option] if orientation != LEFT else NONE
             key = key_of(cover, join(behind, lm_state_O[option]), 0)
-            add_move(
-                search, task.limits, node, key, level, future, score_O[option] - normalizer, option * 3 + orientation
-            )
+            add_move(search, limits, node, key, level, future, score_O[option] - normalizer, option * 3 + orientation)

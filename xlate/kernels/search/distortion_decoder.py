@@ -69,35 +69,41 @@ def search(task: Task) -> tuple[AnyArray, AnyArray, int]:
     A key consists of the coverage; the block that represents the last one in sparse features, with the history; and the
     end of the last block.
     """
-    held = begun(task)
+    (found,), limits = begun(task), task.limits
     for level in range(task.sentence.words + 1):
-        for node in survivors(held[0], task.limits, level):
-            held = extended(task, held, node)
-    return finished(held[0])
+        for node in survivors(found, limits, level):
+            found = _moved(task, limits, found, node)
+    return finished(found)
 
 
 @loop
 def extended(task: Task, held: Held, node: int) -> Held:
-    """The search with the moves of one hypothesis.
+    """The search with the moves of one hypothesis."""
+    return (_moved(task, task.limits, held[0], node),)
+
+
+@loop
+def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
+    """The search with the moves of one hypothesis; passing limits and arrays on their own is faster.
 
     A block may cover any uncovered span such that, afterwards, the rightmost covered word is less than `window` after
     the first uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
     """
     sentence, n = task.sentence, task.sentence.words
-    search = with_room(held[0], len(sentence.block_O) + 1)
+    search = with_room(search, len(sentence.block_O) + 1)
     first, mask = uncover(search.nodes[node].first)
     for start in range(first, min(n, first + task.window)):
         for end in range(start + 1, min(n, start + sentence.longest) + 1):
             if (mask >> (end - 1 - first)) & 1:
                 break
             if allowed(cover(first, mask, start, end)[1], task.max_skips, task.window):
-                _expand(task, search, node, start, end)
+                _expand(task, limits, search, node, start, end)
     if first == n:
         score = 0.0
         if task.end_word >= 0:
             score = -task.first_weight * step(task.model.lm, low(search.nodes[node].second), task.end_word)[0]
-        add_move(search, task.limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
-    return (search,)
+        add_move(search, limits, node, key_of(END, 0, 0), n + 1, 0.0, score, NONE)
+    return search
 
 
 @loop
@@ -157,7 +163,7 @@ def allowed(mask: int, max_skips: int, window: int) -> bool:
 
 
 @loop
-def _expand(task: Task, search: Hypotheses, node: int, start: int, end: int) -> None:
+def _expand(task: Task, limits: Limits, search: Hypotheses, node: int, start: int, end: int) -> None:
     """Adds a move for every option of one span; there must be room."""
     task, search = lent(task), lent(search)
     model, sentence = task.model, task.sentence
@@ -177,7 +183,7 @@ def _expand(task: Task, search: Hypotheses, node: int, start: int, end: int) -> 
         if context >= 0 and block >= 0:
             score += bigrams_weight(model.features, model.feature_weights_F, context, block)
         key = key_of(covered, join(sentence.context_O[option], said.after), end)
-        add_move(search, task.limits, node, key, level, future, score, option)
+        add_move(search, limits, node, key, level, future, score, option)
 
 
 @loop
