@@ -66,7 +66,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         write_text(folder, pairs)
-        corpus = ["data=files", "data.pair=de-en", "data.train_source=train.src", "data.train_target=train.tgt"]
+        corpus = [
+            "data=files",
+            "data.name=text",
+            "data.pair=de-en",
+            "data.train_source=train.src",
+            "data.train_target=train.tgt",
+        ]
         corpus += ["data.dev_source=dev.src", "data.dev_references=[dev.tgt]", "align=fast_align", "work=work"]
         prepare = ["prepare", *corpus, "stages=[phrases]"]
         translate = ["translate", "run=run", "input=train.src", "output=out", *DECODER]
