@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from xlate.cluster import BoxConfig, Cluster, DaskConfig, SlurmConfig, check_cluster, opened_cluster, run_tasks
+from xlate.cluster import BoxConfig, Cluster, DaskConfig, SlurmConfig, opened_cluster, run_tasks, uses_cluster
 from xlate.errors import InputError
 from xlate.machine import Stopped
 
@@ -82,7 +82,7 @@ def test_tasks_end_when_they_are_asked_to(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
     for given in ({}, {"scheduler_file": str(tmp_path / "none")}, {"scheduler_file": "a", "address": "b"}):
         with pytest.raises(InputError, match="needs a scheduler"):
-            check_cluster(DaskConfig("dask", **given))
+            uses_cluster(DaskConfig("dask", **given))
     pytest.importorskip("submitit")
     wrong = SlurmConfig("slurm", options=["wrong=1"], address="local")
     with pytest.raises(InputError, match=r"(?s)Slurm cannot be used.*cluster=box"), opened_cluster(wrong, tmp_path):

@@ -218,21 +218,21 @@ def _run_task() -> None:
         json.dump(answer, stream, default=str)
 
 
-def check_cluster(settings: ClusterConfig) -> None:
-    """Refuses a Dask cluster without a scheduler.
+def uses_cluster(settings: ClusterConfig) -> bool:
+    """Whether tasks are to run elsewhere than in this process: with any settings but those of `cluster=none`.
 
     Raises:
-        InputError: no address is set, nor a file that exists.
+        InputError: a Dask cluster without a scheduler: no address is set, nor a file that exists.
     """
-    if not isinstance(settings, DaskConfig):
-        return
-    file, address = settings.scheduler_file, settings.address
-    refuse_if(
-        file is None or not Path(file).is_file() if address is None else file is not None,
-        "cluster=dask needs a scheduler",
-        f"cluster.scheduler_file={file} cluster.address={address}",
-        "an address, or a file that dask scheduler --scheduler-file FILE has written",
-    )
+    if isinstance(settings, DaskConfig):
+        file, address = settings.scheduler_file, settings.address
+        refuse_if(
+            file is None or not Path(file).is_file() if address is None else file is not None,
+            "cluster=dask needs a scheduler",
+            f"cluster.scheduler_file={file} cluster.address={address}",
+            "an address, or a file that dask scheduler --scheduler-file FILE has written",
+        )
+    return settings.name != ClusterConfig.name
 
 
 def _client(settings: DaskConfig) -> Any:

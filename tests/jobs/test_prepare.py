@@ -120,7 +120,8 @@ def test_a_killed_worker_changes_no_counts(tmp_path: Path, monkeypatch: pytest.M
             time.sleep(0.01)
         (worker.children()[0] if victim == "task" else worker).kill()
         assert process.wait() == 0, (tmp_path / "log.txt").read_text()
-    assert "a task begins again" in (tmp_path / "log.txt").read_text() or victim == "worker"
+    if victim == "task":
+        assert "a task begins again" in (tmp_path / "log.txt").read_text()
     check_same(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,11 @@ def test_a_long_line_has_no_lattice(runs: dict[str, Path], tmp_path: Path, caplo
 
 
 def test_tasks_translate_the_parts_of_a_file(
-    runs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    runs: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level("INFO")
     monkeypatch.setattr(translation_parts, "PART", 2)
@@ -81,7 +86,16 @@ def test_tasks_translate_the_parts_of_a_file(
     (kept / "2.txt").write_text("kept\nkept\n")
     (kept / "4.txt").unlink()
     assert translated(runs["phrase"], tmp_path, lines, *box) == [*whole[0][:2], "kept", "kept", whole[0][4]]
+    # Each line needs a target, and the input is read several times.
+    (tmp_path / "target").write_text("a\n" * 6)
+    asked = ["translate", f"run={runs['phrase']}", f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", *box]
+    assert main([*asked, f"target={tmp_path / 'target'}"]) == 2
+    assert "5 lines in" in capsys.readouterr().err
+    os.mkfifo(tmp_path / "pipe")
+    assert main([*asked, f"input={tmp_path / 'pipe'}"]) == 2
+    assert "can be read only once" in capsys.readouterr().err
     assert main(["translate", f"run={runs['phrase']}", "cluster=box"]) == 2
+    assert "cluster= translates files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("model", "processes"), [("block", 1), ("phrase", 2)])

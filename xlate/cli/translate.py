@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from xlate.cli.streams import STANDARD, arriving_lines, write_answers
+from xlate.cluster import uses_cluster
 from xlate.errors import InputError
 from xlate.machine import Terminated
 
@@ -36,7 +37,7 @@ def translate(config: TranslateConfig) -> None:
         raise InputError("tables= and lattice_out= cannot be combined", seen, "one of the two")
     if config.processes > 1 and config.tables is not None:
         raise InputError("tables= needs a single process", f"processes={config.processes}", "processes=1")
-    if config.cluster.name != "none":
+    if uses_cluster(config.cluster):
         _translate_parts(config)
         return
     translator = Translator.open(config)

@@ -13,7 +13,7 @@ import numpy as np
 from xlate.align.aligner import align
 from xlate.align.links import read_links, write_links
 from xlate.arrays.stored import arrays_of, save_arrays
-from xlate.cluster import ClusterConfig, check_cluster
+from xlate.cluster import uses_cluster
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
 from xlate.jobs.mixture import MixedDirectory
@@ -24,7 +24,7 @@ from xlate.work.corpus_stage import build_corpus, cores
 from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
 from xlate.work.settings import AlignConfig
 from xlate.work.stages import check_stage, file_hash, identity_of, run_stage
-from xlate.work.text_stages import PARTS
+from xlate.work.text_stages import PARTS, count_by_tasks
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def prepare(config: PrepareConfig) -> WorkDirectory:
     """
     with awaited(Path(config.work)):
         check_dev_set(config.data)
-        check_cluster(config.cluster)
+        uses_cluster(config.cluster)
         return _prepared(config, _directory(config))
 
 
@@ -75,11 +75,12 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     }
     work.write_plan({**plan, "memory_mb": megabytes(config.memory)})
     # Only here are both texts of a mixture known.
-    cluster = None if config.cluster.name == ClusterConfig.name else config.cluster
     wanted = {*config.stages, *(("lm", "phrases") if base else ())}
+    if "phrases" in wanted and uses_cluster(config.cluster):
+        count_by_tasks(work, config.cluster)
     for name in PLANNED:
         if name in wanted:
-            work.make(name, cluster)
+            work.make(name)
     shutil.rmtree(path / PARTS, ignore_errors=True)
     return WorkDirectory(path).check()
 

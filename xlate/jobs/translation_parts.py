@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from xlate.cluster import check_cluster, opened_cluster, run_tasks
+from xlate.cluster import opened_cluster, run_tasks
 from xlate.config.schema import TranslateConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.errors import InputError
@@ -17,7 +17,8 @@ from xlate.jobs.translate import Translator, say_counts
 from xlate.scoring.weights import WEIGHTS_FILE
 from xlate.settings import plain
 from xlate.text.folders import awaited, read_json, write_json
-from xlate.text.lines import count_lines, iterate_lines, write_file, write_lines
+from xlate.text.lines import check_sides, count_lines, iterate_lines, write_file, write_lines
+from xlate.text.opening import plain_file
 from xlate.work.stages import file_hash, identity_of
 
 # The lines of a part: opening a system takes as long as translating some hundred lines.
@@ -35,9 +36,9 @@ def translated_parts(config: TranslateConfig) -> Iterator[list[Path]]:
     They are removed at the end. After an interruption, the same command continues with the parts that are missing.
 
     Raises:
-        InputError: input or output is no file, or the settings are for a single process; what `Translator` raises.
+        InputError: input or output is no file, targets are fewer or more than lines, or the settings are for a single
+            process; what `Translator` raises.
     """
-    check_cluster(config.cluster)
     alone = {key: value for key in ("lattice_out", "tables", "trace") if (value := getattr(config, key))}
     files = {"input": config.input, "output": config.output}
     if alone or not all(files.values()) or "-" in (*files.values(), config.nbest_out):
@@ -45,9 +46,12 @@ def translated_parts(config: TranslateConfig) -> Iterator[list[Path]]:
         expected = "input=FILE output=FILE, and no lattice_out, tables or trace"
         raise InputError("cluster= translates files", seen, expected, "or leave out cluster=")
     assert config.input is not None
+    lines = count_lines(plain_file(config.input))
+    if config.target is not None:
+        check_sides(config.input, lines, config.target, count_lines(plain_file(config.target)))
     folder = Path(f"{config.output}.parts-{_identity(config)[:8]}")
     with awaited(folder):
-        parts = {folder / f"{first}{TEXT}": first for first in range(0, count_lines(config.input), PART)}
+        parts = {folder / f"{first}{TEXT}": first for first in range(0, lines, PART)}
         missing = [(str(path), first, PART) for path, first in parts.items() if not path.exists()]
         if missing:
             folder.mkdir(parents=True, exist_ok=True)

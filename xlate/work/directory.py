@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,6 @@ from xlate.work.corpus_files import SIDES, TAGGER, kept_tagger
 from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, run_stage
 
 if TYPE_CHECKING:
-    from xlate.cluster import ClusterConfig
     from xlate.lm.arpa import ArpaModel
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
@@ -241,15 +240,11 @@ class WorkDirectory:
             return read_stage(self.path, name)
         return finished_stage(self.path, name, identity_of(self.plan[name])) or self.make(name)
 
-    def make(self, name: str, cluster: ClusterConfig | None = None) -> Stage:
-        """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises.
-
-        The tasks of a `cluster`, if one is given, count its phrases.
-        """
+    def make(self, name: str) -> Stage:
+        """A planned stage, made now if it is not there yet or damaged; raises what `stage` raises."""
         from xlate.work.text_stages import BUILDERS
 
-        made_from = self.plan[name]
-        return run_stage(self.path, name, made_from, lambda folder: BUILDERS[name](self, made_from, folder, cluster))
+        return run_stage(self.path, name, self.plan[name], partial(BUILDERS[name], self, self.plan[name]))
 
     @cached_property
     def identity(self) -> str:
@@ -345,7 +340,7 @@ class WorkDirectory:
         """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored.
 
         Args:
-            runs: those of the whole text; `last`: another one of it.
+            runs: its counts, in runs; `last`: one more run, which is not among them, if there is one.
         """
         from xlate.align.lexical import lexical_table
         from xlate.phrases.extract import merge_phrases

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 PART, PARTS = 1 << 17, "phrase-parts"
 
 
-def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, _: ClusterConfig | None) -> dict[str, Any]:
+def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     order = made_from["settings"]["order"]
     with Scratch(work.plan["memory_mb"], folder) as scratch:
         arpa = work.whole_lm(order, scratch)
@@ -35,34 +35,36 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, _: Clus
         return {"order": order, "ngrams": sum(arpa.counts)}
 
 
-def _phrases(
-    work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, cluster: ClusterConfig | None
-) -> dict[str, Any]:
+def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     with Runs(work.plan["memory_mb"], folder) as runs:
         longest, last = made_from["max_length"], None
-        if cluster is None:
-            last = count_phrases(*work.encoded, work.links, longest, runs)
+        parts = [_part(work, first, PART) for first in _firsts(work)]
+        if all(_is_made(work, *part) for part in parts):
+            for name, _ in parts:
+                runs.read(work.path / name)
         else:
-            _count_by_tasks(work, cluster, runs)
+            last = count_phrases(*work.encoded, work.links, longest, runs)
         table = work.whole_table(longest, made_from["min_count"], runs, last)
         table.save(folder / "table")
         return {"pairs": len(table), "source_phrases": len(table.source_phrases)}
 
 
-def _count_by_tasks(work: WorkDirectory, cluster: ClusterConfig, runs: Runs) -> None:
-    firsts = range(0, max(1, len(work.encoded[0])), PART)
-    parts = {first: _part(work, first, PART) for first in firsts}
-    missing = [n for n, (name, of) in parts.items() if finished_stage(work.path, name, identity_of(of)) is None]
-    tasks = [(str(work.path), first, PART) for first in missing]
+def count_by_tasks(work: WorkDirectory, cluster: ClusterConfig) -> None:
+    """Counts the phrase pairs of the training text by the tasks of a cluster, for the stage that scores them.
+
+    Raises:
+        InputError: see `run_tasks`.
+    """
+    if _is_made(work, "phrases", work.plan["phrases"]):
+        return
+    tasks = [(str(work.path), first, PART) for first in _firsts(work) if not _is_made(work, *_part(work, first, PART))]
     with opened_cluster(cluster, work.path / PARTS / "jobs") as opened:
         for _ in run_tasks(opened, count_part, tasks, "phrases: parts"):
             pass
-    for name, _ in parts.values():
-        runs.read(work.path / name)
 
 
 def count_part(path: str, first: int, size: int) -> None:
-    """Counts the phrase pairs of a part of a training text: a task of `_count_by_tasks`."""
+    """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
     work = WorkDirectory(Path(path))
     longest, memory = work.plan["phrases"]["max_length"], work.plan["memory_mb"]
     rows = first, min(first + size, len(work.encoded[0]))
@@ -77,12 +79,21 @@ def count_part(path: str, first: int, size: int) -> None:
     run_stage(work.path, *_part(work, first, size), build)
 
 
+def _firsts(work: WorkDirectory) -> range:
+    """The first sentence pair of each part."""
+    return range(0, max(1, len(work.encoded[0])), PART)
+
+
+def _is_made(work: WorkDirectory, name: str, made_from: Mapping[str, Any]) -> bool:
+    return finished_stage(work.path, name, identity_of(made_from)) is not None
+
+
 def _part(work: WorkDirectory, first: int, size: int) -> tuple[str, dict[str, Any]]:
     """The stage of a part: its name, and what it is made from."""
     return f"{PARTS}/{first}", {"of": work.plan["phrases"], "first": first, "size": size}
 
 
-def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path, _: ClusterConfig | None) -> dict[str, Any]:
+def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     settings, table = made_from["settings"], work.table
     source, target = work.encoded
     if settings["test_filter"]:
@@ -116,7 +127,7 @@ def _for_test(work: WorkDirectory, table: PhraseTable, min_words: int) -> tuple[
     return table, source, target
 
 
-BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path, ClusterConfig | None], dict[str, Any]]] = {
+BUILDERS: dict[str, Callable[[WorkDirectory, Mapping[str, Any], Path], dict[str, Any]]] = {
     "lm": _lm,
     "phrases": _phrases,
     "blocks": _blocks,

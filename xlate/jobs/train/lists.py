@@ -28,7 +28,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import UnitFeatures, pool, spread_within_lists, under_templates
 from xlate.candidates.nbest import statistic_names
 from xlate.candidates.store import CandidateStore, StoreWriter
-from xlate.cluster import ClusterConfig, check_cluster, opened_cluster, run_tasks
+from xlate.cluster import opened_cluster, run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, to_yaml
 from xlate.errors import refuse_if
@@ -163,8 +163,7 @@ def decode_folds(made: Jackknife, config: TrainConfig, base: Path, run: Run, lea
         Stopped: the run was stopped.
     """
     stop = run.stop.__bool__
-    check_cluster(config.cluster)
-    if config.cluster.name != ClusterConfig.name and (parts := made.missing()):
+    if uses_cluster(config.cluster) and (parts := made.missing()):
         file = run.directory.checkpoint / "decoding.yaml"
         write_file(file, to_yaml(config).encode())
         given = str(file), str(base), learned and str(learned), plain(made.settings), str(made.folder)

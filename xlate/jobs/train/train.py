@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from xlate.cluster import uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import identity_of_training, read_config, sums_of_run, to_yaml, varied_settings
 from xlate.errors import InputError, refuse_if
@@ -238,6 +239,7 @@ def check_training(config: TrainConfig) -> None:
         InputError: names the setting, its value and the allowed values.
     """
     device_of(config.device)
+    uses_cluster(config.cluster)
     if config.reporter is not None:
         listener_of(config.reporter)
     one_of("measures", config.measures, MEASURES)

@@ -188,7 +188,7 @@ def extended(task: Task, held: Held, node: int) -> Held:
 
 @loop
 def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
-    """The same; passing limits and arrays on their own is faster."""
+    """The search with the moves of one hypothesis; limits and arrays on their own make it faster."""
     sentence, spans_X3 = task.sentence, task.spans_X3
     n = sentence.words
     search = with_room(search, len(sentence.block_O) + 1)

@@ -84,7 +84,7 @@ def extended(task: Task, held: Held, node: int) -> Held:
 
 @loop
 def _moved(task: Task, limits: Limits, search: Hypotheses, node: int) -> Hypotheses:
-    """The search with the moves of one hypothesis; passing limits and arrays on their own is faster.
+    """The search with the moves of one hypothesis; limits and arrays on their own make it faster.
 
     A block may cover any uncovered span such that, afterwards, the rightmost covered word is less than `window` after
     the first uncovered one and at most `max_skips` maximal intervals before it are uncovered (A10).
