@@ -1,12 +1,7 @@
-"""The corpus stage: what is trained on, what is held out, what was tokenised already.
-
-Parts of a preparation side by side.
-"""
+"""The corpus stage: what is trained on, what is held out, what was tokenised already."""
 
 from __future__ import annotations
 
-import os
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +10,8 @@ import pytest
 from xlate.errors import InputError
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
-from xlate.work import corpus_stage as beside
 from xlate.work.corpus_files import resolve_files
-from xlate.work.corpus_stage import build_corpus, side_by_side
+from xlate.work.corpus_stage import build_corpus
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig
 
@@ -119,44 +113,3 @@ def test_damaged_preprocessing_settings_are_refused(tmp_path: Path, text: str) -
     (stage / "preprocessing.json").write_text(text)
     with pytest.raises(InputError, match=r"preprocessing\.json: damaged"):
         _ = WorkDirectory(tmp_path).preprocessing
-
-
-@pytest.mark.parametrize("cores", [1, 2])
-def test_results_come_in_order_from_as_many_processes_as_there_are_cores(
-    cores: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(beside, "cores", lambda: cores)
-    found = side_by_side([lambda n=n: (n, os.getpid()) for n in range(4)])  # type: ignore[misc]
-    assert [number for number, _ in found] == [0, 1, 2, 3]
-    processes = {process for _, process in found}
-    assert len(processes) <= min(cores, 4)
-    assert (os.getpid() in processes) == (cores == 1)
-
-
-@pytest.mark.parametrize("failing", [1])
-def test_what_a_part_raises_is_raised(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "cores", lambda: 2)
-
-    def part(number: int) -> int:
-        if number == failing:
-            raise InputError("bad", file="f", line=number)
-        return number
-
-    with pytest.raises(InputError, match=f"f:{failing}: bad"):
-        side_by_side([lambda: part(0), lambda: part(1)])
-
-
-def test_when_one_part_fails_the_others_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "cores", lambda: 2)
-
-    def fails() -> None:
-        while not (tmp_path / "begun").exists():
-            time.sleep(0.01)
-        raise KeyboardInterrupt
-
-    def lasts() -> None:
-        (tmp_path / "begun").touch()
-        time.sleep(600)
-
-    with pytest.raises(KeyboardInterrupt):
-        side_by_side([fails, lasts])

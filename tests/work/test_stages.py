@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,9 @@ import numpy as np
 import pytest
 
 from xlate.arrays.stored import open_arrays, save_arrays
+from xlate.cluster import BoxConfig, ClusterConfig
 from xlate.errors import InputError
+from xlate.work import stages
 from xlate.work.stages import identity_of, read_stage, run_stage
 
 
@@ -112,3 +117,67 @@ def test_a_stage_whose_arrays_are_damaged_is_made_again(tmp_path: Path, damage: 
     run_stage(tmp_path, "one", {"a": 1}, build)
     assert calls == ["x", "x"]
     assert open_arrays(folder, "table", {"x": ("<i8", 1)})["x"].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_results_come_in_order_from_as_many_processes_as_there_are_cores(
+    cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "cores", lambda: cores)
+    found = stages.side_by_side([lambda n=n: (n, os.getpid()) for n in range(4)])  # type: ignore[misc]
+    assert [number for number, _ in found] == [0, 1, 2, 3]
+    processes = {process for _, process in found}
+    assert len(processes) <= min(cores, 4)
+    assert (os.getpid() in processes) == (cores == 1)
+
+
+@pytest.mark.parametrize("failing", [1])
+def test_what_a_part_raises_is_raised(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "cores", lambda: 2)
+
+    def part(number: int) -> int:
+        if number == failing:
+            raise InputError("bad", file="f", line=number)
+        return number
+
+    with pytest.raises(InputError, match=f"f:{failing}: bad"):
+        stages.side_by_side([lambda: part(0), lambda: part(1)])
+
+
+def test_when_one_part_fails_the_others_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "cores", lambda: 2)
+
+    def fails() -> None:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    def lasts() -> None:
+        (tmp_path / "begun").touch()
+        time.sleep(600)
+
+    with pytest.raises(KeyboardInterrupt):
+        stages.side_by_side([fails, lasts])
+
+
+def write_number(work: str, name: str, made_from: Mapping[str, Any]) -> None:
+    def build(folder: Path) -> dict[str, Any]:
+        (folder / "number").write_text(str(made_from["number"]))
+        return {}
+
+    run_stage(Path(work), name, made_from, build)
+
+
+@pytest.mark.parametrize("cluster", [ClusterConfig(), BoxConfig(workers=2)])
+def test_parts_that_are_finished_are_left_alone(
+    cluster: ClusterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    monkeypatch.chdir(tmp_path)
+    parts = {f"parts/{number}": {"number": number} for number in range(3)}
+    write_number(str(tmp_path), "parts/1", parts["parts/1"])
+    before = (tmp_path / "parts/1/stage.json").stat().st_mtime_ns
+    for _ in range(2):
+        stages.make_parts(tmp_path, cluster, write_number, parts, "numbers")
+        assert [(tmp_path / name / "number").read_text() for name in parts] == ["0", "1", "2"]
+    assert (tmp_path / "parts/1/stage.json").stat().st_mtime_ns == before

@@ -171,7 +171,7 @@ def run_align(config: AlignCommandConfig) -> None:
     from xlate.text.lines import check_sides, iterate_lines
     from xlate.text.tokens import split_tokens
     from xlate.text.vocabulary import TokenText
-    from xlate.work.corpus_stage import cores
+    from xlate.work.stages import cores
 
     paths = config.source, config.target
     source, target = (TokenText.of(map(split_tokens, iterate_lines(path))) for path in paths)

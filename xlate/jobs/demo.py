@@ -31,8 +31,8 @@ from xlate.metrics.score import Evaluation, evaluate
 from xlate.metrics.significance import paired_runs
 from xlate.text.folders import write_json
 from xlate.text.lines import read_lines
-from xlate.work.corpus_stage import side_by_side
 from xlate.work.directory import WorkDirectory
+from xlate.work.stages import side_by_side
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
 from xlate.text.folders import awaited, check_is_folder
 from xlate.work.corpus_files import check_dev_set, corpus_identity, resolve_files, write_demo_corpus
-from xlate.work.corpus_stage import build_corpus, cores
+from xlate.work.corpus_stage import build_corpus
 from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
 from xlate.work.settings import AlignConfig
-from xlate.work.stages import check_stage, file_hash, identity_of, run_stage
+from xlate.work.stages import check_stage, cores, file_hash, identity_of, run_stage
 from xlate.work.text_stages import PARTS, count_by_tasks
 
 log = logging.getLogger(__name__)

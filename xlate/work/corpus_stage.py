@@ -6,21 +6,19 @@ Independent parts run in parallel processes, at most one per core.
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from xlate.align.copies import copy_groups
 from xlate.arrays.stored import save_arrays
 from xlate.errors import InputError
-from xlate.progress import speak_in_fork, track
-from xlate.search.processes import Workers
+from xlate.progress import track
 from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
@@ -39,41 +37,7 @@ from xlate.work.directory import (
     save_factor,
     save_text,
 )
-
-Result = TypeVar("Result")
-
-
-def cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Runs tasks in forked processes, at most one per core, and returns their results.
-
-    The results are the same as if they ran one after the other; tasks must not depend on each other. None runs in this
-    process: processes forked later would lack the threads that a task started for its loops, and wait for them.
-
-    Raises:
-        InputError: a process died; also whatever a task raises.
-    """
-    if cores() < 2 or len(tasks) < 2:
-        return [task() for task in tasks]
-
-    def work(start: int, chunk: Sequence[Any]) -> list[Result]:
-        del start
-        speak_in_fork()
-        return [tasks[number]() for number in chunk]
-
-    with Workers(work, min(cores(), len(tasks)), "prepared") as workers:
-        try:
-            for number in range(len(tasks)):
-                workers.give(number, [number])
-            return [workers.take()[0] for _ in tasks]
-        except BaseException:
-            # After a signal or an error, the results of the others are not needed.
-            workers.end()
-            raise
+from xlate.work.stages import side_by_side
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,18 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from xlate.arrays.stored import HEADER, is_whole
+from xlate.cluster import ClusterConfig, opened_cluster, run_tasks, uses_cluster
 from xlate.errors import InputError
 from xlate.machine import peak_megabytes
+from xlate.progress import speak_in_fork
+from xlate.search.processes import Workers
 from xlate.text.folders import (
     Fields,
     Strangers,
@@ -32,6 +35,7 @@ from xlate.text.lines import unreadable
 from xlate.text.opening import plain_file
 
 log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 MARK = "stage.json"
 # The beginning of an identity distinguishes folders; it is of no use to a reader.
 IDENTITY_IN_NAME = re.compile(r"/[0-9a-f]{12,}(?=/|$)")
@@ -89,6 +93,66 @@ def run_stage(work: Path, name: str, identity: Mapping[str, Any], build: Callabl
         return there
     with awaited(work / name):
         return _unchanged(work, name, wanted) or _build_stage(work, name, identity, wanted, build)
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Runs tasks in forked processes, at most one per core, and returns their results.
+
+    The results are the same as if they ran one after the other; tasks must not depend on each other. None runs in this
+    process: processes forked later would lack the threads that a task started for its loops, and wait for them.
+
+    Raises:
+        InputError: a process died; also whatever a task raises.
+    """
+    if cores() < 2 or len(tasks) < 2:
+        return [task() for task in tasks]
+
+    def work(start: int, chunk: Sequence[Any]) -> list[Result]:
+        del start
+        speak_in_fork()
+        return [tasks[number]() for number in chunk]
+
+    with Workers(work, min(cores(), len(tasks)), "prepared") as workers:
+        try:
+            for number in range(len(tasks)):
+                workers.give(number, [number])
+            return [workers.take()[0] for _ in tasks]
+        except BaseException:
+            # After a signal or an error, the results of the others are not needed.
+            workers.end()
+            raise
+
+
+def make_parts(
+    work: Path, cluster: ClusterConfig, make: Callable[..., None], parts: Mapping[str, Mapping[str, Any]], words: str
+) -> None:
+    """Has stages made that do not depend on each other: in a cluster, or else in forked processes on this machine.
+
+    Args:
+        make: a function of a module that makes one by `run_stage`, given the work directory as text, the name of the
+            stage and what it is made from.
+        parts: what each is made from, by name. Those that are finished are left alone.
+        words: what they are, for the progress.
+
+    Raises:
+        InputError: see `run_tasks` and `side_by_side`.
+    """
+    left = [
+        (str(work), name, dict(made_from))
+        for name, made_from in parts.items()
+        if finished_stage(work, name, identity_of(made_from)) is None
+    ]
+    if not uses_cluster(cluster):
+        side_by_side([partial(make, *task) for task in left])
+    elif left:
+        with opened_cluster(cluster, (work / left[0][1]).parent / "jobs") as opened:
+            for _ in run_tasks(opened, make, left, words):
+                pass
 
 
 def _unchanged(work: Path, name: str, wanted: str) -> Stage | None:

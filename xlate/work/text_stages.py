@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from xlate.arrays.scratch import Scratch
-from xlate.cluster import ClusterConfig, opened_cluster, run_tasks
+from xlate.cluster import ClusterConfig
 from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
 from xlate.lm.model import NgramModel
@@ -19,7 +19,7 @@ from xlate.phrases.runs import Runs
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
-from xlate.work.stages import finished_stage, identity_of, run_stage
+from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
 
 log = logging.getLogger(__name__)
 # The sentence pairs of a part whose phrases a task counts, and the folder of all parts.
@@ -38,9 +38,9 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict
 def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     with Runs(work.plan["memory_mb"], folder) as runs:
         longest, last = made_from["max_length"], None
-        parts = [_part(work, first, PART) for first in _firsts(work)]
-        if all(_is_made(work, *part) for part in parts):
-            for name, _ in parts:
+        parts = _parts(work)
+        if all(_is_made(work, *part) for part in parts.items()):
+            for name in parts:
                 runs.read(work.path / name)
         else:
             last = count_phrases(*work.encoded, work.links, longest, runs)
@@ -53,44 +53,35 @@ def count_by_tasks(work: WorkDirectory, cluster: ClusterConfig) -> None:
     """Counts the phrase pairs of the training text by the tasks of a cluster, for the stage that scores them.
 
     Raises:
-        InputError: see `run_tasks`.
+        InputError: see `make_parts`.
     """
-    if _is_made(work, "phrases", work.plan["phrases"]):
-        return
-    tasks = [(str(work.path), first, PART) for first in _firsts(work) if not _is_made(work, *_part(work, first, PART))]
-    with opened_cluster(cluster, work.path / PARTS / "jobs") as opened:
-        for _ in run_tasks(opened, count_part, tasks, "phrases: parts"):
-            pass
+    if not _is_made(work, "phrases", work.plan["phrases"]):
+        make_parts(work.path, cluster, count_part, _parts(work), "phrases: parts")
 
 
-def count_part(path: str, first: int, size: int) -> None:
+def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
-    work = WorkDirectory(Path(path))
-    longest, memory = work.plan["phrases"]["max_length"], work.plan["memory_mb"]
-    rows = first, min(first + size, len(work.encoded[0]))
+    work, first = WorkDirectory(Path(path)), made_from["first"]
+    rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
     def build(folder: Path) -> dict[str, Any]:
-        with Runs(memory, folder) as runs:
+        with Runs(work.plan["memory_mb"], folder) as runs:
             source, target = (text.part(*rows) for text in work.encoded)
-            runs.write(count_phrases(source, target, work.links.part(*rows), longest, runs))
+            runs.write(count_phrases(source, target, work.links.part(*rows), made_from["of"]["max_length"], runs))
             runs.save(folder)
         return {"sentences": rows[1] - rows[0]}
 
-    run_stage(work.path, *_part(work, first, size), build)
+    run_stage(work.path, name, made_from, build)
 
 
-def _firsts(work: WorkDirectory) -> range:
-    """The first sentence pair of each part."""
-    return range(0, max(1, len(work.encoded[0])), PART)
+def _parts(work: WorkDirectory) -> dict[str, dict[str, Any]]:
+    """The stages of parts of the training text: what each is made from, by name."""
+    firsts = range(0, max(1, len(work.encoded[0])), PART)
+    return {f"{PARTS}/{first}": {"of": work.plan["phrases"], "first": first, "size": PART} for first in firsts}
 
 
 def _is_made(work: WorkDirectory, name: str, made_from: Mapping[str, Any]) -> bool:
     return finished_stage(work.path, name, identity_of(made_from)) is not None
-
-
-def _part(work: WorkDirectory, first: int, size: int) -> tuple[str, dict[str, Any]]:
-    """The stage of a part: its name, and what it is made from."""
-    return f"{PARTS}/{first}", {"of": work.plan["phrases"], "first": first, "size": size}
 
 
 def _blocks(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
