@@ -100,15 +100,12 @@ class Tuning:
     def _decoded(self, number: int, weights: Weights) -> CandidateBatch:
         """The lists of a round, read from disk if intact and made with the same weights."""
         path = round_path(self.folder, number)
-        made_with = fingerprint(weights)
         if is_whole(path):
             held = CandidateStore.open(path, memory_map=False)
-            if held.metadata.get("weights") == made_with:
+            if held.metadata.get("weights") == fingerprint(weights):
                 return held.arrays
         made = self.decode(weights)
-        gains = [f"statistic_{k}" for k in range(made.gain_CG.shape[1])]
-        with StoreWriter(path, weights.dense_names, len(weights.sparse_F), gains, {"weights": made_with}) as writer:
-            writer.append(made)
+        write_lists(path, weights, made)
         return made
 
     def _figures(self, number: int, done: CandidateBatch, held_I: Bools, size: int, new: int) -> RoundFigures:
@@ -148,6 +145,14 @@ class Tuning:
 def round_path(folder: Path, number: int) -> Path:
     """The store of a round."""
     return folder / f"round-{number:03d}"
+
+
+def write_lists(path: Path, weights: Weights, lists: CandidateBatch) -> None:
+    """Writes lists that were decoded with some weights into a store, whose metadata identify these."""
+    gains = [f"statistic_{k}" for k in range(lists.gain_CG.shape[1])]
+    made_with = {"weights": fingerprint(weights)}
+    with StoreWriter(path, weights.dense_names, len(weights.sparse_F), gains, made_with) as writer:
+        writer.append(lists)
 
 
 def fingerprint(weights: Weights, made_from: str = "") -> str:

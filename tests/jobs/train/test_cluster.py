@@ -1,4 +1,4 @@
-"""The training text decoded by the tasks of every kind of cluster: the same lists, whatever happens to the workers."""
+"""Texts decoded by the tasks of every kind of cluster: the same lists and weights, whatever happens to the workers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pytest
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH
 from xlate.cli.main import main
+from xlate.jobs.train import tuning
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LISTS = [
@@ -172,3 +173,112 @@ def test_a_lost_scheduler_ends_the_command_which_then_continues(here: Path, agai
     trained(again, *BOX)
     assert sums(again) == sums(here)
     assert left_behind(again) == []
+
+
+# Tuning on a dev set of thirty sentences: two parts, or four for the tests that stop it.
+TUNE = ["train", "work=work", "run=tuned", "model=phrase", *FEW, *SEARCH]
+MIRA, PRO = ["loss=mira", "sparse=local"], ["loss=pro", "loss.tune.processes=2"]
+SMALL_PARTS = """
+import sys
+from xlate.cli.main import main
+from xlate.jobs.train import tuning
+tuning.PART = 8
+sys.exit(main())
+"""
+
+
+def tuned_sums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of the weights, and of the lists of all rounds."""
+    paths = [*folder.glob("tuned/checkpoint/round-*/*.npy"), folder / "tuned" / "weights.safetensors"]
+    assert len(paths) > 10
+    assert not list(folder.glob("tuned/checkpoint/parts-*"))
+    assert not list(folder.glob("tuned/checkpoint/.*"))
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+
+
+@pytest.fixture
+def place(work: Path, tmp_path: Path) -> Path:  # noqa: F811
+    """A folder with a work directory."""
+    shutil.copytree(work, tmp_path / "work")
+    return tmp_path
+
+
+def tuned(folder: Path, *more: str) -> dict[str, str]:
+    """Tunes in a folder in which only the work directory stays."""
+    shutil.rmtree(folder / "tuned", ignore_errors=True)
+    with contextlib.chdir(folder):
+        assert main([*TUNE, *more]) == 0
+    return tuned_sums(folder)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "settings"),
+    [
+        (BOX, MIRA),
+        pytest.param(BOX, ["loss=mert", "loss.tune.restarts=2"], marks=pytest.mark.slow),
+        pytest.param(
+            BOX, ["loss=pro", "loss.tune.metric='bleu:1,chrf:1'", "loss.tune.processes=2"], marks=pytest.mark.slow
+        ),
+        pytest.param(["cluster=dask"], MIRA, marks=pytest.mark.slow),
+        pytest.param(["cluster=slurm", "cluster.address=local"], MIRA, marks=pytest.mark.slow),
+    ],
+)
+def test_tasks_that_decode_the_dev_set_change_no_weight(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    cluster: list[str],
+    settings: list[str],
+) -> None:
+    expected = tuned(place, *settings)
+    if cluster == ["cluster=dask"]:
+        cluster = [*cluster, f"cluster.address={request.getfixturevalue('scheduler')}"]
+    elif "cluster=slurm" in cluster:
+        pytest.importorskip("submitit")
+    monkeypatch.setattr(tuning, "PART", 16)
+    assert tuned(place, *settings, *cluster) == expected
+
+
+@pytest.mark.slow
+def test_tasks_tune_with_learned_weights(here: Path, again: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "PART", 16)
+    trained(again, *BOX)
+    assert sums(again) == sums(here)
+
+
+def begun_tuning(folder: Path, *more: str) -> subprocess.Popen[bytes]:
+    """The command, once a part of a round is decoded."""
+    with (folder / "log.txt").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SMALL_PARTS, *TUNE, *MIRA, *more], cwd=folder, stdout=log, stderr=log
+        )
+    while not list(folder.glob("tuned/checkpoint/parts-*/shard-*")):
+        assert process.poll() is None, (folder / "log.txt").read_text()
+        time.sleep(0.01)
+    return process
+
+
+@pytest.mark.slow
+def test_a_worker_killed_while_it_decodes_the_dev_set_changes_nothing(place: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        process = begun_tuning(place, "cluster=dask", f"cluster.address={cluster.scheduler_address}")
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        assert process.wait() == 0, (place / "log.txt").read_text()
+    assert tuned_sums(place) == tuned(place, *MIRA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143)])
+def test_a_tuning_that_is_stopped_continues_with_the_missing_parts(place: Path, number: int, status: int) -> None:
+    psutil = pytest.importorskip("psutil")
+    process = begun_tuning(place, *BOX)
+    tasks = psutil.Process(process.pid).children()
+    process.send_signal(number)
+    assert process.wait() == status
+    assert psutil.wait_procs(tasks, timeout=30)[1] == []
+    kept = {path: path.stat().st_mtime_ns for path in place.glob("tuned/checkpoint/parts-*/shard-*/header.json")}
+    process = begun_tuning(place, *BOX)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert process.wait() == 0, (place / "log.txt").read_text()
+    assert tuned_sums(place) == tuned(place, *MIRA)

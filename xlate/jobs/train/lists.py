@@ -39,7 +39,7 @@ from xlate.jobs.train.recipe import (
     device_of,
     warn_if_all_zero,
 )
-from xlate.jobs.train.tuning import TunedTraining, made_from_text, tune, tuning_text
+from xlate.jobs.train.tuning import TunedTraining, check_same_folder, made_from_text, tune, tuning_text, write_part
 from xlate.learning.list_learner import DeviceListLearner, EpochFigures, ListLearner, lists_identity, loss_of_lists
 from xlate.learning.ranks import Ranks
 from xlate.learning.run import Checkpoint, Run
@@ -49,6 +49,7 @@ from xlate.metrics.bleu import sentence_bleu
 from xlate.metrics.objective import Objective
 from xlate.models.kind import EVENT_KINDS, FoldSystems, ListedModel, kind_of
 from xlate.progress import tell, track
+from xlate.report.run_directory import CONFIG_FILE
 from xlate.scoring.weights import Weights, load_weights, save_weights
 from xlate.settings import plain
 from xlate.text.folders import awaited, remove_folder
@@ -111,7 +112,8 @@ class ListTraining(WorkRecipe):
             systems = model.folds(config.loss.lists.folds)
         theta, phi_F, figures = self._learned(model, systems, base, run)
         run.ranks.leave()
-        return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)})
+        part = decode_dev_part, str(base), str(_learned_in(run, config.loss.lists.rounds))
+        return tune(config, work, model.to_tune(theta, phi_F), self.text, run, {**figures, "base": str(base)}, part)
 
     def _tuned_floats(self, run: Run) -> Path:
         """The run of a phrase model's float weights, made if it does not exist."""
@@ -133,7 +135,7 @@ class ListTraining(WorkRecipe):
         made = [self._lists(systems, model.theta)]
         step, rounds, before = 0, self.config.loss.lists.rounds, None
         for number in range(1, rounds + 1):
-            held = run.directory.checkpoint / f"sparse-{number}.safetensors"
+            held = _learned_in(run, number)
             if not held.exists():
                 with run.ranks.in_turn():
                     decode_folds(made[-1], self.config, base, run, before)
@@ -147,6 +149,11 @@ class ListTraining(WorkRecipe):
                 made.append(self._lists(systems, model.weighted(theta, phi_F), model.features))
             step, before = step + figures["list_epochs"] + 1, held
         return theta, phi_F, figures
+
+
+def _learned_in(run: Run, number: int) -> Path:
+    """The file of what a round of learning from lists has learned."""
+    return run.directory.checkpoint / f"sparse-{number}.safetensors"
 
 
 def decode_folds(made: Jackknife, config: TrainConfig, base: Path, run: Run, learned: Path | None = None) -> None:
@@ -183,17 +190,30 @@ def decode_part(
         InputError: this process would make other lists than the one that gave the task.
     """
     config = read_config(file, TrainConfig)
-    work = WorkDirectory(Path(config.work)).check()
-    model, settings = kind_of(config.model.kind).listed(config, work, Path(base)), SparseListsConfig(**lists)
-    systems, weights, sparse = model.folds(settings.folds), model.theta, None
-    if learned is not None:
-        sparse = model.features
-        theta, phi_F, _ = read_learned(Path(learned), weights, sparse)
-        weights = model.weighted(theta, phi_F)
+    model, theta, phi_F = _opened(config, base, learned)
+    settings = SparseListsConfig(**lists)
+    weights, sparse = (theta, None) if phi_F is None else (model.weighted(theta, phi_F), model.features)
+    work, systems = WorkDirectory(Path(config.work)), model.folds(settings.folds)
     made = Jackknife(work, systems, weights, config.decoder, settings, config.seed, sparse)
-    other = str(made.folder) != folder
-    refuse_if(other, "a worker would make other lists", made.folder, folder, "install the same version everywhere")
+    check_same_folder(made.folder, Path(folder))
     made.decode_part(fold, first, PART)
+
+
+def decode_dev_part(base: str, learned: str, folder: str, number: int, size: int) -> None:
+    """Decodes a part of the text to tune on with the learned weights: see `tuning.decode_part`."""
+    config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
+    model, theta, phi_F = _opened(config, base, learned)
+    assert phi_F is not None
+    write_part(config, model.to_tune(theta, phi_F), Path(folder), number, size)
+
+
+def _opened(config: TrainConfig, base: str, learned: str | None) -> tuple[ListedModel, Weights, Floats | None]:
+    """The model in a task, and the weights learned in a former round, if any."""
+    model = kind_of(config.model.kind).listed(config, WorkDirectory(Path(config.work)).check(), Path(base))
+    if learned is None:
+        return model, model.theta, None
+    theta, phi_F, _ = read_learned(Path(learned), model.theta, model.features)
+    return model, theta, phi_F
 
 
 def read_learned(held: Path, theta: Weights, features: UnitFeatures) -> Learned:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,10 @@ from xlate.arrays.ragged import offsets_of
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
 from xlate.candidates.nbest_gains import text_statistics
+from xlate.candidates.store import CandidateStore, is_whole, shard_path
+from xlate.cluster import opened_cluster, run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
+from xlate.config.stored import read_config, to_yaml
 from xlate.errors import InputError, refuse_if
 from xlate.jobs.train.recipe import (
     Recipe,
@@ -29,7 +32,7 @@ from xlate.jobs.train.recipe import (
 )
 from xlate.jobs.translate import TextSides, TokenizedText, text_of_base
 from xlate.learning.run import Run
-from xlate.learning.tuning import Optimise, Tuning
+from xlate.learning.tuning import Optimise, Tuning, fingerprint, write_lists
 from xlate.losses.expected_bleu import ExpectedCorpusBleu
 from xlate.losses.loss import Loss, loss_of
 from xlate.machine import Stopped
@@ -37,8 +40,10 @@ from xlate.metrics.objective import BLEU, Objective
 from xlate.models.kind import ToTune, kind_of
 from xlate.models.tuned import TunedSystem
 from xlate.progress import track
-from xlate.scoring.weights import Weights
-from xlate.text.lines import read_lines
+from xlate.report.run_directory import CONFIG_FILE
+from xlate.scoring.weights import WEIGHTS_FILE, Weights, load_weights, save_weights
+from xlate.text.folders import awaited, read_json, remove_folder, write_json
+from xlate.text.lines import read_lines, write_file
 from xlate.text.tokens import MAX_WORDS
 from xlate.text.vocabulary import EncodedText, Numbering
 from xlate.tuners.gradient import descend, pro
@@ -55,6 +60,10 @@ OF_LISTS = "list_"
 LOSS_KEYS = ("margin", "gamma", "kind")
 # The tuners that draw at random; the others descend on a loss.
 DRAWING: dict[str, Callable[..., Weights]] = {"mira": mira, "mert": mert, "pro": pro}
+# The sentences that a task decodes: opening a system takes as long as decoding a hundred or more.
+PART = 250
+# Next to the lists of parts: the text, and the weights of the round.
+TEXT, ROUND = "text.json", "round"
 
 
 @dataclass(frozen=True)
@@ -118,11 +127,13 @@ def tune(
     text: TuningText,
     run: Run,
     before: Mapping[str, Any] | None = None,
+    part: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Tunes, writes the weights and translates; returns the summary of the run.
 
     With `before`, figures of earlier learning that the summary includes, tuning starts from tuned weights. These often
-    stay the best, which is logged without a warning.
+    stay the best, which is logged without a warning. `part` is the task that decodes a part of the text, followed by
+    its first arguments; by default `decode_part`.
 
     Raises:
         InputError: invalid settings.
@@ -130,8 +141,9 @@ def tune(
     settings, system, start = config.loss.tune, tuned.system, tuned.start
     objective = Objective.of(settings.metric, settings.gain)
     lists = NbestLists(system, text, settings.nbest, run.stop.__bool__, objective)
+    in_parts = uses_cluster(config.cluster) and len(text) > PART
     loop = Tuning(
-        lists.decode,
+        partial(decoded_in_parts, config, tuned, text, run, part or [decode_part]) if in_parts else lists.decode,
         optimiser(settings, chosen_weights(settings, start, system.trained_D), objective),
         replace(settings, seed=config.seed),
         run.directory.checkpoint,
@@ -150,6 +162,68 @@ def tune(
         "history": [asdict(figures) for figures in rounds],
         **(before or {}),
     }
+
+
+def decoded_in_parts(
+    config: TrainConfig, tuned: ToTune, text: TuningText, run: Run, part: Sequence[Any], weights: Weights
+) -> CandidateBatch:
+    """The lists of a text under some weights, decoded by the tasks of a cluster; `part` is that of `tune`.
+
+    Raises:
+        InputError: see `run_tasks`.
+        Stopped: the run was stopped.
+    """
+    folder = _parts_folder(run.directory.checkpoint, tuned, weights)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / CONFIG_FILE, to_yaml(config))
+    write_json(folder / TEXT, asdict(text))
+    save_weights(folder / WEIGHTS_FILE, {ROUND: weights})
+    function, *given = part
+    shards = [shard_path(folder, number) for number in range(-(-len(text) // PART))]
+    tasks = [(*given, str(folder), number, PART) for number, shard in enumerate(shards) if not is_whole(shard)]
+    with opened_cluster(config.cluster, run.path / ".submitit") as cluster:
+        for _ in run_tasks(cluster, function, tasks, "decoding: parts", run.stop.__bool__):
+            pass
+    lists = CandidateStore.of_shards(shards, memory_map=False).arrays
+    remove_folder(folder)
+    return lists
+
+
+def decode_part(folder: str, number: int, size: int) -> None:
+    """Decodes `size` sentences of a text to tune on: a task of `decoded_in_parts`."""
+    config = read_config(Path(folder) / CONFIG_FILE, TrainConfig)
+    work = WorkDirectory(Path(config.work)).check() if config.work else None
+    write_part(config, kind_of(config.model.kind).to_tune(config, work), Path(folder), number, size)
+
+
+def write_part(config: TrainConfig, tuned: ToTune, folder: Path, number: int, size: int) -> None:
+    """Writes the lists of a part of a text, unless they are there; waits if another process is writing them.
+
+    Raises:
+        InputError: this process would make other lists than the one that gave the task.
+    """
+    settings, shard = config.loss.tune, shard_path(folder, number)
+    weights = load_weights(folder / WEIGHTS_FILE).sets[ROUND].copy()
+    check_same_folder(_parts_folder(folder.parent, tuned, weights), folder)
+    with awaited(shard):
+        if not is_whole(shard):
+            text = read_json(folder / TEXT, "a text to tune on", f"remove {folder}")
+            part = TuningText(**{side: rows[number * size :][:size] for side, rows in text.items()})
+            objective = Objective.of(settings.metric, settings.gain)
+            write_lists(shard, weights, NbestLists(tuned.system, part, settings.nbest, bool, objective).decode(weights))
+
+
+def _parts_folder(checkpoint: Path, tuned: ToTune, weights: Weights) -> Path:
+    return checkpoint / f"parts-{fingerprint(weights, fingerprint(tuned.start))[:16]}"
+
+
+def check_same_folder(made: Path, given: Path) -> None:
+    """Checks that a task would write lists into the folder that it was given, which is named after their identity.
+
+    Raises:
+        InputError: it would not.
+    """
+    refuse_if(made != given, "a worker would make other lists", made, str(given), "install the same version everywhere")
 
 
 @dataclass
