@@ -11,7 +11,7 @@ from xlate.align.links import Links
 from xlate.array_types import Bools, Ints
 from xlate.arrays.ragged import marked_in_rows
 from xlate.kernels.counting.rule_extraction import ONE
-from xlate.phrases.rule_extraction import SECOND, RuleSettings, merged_rules
+from xlate.phrases.rule_extraction import SECOND, RuleSettings, rule_run
 from xlate.phrases.runs import TARGET, Runs
 from xlate.phrases.table import GAP, MOST_GAPS
 from xlate.text.vocabulary import EncodedText
@@ -58,7 +58,7 @@ def rule_forms(
     """
     counted = replace(settings or RuleSettings(), shared_counts=False, least_count=0.0)
     with Runs(counted.memory_mb, scratch) as runs:
-        merged = merged_rules(source, target, links, counted, runs, anywhere=True)
+        merged = runs.merge(rule_run(source, target, links, counted, runs, anywhere=True))
         gaps_Q, normal_Q = _forms(merged.sequences[TARGET])
         gaps_B, normal_B = gaps_Q[merged.target_B], normal_Q[merged.target_B]
         tokens_B = merged.weight_B // ONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from xlate.array_types import Floats, Ints
 from xlate.arrays.ragged import joined_offsets
 from xlate.arrays.scratch import Scratch
 from xlate.lm.arpa import ArpaModel
+from xlate.lm.kneser_ney import Windows
 from xlate.lm.model import NgramModel, token_logprobs
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
@@ -64,7 +65,7 @@ class MixedDirectory(WorkDirectory):
             joined_offsets([known.offsets_S1, new.offsets_S1]),
         )
 
-    def whole_lm(self, order: int, scratch: Scratch) -> ArpaModel:
+    def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows] = ()) -> ArpaModel:  # noqa: ARG002
         """The mixture of the language models of both texts."""
         words, (before, new) = self.target_vocabulary, (self.pairs(rows)[1] for rows in self._rows)
         models = [

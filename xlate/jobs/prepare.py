@@ -76,12 +76,14 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     work.write_plan({**plan, "memory_mb": megabytes(config.memory)})
     # Only here are both texts of a mixture known.
     wanted = {*config.stages, *(("lm", "phrases") if base else ())}
-    if "phrases" in wanted and uses_cluster(config.cluster):
-        count_by_tasks(work, config.cluster)
+    if uses_cluster(config.cluster):
+        # The language models of a mixture are those of two texts.
+        count_by_tasks(work, wanted - {"lm"} if base else wanted, config.cluster)
     for name in PLANNED:
         if name in wanted:
             work.make(name)
-    shutil.rmtree(path / PARTS, ignore_errors=True)
+    for parts in PARTS.values():
+        shutil.rmtree(path / parts, ignore_errors=True)
     return WorkDirectory(path).check()
 
 

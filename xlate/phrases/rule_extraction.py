@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -126,19 +127,24 @@ def extract_rules(
     links: Links,
     settings: RuleSettings | None = None,
     scratch: Path | None = None,
+    parts: Sequence[Path] = (),
 ) -> RuleCounts:
     """Counts the rules in target normal form of a corpus (Watanabe et al. 2007, section 2.1).
 
     Args:
         settings: which rules; those of Chiang by default.
         scratch: a folder for files that are removed at the end, by default where temporary files go.
+        parts: folders with the saved runs of all parts of the corpus, if the rules of these have been counted.
 
     Raises:
         InputError: the three differ in number of sentences, or a link is outside its sentence pair.
     """
     settings = settings or RuleSettings()
     with Runs(settings.memory_mb, scratch) as runs:
-        return _counted(merged_rules(source, target, links, settings, runs), round(settings.least_count * ONE))
+        for part in parts:
+            runs.read(part)
+        last = None if parts else rule_run(source, target, links, settings, runs)
+        return _counted(runs.merge(last), round(settings.least_count * ONE))
 
 
 def _counted(merged: Merged, least: int) -> RuleCounts:
@@ -170,7 +176,7 @@ def _counted(merged: Merged, least: int) -> RuleCounts:
     )
 
 
-def merged_rules(
+def rule_run(
     source: EncodedText,
     target: EncodedText,
     links: Links,
@@ -178,8 +184,8 @@ def merged_rules(
     runs: Runs,
     *,
     anywhere: bool = False,
-) -> Merged:
-    """The rules of a corpus, each once, perhaps mapped from files of `runs`; `anywhere` lifts the normal form.
+) -> Run:
+    """Counts the rules of a corpus into runs; returns the last, which is not written; `anywhere` lifts the normal form.
 
     Target sides are words and the numbers `GAP` and `SECOND`; weights are in units of `ONE`.
 
@@ -194,9 +200,7 @@ def merged_rules(
         if runs.are_full([*(array for table in store[:-1] for array in table), store.weight_N]):
             runs.write(_run(store))
             store = new_rule_store()
-    run = _run(store)
-    del store
-    return runs.merge(run)
+    return _run(store)
 
 
 def _run(store: RuleStore) -> Run:

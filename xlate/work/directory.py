@@ -37,6 +37,7 @@ from xlate.work.stages import Stage, finished_stage, identity_of, read_stage, ru
 
 if TYPE_CHECKING:
     from xlate.lm.arpa import ArpaModel
+    from xlate.lm.kneser_ney import Windows
     from xlate.phrases.blocks import BlockSet
     from xlate.phrases.matching import Matches
     from xlate.phrases.runs import Run, Runs
@@ -332,9 +333,10 @@ class WorkDirectory:
 
         return Matches.load(self.stage("blocks").folder / "matches", len(self.blocks))
 
-    def whole_lm(self, order: int, scratch: Scratch) -> ArpaModel:
-        """The language model of the target, as it is to be stored."""
-        return self.estimated_lm(self.training_text("target"), order, scratch=scratch)
+    def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows] = ()) -> ArpaModel:
+        """The language model of the target, as it is to be stored; its windows may have been `counted`."""
+        target = self.training_text("target")
+        return self.estimated_lm(target.part(0, 0) if counted else target, order, scratch=scratch, counted=counted)
 
     def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None = None) -> PhraseTable:
         """The phrase pairs seen `min_count` times or more, with their scores, as they are to be stored.
@@ -356,10 +358,12 @@ class WorkDirectory:
         order: int | None = None,
         vocabulary: Vocabulary | None = None,
         scratch: Scratch | None = None,
+        counted: Sequence[Windows] = (),
     ) -> ArpaModel:
         """The language model of target sentences and, if it was prepared, of further text.
 
-        The default order is that of the language model of the whole text, and the default vocabulary that of the text.
+        Windows that were `counted` in other sentences are added. The default order is that of the language model of the
+        whole text, and the default vocabulary that of the text.
         """
         from xlate.lm.kneser_ney import estimate
 
@@ -370,7 +374,7 @@ class WorkDirectory:
             texts = chain([target], (EncodedText.encode(lines, words) for lines in batches))
             ids_T, lengths_S = (scratch or Scratch()).stored((text.ids_T, np.diff(text.offsets_S1)) for text in texts)
             target = EncodedText(ids_T, offsets_of(lengths_S))
-        return estimate(target, words, order or self.plan["lm"]["settings"]["order"], scratch)
+        return estimate(target, words, order or self.plan["lm"]["settings"]["order"], scratch, counted)
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` per token.

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from xlate.arrays.scratch import Scratch
+from xlate.arrays.stored import HEADER
 from xlate.cluster import ClusterConfig
 from xlate.errors import InputError
 from xlate.lm.arpa import write_arpa
+from xlate.lm.kneser_ney import Windows, count_windows
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
 from xlate.phrases.extract import count_phrases
 from xlate.phrases.matching import collect_events, match_blocks, occurring_blocks, shared_substrings_filter
-from xlate.phrases.runs import Runs
+from xlate.phrases.runs import Run, Runs
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import finished_stage, identity_of, make_parts, run_stage
 
 log = logging.getLogger(__name__)
-# The sentence pairs of a part whose phrases a task counts, and the folder of all parts.
-PART, PARTS = 1 << 17, "phrase-parts"
+# The sentence pairs of a part whose n-grams or phrases a task counts, and the folders of all parts of a stage.
+PART, PARTS = 1 << 17, {"lm": "lm-parts", "phrases": "phrase-parts"}
 
 
 def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     order = made_from["settings"]["order"]
     with Scratch(work.plan["memory_mb"], folder) as scratch:
-        arpa = work.whole_lm(order, scratch)
+        counted = [
+            Windows.load(file.parent) for part in _counted(work, "lm") for file in sorted(part.glob(f"*/{HEADER}"))
+        ]
+        arpa = work.whole_lm(order, scratch, counted)
         write_arpa(folder / "lm.arpa.gz", arpa)
         NgramModel.from_arpa(arpa, scratch).save(folder / "model")
         return {"order": order, "ngrams": sum(arpa.counts)}
@@ -38,46 +43,77 @@ def _lm(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict
 def _phrases(work: WorkDirectory, made_from: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     with Runs(work.plan["memory_mb"], folder) as runs:
         longest, last = made_from["max_length"], None
-        parts = _parts(work)
-        if all(_is_made(work, *part) for part in parts.items()):
-            for name in parts:
-                runs.read(work.path / name)
-        else:
+        for part in (counted := _counted(work, "phrases")):
+            runs.read(part)
+        if not counted:
             last = count_phrases(*work.encoded, work.links, longest, runs)
         table = work.whole_table(longest, made_from["min_count"], runs, last)
         table.save(folder / "table")
         return {"pairs": len(table), "source_phrases": len(table.source_phrases)}
 
 
-def count_by_tasks(work: WorkDirectory, cluster: ClusterConfig) -> None:
-    """Counts the phrase pairs of the training text by the tasks of a cluster, for the stage that scores them.
+def count_by_tasks(work: WorkDirectory, stages: Collection[str], cluster: ClusterConfig) -> None:
+    """Counts n-grams and phrase pairs by the tasks of a cluster, for those of the `stages` that are still to be made.
 
     Raises:
         InputError: see `make_parts`.
     """
-    if not _is_made(work, "phrases", work.plan["phrases"]):
-        make_parts(work.path, cluster, count_part, _parts(work), "phrases: parts")
+    for name, folder in PARTS.items():
+        if name in stages and not _is_made(work, name, work.plan[name]):
+            make_parts(work.path, cluster, COUNTS[name], text_parts(work, folder, work.plan[name]), f"{name}: parts")
+
+
+def _counted(work: WorkDirectory, name: str) -> list[Path]:
+    """The folders of the counts of all parts for a stage; none if one is missing."""
+    parts = text_parts(work, PARTS[name], work.plan[name])
+    return [work.path / part for part in parts] if all(_is_made(work, *part) for part in parts.items()) else []
+
+
+def count_ngrams(path: str, name: str, made_from: Mapping[str, Any]) -> None:
+    """Counts the n-grams of a part of a training text: a task of `count_by_tasks`."""
+    work, first, order = WorkDirectory(Path(path)), made_from["first"], made_from["of"]["settings"]["order"]
+    target = work.training_text("target")
+    some = target.part(first, min(first + made_from["size"], len(target)))
+
+    def build(folder: Path) -> dict[str, Any]:
+        with Scratch(work.plan["memory_mb"], folder) as scratch:
+            for number, windows in enumerate(count_windows(some, order, scratch)):
+                windows.save(folder / f"{number:06}")
+        return {"sentences": len(some)}
+
+    run_stage(work.path, name, made_from, build)
 
 
 def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
+    memory, longest = WorkDirectory(Path(path)).plan["memory_mb"], made_from["of"]["max_length"]
+    save_part(path, name, made_from, memory, lambda *text, runs: count_phrases(*text, longest, runs))
+
+
+COUNTS = {"lm": count_ngrams, "phrases": count_part}
+
+
+def save_part(path: str, name: str, made_from: Mapping[str, Any], memory_mb: int, count: Callable[..., Run]) -> None:
+    """Makes a stage of `text_parts`: the runs of counted pairs.
+
+    `count` is given the source, target and links of the part, and `runs`; it returns the last run.
+    """
     work, first = WorkDirectory(Path(path)), made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
     def build(folder: Path) -> dict[str, Any]:
-        with Runs(work.plan["memory_mb"], folder) as runs:
-            source, target = (text.part(*rows) for text in work.encoded)
-            runs.write(count_phrases(source, target, work.links.part(*rows), made_from["of"]["max_length"], runs))
+        with Runs(memory_mb, folder) as runs:
+            runs.write(count(*(side.part(*rows) for side in (*work.encoded, work.links)), runs=runs))
             runs.save(folder)
         return {"sentences": rows[1] - rows[0]}
 
     run_stage(work.path, name, made_from, build)
 
 
-def _parts(work: WorkDirectory) -> dict[str, dict[str, Any]]:
-    """The stages of parts of the training text: what each is made from, by name."""
+def text_parts(work: WorkDirectory, folder: str, of: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The stages of parts of the training text: what each is made from, by name; `of` is the same for all."""
     firsts = range(0, max(1, len(work.encoded[0])), PART)
-    return {f"{PARTS}/{first}": {"of": work.plan["phrases"], "first": first, "size": PART} for first in firsts}
+    return {f"{folder}/{first}": {"of": dict(of), "first": first, "size": PART} for first in firsts}
 
 
 def _is_made(work: WorkDirectory, name: str, made_from: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.lists import listed
 from xlate.candidates.nbest_gains import text_statistics
 from xlate.candidates.store import CandidateStore, is_whole, shard_path
-from xlate.cluster import opened_cluster, run_tasks, uses_cluster
+from xlate.cluster import ClusterConfig, opened_cluster, run_tasks, uses_cluster
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config, to_yaml
 from xlate.errors import InputError, refuse_if
@@ -175,7 +175,7 @@ def decoded_in_parts(
     """
     folder = _parts_folder(run.directory.checkpoint, tuned, weights)
     folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / CONFIG_FILE, to_yaml(config))
+    write_file(folder / CONFIG_FILE, to_yaml(replace(config, cluster=ClusterConfig())))
     write_json(folder / TEXT, asdict(text))
     save_weights(folder / WEIGHTS_FILE, {ROUND: weights})
     function, *given = part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from xlate.align.lexical import lexical_table
 from xlate.array_types import Ints32
+from xlate.cluster import ClusterConfig, uses_cluster
 from xlate.config.model_schema import HierarchicalModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
@@ -24,13 +26,15 @@ from xlate.models.kind import Kind, Saved, ToTune, made_of, needed
 from xlate.models.run_files import weights_of
 from xlate.models.sparse_models import structure_features
 from xlate.models.system import AnySystem
-from xlate.phrases.rule_extraction import RuleSettings, extract_rules, score_rules
+from xlate.phrases.rule_extraction import RuleSettings, extract_rules, rule_run, score_rules
 from xlate.phrases.table import RuleTable, gaps_of
 from xlate.scoring.weights import Weights, WeightsFile
+from xlate.text.folders import remove_folder
 from xlate.tuners.settings import ONLINE
 from xlate.work.directory import WorkDirectory
 from xlate.work.estimates import Estimates, WithoutFold
-from xlate.work.stages import Stage, identity_of, run_stage
+from xlate.work.stages import Stage, finished_stage, identity_of, make_parts, run_stage
+from xlate.work.text_stages import save_part, text_parts
 
 if TYPE_CHECKING:
     # Only for training; translating does not need it.
@@ -83,7 +87,7 @@ class Hierarchical(Kind):
             file=None if config.base is None else Path(config.base),
         )
         described_F7 = learned.extra[FEATURES] if learned is not None and (fixed or from_base) else None
-        model = hierarchical_model(work, config.model, described_F7)
+        model = hierarchical_model(work, config.model, described_F7, config.cluster)
         decoder = HierarchicalDecoder(model, np.zeros(model.size), config.decoder)
         if learned is not None and described_F7 is not None:
             decoder = HierarchicalDecoder.opened(model, learned.sets[KIND], config.decoder)
@@ -154,9 +158,13 @@ def _saved_rules(weights: Weights, features: FeatureIndex | None) -> Saved:
 
 
 def hierarchical_model(
-    work: WorkDirectory | None, settings: HierarchicalModelConfig, described_F7: Ints32 | None
+    work: WorkDirectory | None,
+    settings: HierarchicalModelConfig,
+    described_F7: Ints32 | None,
+    cluster: ClusterConfig | None = None,
 ) -> HierarchicalModel:
-    """The rules and the language model of a work directory; rules are extracted if they do not exist.
+    """The rules and the language model of a work directory; rules are extracted, perhaps in a cluster, if they do not
+    exist.
 
     With structure features, those that `described_F7` describes are known from the start.
 
@@ -164,7 +172,7 @@ def hierarchical_model(
         InputError: there is no work directory, or settings are out of range.
     """
     work = needed(work, settings)
-    stage = rule_stage(work, RuleSettings(**asdict(settings.rules)))
+    stage = rule_stage(work, RuleSettings(**asdict(settings.rules)), cluster=cluster)
     table = RuleTable.load(stage.folder / TABLE, work.words)
     model = HierarchicalModel(table, work.source_vocabulary, work.target_vocabulary, work.lm)
     if settings.structure is None:
@@ -175,14 +183,19 @@ def hierarchical_model(
     return replace(model, structure=features)
 
 
-def rule_stage(work: WorkDirectory, settings: RuleSettings, without: WithoutFold | None = None) -> Stage:
+def rule_stage(
+    work: WorkDirectory,
+    settings: RuleSettings,
+    without: WithoutFold | None = None,
+    cluster: ClusterConfig | None = None,
+) -> Stage:
     """The rule table of a work directory (`RuleTable.load(stage.folder / TABLE)`), made if it does not exist.
 
     Tables of several settings are stored side by side; the memory limit is not part of a table's identity. Rules may be
-    those of the text without a fold.
+    those of the text without a fold; those of the whole text can be counted in a cluster.
 
     Raises:
-        InputError: the work directory lacks its text or links.
+        InputError: the work directory lacks its text or links; see `make_parts`.
     """
     asked = settings.identity()
     identity: dict[str, Any] = {
@@ -194,13 +207,28 @@ def rule_stage(work: WorkDirectory, settings: RuleSettings, without: WithoutFold
         identity["without"] = without.identity
     estimates = without or Estimates(work)
     name = str(estimates.folder / "rules" / identity_of(asked)[:12])
-    return run_stage(work.path, name, identity, lambda folder: _build(estimates, settings, folder))
+    parts: dict[str, dict[str, Any]] = {}
+    if cluster and uses_cluster(cluster) and finished_stage(work.path, name, identity_of(identity)) is None:
+        parts = text_parts(work, f"{name}-parts", {**identity, "memory_mb": settings.memory_mb})
+        make_parts(work.path, cluster, count_part, parts, "rules: parts")
+    counted = [work.path / part for part in parts]
+    stage = run_stage(work.path, name, identity, lambda folder: _build(estimates, settings, folder, counted))
+    if counted:
+        remove_folder(counted[0].parent)
+    return stage
 
 
-def _build(estimates: Estimates, settings: RuleSettings, folder: Path) -> dict[str, Any]:
+def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
+    """Counts the rules of a part of a training text: a task of `rule_stage`."""
+    memory_mb = made_from["of"]["memory_mb"]
+    settings = RuleSettings(**made_from["of"]["rules"], memory_mb=memory_mb)
+    save_part(path, name, made_from, memory_mb, lambda *text, runs: rule_run(*text, settings, runs))
+
+
+def _build(estimates: Estimates, settings: RuleSettings, folder: Path, counted: Sequence[Path]) -> dict[str, Any]:
     text = estimates.text
     start = time.perf_counter()
-    table = score_rules(extract_rules(*text, settings, folder), lexical_table(*text), settings)
+    table = score_rules(extract_rules(*text, settings, folder, counted), lexical_table(*text), settings)
     log.info("%d rules, %.0f rules/s", len(table), len(table) / (time.perf_counter() - start))
     table.save(folder / TABLE)
     by_gaps = np.bincount(gaps_of(table.source_sides)[table.source_B], minlength=settings.most_gaps + 1)
