@@ -206,7 +206,7 @@ def _ngrams(windows: Windows, scratch: Scratch) -> list[_Ngrams]:
 
     shared_K, length_K = scratch.stored(lengths())
     nothing = np.zeros(1, np.int32)
-    below = _Ngrams(nothing[:, None], nothing, nothing, nothing, nothing.astype(np.uint64))
+    below = _Ngrams(nothing[:, None], np.zeros(1, np.int64), nothing, nothing, np.zeros(1, np.uint64))
     orders: list[_Ngrams] = []
     for n in range(1, order + 1):
         below = _longer(windows, shared_K, length_K, n, below, scratch)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from xlate.align.links import Links
 from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import HEADER
 from xlate.cluster import ClusterConfig
@@ -87,23 +88,31 @@ def count_ngrams(path: str, name: str, made_from: Mapping[str, Any]) -> None:
 def count_part(path: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Counts the phrase pairs of a part of a training text: a task of `count_by_tasks`."""
     memory, longest = WorkDirectory(Path(path)).plan["memory_mb"], made_from["of"]["max_length"]
-    save_part(path, name, made_from, memory, lambda *text, runs: count_phrases(*text, longest, runs))
+
+    def count(source: EncodedText, target: EncodedText, links: Links, runs: Runs) -> Run:
+        return count_phrases(source, target, links, longest, runs)
+
+    save_part(path, name, made_from, memory, count)
 
 
 COUNTS = {"lm": count_ngrams, "phrases": count_part}
 
 
-def save_part(path: str, name: str, made_from: Mapping[str, Any], memory_mb: int, count: Callable[..., Run]) -> None:
-    """Makes a stage of `text_parts`: the runs of counted pairs.
-
-    `count` is given the source, target and links of the part, and `runs`; it returns the last run.
-    """
+def save_part(
+    path: str,
+    name: str,
+    made_from: Mapping[str, Any],
+    memory_mb: int,
+    count: Callable[[EncodedText, EncodedText, Links, Runs], Run],
+) -> None:
+    """Makes a stage of `text_parts`: the runs of its counted pairs; `count` writes all but the last, which it returns."""
     work, first = WorkDirectory(Path(path)), made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
     def build(folder: Path) -> dict[str, Any]:
         with Runs(memory_mb, folder) as runs:
-            runs.write(count(*(side.part(*rows) for side in (*work.encoded, work.links)), runs=runs))
+            source, target = (text.part(*rows) for text in work.encoded)
+            runs.write(count(source, target, work.links.part(*rows), runs))
             runs.save(folder)
         return {"sentences": rows[1] - rows[0]}
 
