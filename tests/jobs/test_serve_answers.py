@@ -34,7 +34,7 @@ def test_steps_cover_the_source_and_make_up_the_target(name: str) -> None:
         for step in steps:
             assert step["target"] == " ".join(answer["target"][slice(*step["target_span"])])
             assert step["source"] == " … ".join(" ".join(words[a:b]) for a, b in step["source_spans"])
-            assert step["orientation"] in ("goes on", "swaps", "jumps")
+            assert step["orientation"] in ("continues", "swaps", "jumps")
             assert len(step["features"]) <= SHOWN
         if name == "phrase sparse":
             # They add up with those that are not shown.

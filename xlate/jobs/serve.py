@@ -160,7 +160,7 @@ def _line(text: str) -> str:
     return line
 
 
-ORIENTATIONS = {RIGHT: "goes on", LEFT: "swaps"}
+ORIENTATIONS = {RIGHT: "continues", LEFT: "swaps"}
 JUMPS = "jumps"
 # The number of features shown per step; for the others, only their number and sum.
 SHOWN = 12
