@@ -262,12 +262,12 @@ def test_blocks_of_one_target_phrase_share_a_context_when_only_target_families_a
 
 def test_a_model_under_other_weights_keeps_what_they_do_not_change():
     model, _ = model_and_arpa(1)
-    before = model.families, model.source_finder, model.arrays
+    before = model.families, model.blocks.table.source_finder, model.arrays
     weights = np.asarray(model.feature_weights)
     assert (weights != 0).any()
     other = model.reweighted(feature_weights=np.where(np.arange(len(weights)) == 0, 2.0, 0.0))
     assert other.families is before[0]
-    assert other.source_finder is before[1]
+    assert other.blocks.table.source_finder is before[1]
     assert other.arrays.feature_weights_F.tolist() != before[2].feature_weights_F.tolist()
     every = np.arange(len(model.blocks), dtype=np.int32)
     # Fewer features have a weight, so fewer blocks need be told apart.

@@ -85,7 +85,7 @@ def test_their_fields_are_those_of_mosess_own_tables(shared_data: Path, tmp_path
     probability = read_reordering_table(paths[1], *read)
     lm = random_phrase_model(np.random.default_rng(0), None).lm
     model = PhraseModel(*read, lm, Reordering("hier", probability), in_sentence=Negative())
-    most = int(np.diff(model.unit_offsets_P1).max())
+    most = len(model.table)
     decoder = PhraseDecoder(model, np.ones(model.size), PhraseSearch(algorithm="stack", options=most))
     assert ExportedTables(decoder, text, False, inside).write(tmp_path) > 1000
     order = {pair: place for place, pair in enumerate(phrases)}

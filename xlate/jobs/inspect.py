@@ -332,7 +332,7 @@ def _print_influences(
     """Prints the context features that speak for and against each of a phrase's most frequent candidates."""
     words = split_tokens(text)
     ids_n = model.vocabulary.ids(words)
-    row = int(span_rows(model.finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
+    row = int(span_rows(model.targets.table.source_finder, ids_n, len(ids_n))[len(ids_n) - 1]) if words else -1
     refuse_if(
         row < 0 or not len(model.choices.of(np.array([row])).number_C),
         f"no phrase with {model.what}s in context",

@@ -18,11 +18,9 @@ import numpy as np
 from xlate.array_types import AnyArray, AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import gathered, joined_offsets, lengths_of, offsets_of, places_of
 from xlate.features.index import FeatureIndex
-from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.lm import PhrasesAlone, walk_alone, walk_sentences
 from xlate.lm.model import NgramModel
 from xlate.models.derivation import COPIED
-from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import LinkedPairs, select_phrases
 from xlate.text.terms import is_hard, own_target, terms_in
 from xlate.text.vocabulary import EncodedText, Numbering, Vocabulary
@@ -81,19 +79,9 @@ class UnitModel(ABC, Generic[Table]):
         return len(self.columns)
 
     @cached_property
-    def source_finder(self) -> PhraseFinder:
-        """Finds the source sides in a sentence."""
-        return phrase_finder(self.source_sides)
-
-    @cached_property
     def lm_number_V(self) -> Ints32:
         """The language model's numbers of the target words, shape (V,)."""
         return self.lm.vocabulary.ids(self.target_vocabulary.words)
-
-    @cached_property
-    def unit_offsets_P1(self) -> Ints:
-        """Where the units of each source side begin, shape (P + 1,)."""
-        return np.searchsorted(self.table.source_B, np.arange(len(self.source_sides) + 1)).astype(np.int64)
 
     def log_scores(self, unit_N: AnyInts) -> Floats:
         """Natural logs of the four scores of units, at least -100, shape (N, 4)."""
@@ -211,7 +199,6 @@ def option_words(table: LinkedPairs, ids_T: Ints32, own: Ints32, unit_O: AnyInts
 AT_A_TIME = 1 << 14
 # How many units are kept, some 150 bytes each, before ranking starts over; this bounds memory for texts of any length.
 MOST = 1 << 20
-UNRANKED = -1
 # The name of the array of `PhrasesAlone` that says where phrases begin.
 OFFSETS = "offsets_O1"
 
@@ -259,8 +246,9 @@ class Ranking(ABC, Generic[Rows]):
 
     def units_of(self, rows: Ints) -> tuple[Ints, Ints]:
         """All units of some source sides, one after the other, and how many each has."""
-        offsets_P1 = self.model.unit_offsets_P1
-        return places_of(offsets_P1, rows), lengths_of(offsets_P1, rows)
+        first_S, size_S = self.model.table.pairs_of(rows)
+        ends_S1 = offsets_of(size_S)
+        return np.repeat(first_S - ends_S1[:-1], size_S) + np.arange(ends_S1[-1]), size_S
 
     def words_of(self, unit_N: AnyInts) -> Text:
         """The target phrases of units in the language model's numbers."""
@@ -284,25 +272,25 @@ class Ranking(ABC, Generic[Rows]):
         return PhrasesAlone(*text, *walk_alone(lm.arrays, lm.empty_state, *text))
 
     def _forget(self) -> None:
-        self._place_P = np.full(len(self.model.source_sides), UNRANKED, np.int32)
+        # The place of a ranked source side, plus 1; untouched pages of zeros cost no memory.
+        self._place_P = np.zeros(len(self.model.source_sides), np.int32)
         self._offsets_S1 = GrowingArray(np.zeros(1, np.int64))
         # Its names are known once something is ranked.
         self._columns: dict[str, GrowingArray] = {}
 
     def rank(self, rows: AnyInts) -> None:
         """Ranks those of these source sides that are not ranked yet; when too many are kept, the others are dropped."""
-        if self._columns and not (self._place_P[rows] == UNRANKED).any():
+        if self._columns and self._place_P[rows].all():
             return
         if self._offsets_S1.array[-1] > MOST:
             self._forget()
-        new = np.unique(rows[self._place_P[rows] == UNRANKED]).astype(np.int64)
+        new = np.unique(rows[self._place_P[rows] == 0]).astype(np.int64)
         for start in range(0, len(new) if self._columns else max(len(new), 1), AT_A_TIME):
             self._append(new[start : start + AT_A_TIME])
 
     def sizes(self, rows: AnyInts) -> Ints:
         """The number of units of each of S ranked source sides; shape (S,)."""
-        offsets_S1, place_S = self._offsets_S1.array, self._place_P[rows]
-        return offsets_S1[place_S + 1] - offsets_S1[place_S]
+        return lengths_of(self._offsets_S1.array, self._place_P[rows] - 1)
 
     def units(self, rows: AnyInts) -> Rows:
         """The units of ranked source sides, one source side after the other."""
@@ -310,7 +298,7 @@ class Ranking(ABC, Generic[Rows]):
 
     def places(self, rows: AnyInts) -> Ints:
         """The places of the units of ranked source sides; valid until more are ranked."""
-        return places_of(self._offsets_S1.array, self._place_P[rows])
+        return places_of(self._offsets_S1.array, self._place_P[rows] - 1)
 
     def column(self, name: str, places: Ints) -> AnyArray:
         """One of the arrays of the units at these places."""
@@ -323,7 +311,7 @@ class Ranking(ABC, Generic[Rows]):
 
     def _append(self, rows: Ints) -> None:
         found, size_S = self.ranked(rows)
-        self._place_P[rows] = len(self._offsets_S1) - 1 + np.arange(len(rows), dtype=np.int32)
+        self._place_P[rows] = len(self._offsets_S1) + np.arange(len(rows), dtype=np.int32)
         self._offsets_S1.append(self._offsets_S1.array[-1] + offsets_of(size_S)[1:])
         columns = _columns(found)
         if not self._columns:

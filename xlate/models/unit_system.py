@@ -165,7 +165,7 @@ class UnitSystem(System[Space, Stacks], Generic[Model, Space, Stacks, Listed]):
     @cached_property
     def unlimited(self) -> Self:
         """The system without a limit of options; what it has ranked is kept."""
-        most = int(np.diff(self.model.unit_offsets_P1).max(initial=1))
+        most = max(1, len(self.model.table))
         return self if self.search.options >= most else self.with_search(options=most)
 
     @abstractmethod

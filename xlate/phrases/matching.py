@@ -21,10 +21,10 @@ from xlate.arrays.ranges import check_lengths, check_offsets, check_within, piec
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.matching import PhraseFinder, match_sentences, occurrences, orientation_bigrams
-from xlate.kernels.memory import HashTable, build_table, find_all, intern_rows, pair_keys
+from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.kernels.search.spans import find_rows
 from xlate.phrases.extract import PhraseCounts, number_phrases
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import PhraseTable, phrase_finder
 from xlate.text.vocabulary import UNKNOWN_ID, EncodedText, sides
 
 KIND = "set of matches"
@@ -129,18 +129,10 @@ def match_blocks(table: PhraseTable, source: EncodedText, target: EncodedText) -
     return Matches(rows_M5, offsets_S1)
 
 
-def phrase_finder(phrases: EncodedText) -> PhraseFinder:
-    """A finder of phrases by their words; an unknown word (number 0) is in no phrase."""
-    trie, node_S = intern_rows(np.array(phrases.ids_T), np.array(phrases.offsets_S1))
-    row_N = np.full(int(trie.size_1[0]), -1, np.int32)
-    row_N[node_S] = np.arange(len(node_S), dtype=np.int32)
-    return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)
-
-
 def finders_of(table: PhraseTable) -> tuple[PhraseFinder, PhraseFinder, HashTable]:
     """Finders of a table's source phrases and of its target phrases, and of a pair by its key of both."""
     pairs = build_table(pair_keys(table.source_B, table.target_B))
-    return phrase_finder(table.source_phrases), phrase_finder(table.target_phrases), pairs
+    return table.source_finder, phrase_finder(table.target_phrases), pairs
 
 
 @dataclass(frozen=True)
@@ -235,7 +227,7 @@ def occurring_blocks(table: PhraseTable, test: EncodedText) -> Bools:
     if not len(table):
         return np.zeros(0, np.bool_)
     phrases = table.source_phrases
-    occurring_P, _ = occurrences(phrase_finder(phrases), len(phrases), test.ids_T, test.offsets_S1)
+    occurring_P, _ = occurrences(table.source_finder, len(phrases), test.ids_T, test.offsets_S1)
     return occurring_P[table.source_B]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -16,7 +17,8 @@ from xlate.arrays.ranges import PIECE, check_lengths, check_offsets, check_risin
 from xlate.arrays.stored import StoredArrays, arrays_of, layout_of, open_arrays, save_arrays, unusable
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
-from xlate.kernels.memory import HashTable, build_table, pair_keys, take_rows
+from xlate.kernels.counting.matching import PhraseFinder
+from xlate.kernels.memory import HashTable, build_table, intern_rows, pair_keys, take_rows
 from xlate.kernels.pairs import PhrasePairs
 from xlate.phrases.extract import PhraseCounts
 from xlate.phrases.runs import Runs
@@ -49,6 +51,17 @@ class LinkedPairs:
     def __len__(self) -> int:
         """The number of pairs B."""
         return len(self.source_B)
+
+    @cached_property
+    def source_finder(self) -> PhraseFinder:
+        """Finds the source sides in a sentence; a stored phrase model has it in its files."""
+        return phrase_finder(getattr(self, self.SOURCE))
+
+    def pairs_of(self, row_R: AnyInts) -> tuple[Ints, Ints]:
+        """The first pair of each of R source sides, and how many each has; few of the table's pairs are read."""
+        rows = row_R.astype(self.source_B.dtype)
+        first_R, last_R = (np.searchsorted(self.source_B, rows, side) for side in ("left", "right"))
+        return first_R, last_R - first_R
 
     def links(self, b: int) -> list[tuple[int, int]]:
         """The internal links of pair b as (place in the source side, place in the target phrase)."""
@@ -246,6 +259,14 @@ def word_probabilities(lexical: LexicalTable, *, inverse: bool = False) -> tuple
         given_K, word_K, probability_K = word_K, given_K, lexical.source_given_target_K
     # Numbers are raised by one so that NULL is 0.
     return build_table(pair_keys(given_K.astype(np.int64) + 1, word_K.astype(np.int64) + 1)), probability_K
+
+
+def phrase_finder(phrases: EncodedText) -> PhraseFinder:
+    """A finder of phrases by their words; an unknown word (number 0) is in no phrase."""
+    trie, node_S = intern_rows(np.array(phrases.ids_T), np.array(phrases.offsets_S1))
+    row_N = np.full(int(trie.size_1[0]), -1, np.int32)
+    row_N[node_S] = np.arange(len(node_S), dtype=np.int32)
+    return PhraseFinder(HashTable(trie.keys_H, trie.rows_H), row_N)
 
 
 def select_phrases(phrases: EncodedText, rows_R: AnyInts) -> EncodedText:

@@ -10,7 +10,7 @@ import pytest
 from xlate.kernels.learning.slopes import log_sum_exp
 from xlate.kernels.search.phrase_coverage import Spans, expand_cover, is_covered, new_coverages
 from xlate.kernels.search.spans import span_futures, span_rows
-from xlate.phrases.matching import phrase_finder
+from xlate.phrases.table import phrase_finder
 from xlate.text.vocabulary import EncodedText
 
 

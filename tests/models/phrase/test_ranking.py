@@ -66,7 +66,7 @@ def test_a_text_is_ranked_as_far_as_its_spans_go():
     ranked = RankedPhrases(model, random_weights(rng), 5, None)
     ranked.prepare([SOURCE.ids(["a", "b"]), SOURCE.ids([]), SOURCE.ids(["zz"])], longest=1)
     rows = [row for row, words in enumerate(model.table.source_phrases) if words.tolist() in ([3], [4])]
-    assert np.flatnonzero(ranked._place_P >= 0).tolist() == rows
+    assert np.flatnonzero(ranked._place_P > 0).tolist() == rows
     assert [model.table.source_phrases[row].tolist() for row in rows] == [
         SOURCE.ids(["a"]).tolist(),
         SOURCE.ids(["b"]).tolist(),
@@ -83,7 +83,7 @@ def test_what_is_too_much_is_forgotten_and_ranked_anew(
         monkeypatch.setattr(unit_model, "MOST", most)
         decoder = PhraseDecoder(model, weights, PhraseSearch(algorithm="stack", nbest=3))
         lists = [[(list(d.words), d.score) for d in decoder.translate(words)] for words in sentences]
-        return [pair for one in lists for pair in one], int((decoder.ranked._place_P >= 0).sum())
+        return [pair for one in lists for pair in one], int((decoder.ranked._place_P > 0).sum())
 
     kept, known = found(1 << 20)
     forgotten, few = found(0)

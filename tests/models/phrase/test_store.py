@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,18 @@ def test_a_model_read_back_translates_alike(tmp_path: Path, rng: np.random.Gener
     assert decoded(model, weights, nbest=5) == decoded(again, weights, nbest=5)
     save_phrase_model(tmp_path / "model", again)
     assert decoded(load_phrase_model(tmp_path / "model"), weights) == decoded(model, weights)
+
+
+def test_an_opened_model_has_its_index(
+    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, weights = random_phrase_model(rng, "hier"), random_weights(rng)
+    save_phrase_model(tmp_path / "model", model)
+    expected = decoded(model, weights, nbest=5)
+    monkeypatch.setattr("xlate.phrases.table.phrase_finder", lambda _: pytest.fail("made again"))
+    # Opening a run replaces parts of its model.
+    again = replace(load_phrase_model(tmp_path / "model"), histories=())
+    assert decoded(again, weights, nbest=5) == expected
 
 
 def test_a_torn_model_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -11,12 +11,10 @@ import numpy as np
 from xlate.array_types import Floats, Floats32, Ints, Ints32, Uints
 from xlate.errors import InputError, refuse_if
 from xlate.features.block import FLOATS, BigramIndex, BlockNames, MoreFloats, begun_with
-from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.features.blocks import BigramFamilies
 from xlate.kernels.search.block_decoder import ModelArrays
 from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet
-from xlate.phrases.matching import phrase_finder
 from xlate.text.vocabulary import Vocabulary
 
 # The floats of the language model have the same places in every model over blocks.
@@ -38,7 +36,7 @@ class BlockLexicon:
         own_floats: the names of the model's own floats; more: its X optional ones, whose weights follow theirs.
     """
 
-    LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "phrase_vocabulary", "lm_ids_T", "source_finder")
+    LASTING: ClassVar[tuple[str, ...]] = ("names", "feature_index", "phrase_vocabulary", "lm_ids_T")
     WEIGHTS: ClassVar[tuple[str, ...]]
     own_floats: ClassVar[tuple[str, ...]]
     blocks: BlockSet
@@ -104,11 +102,6 @@ class BlockLexicon:
         if self.target_vocabulary is None or self.target_vocabulary.words == self.lm.vocabulary.words:
             return np.asarray(ids_T)
         return self.lm.vocabulary.ids(self.target_vocabulary.words)[ids_T]
-
-    @cached_property
-    def source_finder(self) -> PhraseFinder:
-        """Finds the source phrases of the blocks in a sentence."""
-        return phrase_finder(self.blocks.table.source_phrases)
 
     @property
     def families(self) -> BigramFamilies:

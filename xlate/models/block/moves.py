@@ -77,7 +77,7 @@ def blocks_of_spans(
     most frequent blocks of a span are options, or all; with `target`, those whose words occur in it. Terms are options,
     too; nothing else translates the words of hard ones.
     """
-    row_C = span_rows(model.source_finder, open_ids(words, model.source_vocabulary.ids(words)), longest)
+    row_C = span_rows(model.blocks.table.source_finder, open_ids(words, model.source_vocabulary.ids(words)), longest)
     offsets_P1, order_O = model.blocks.options
     # No block is known for a word that occurs only in left-out sentences.
     size_C = np.where(row_C < 0, 0, offsets_P1[row_C + 1] - offsets_P1[row_C])

@@ -36,7 +36,7 @@ from xlate.models.context.runs import KIND, classifier_config, classifier_runs, 
 from xlate.models.phrase.model import PhraseModel
 from xlate.models.run_files import weights_of, with_located_words
 from xlate.models.sparse_models import classes_of, side_of
-from xlate.phrases.matching import WholeRows, phrase_finder
+from xlate.phrases.matching import WholeRows
 from xlate.phrases.occurrences import Occurrences, listed_pairs, occurrences_of
 from xlate.phrases.table import PhraseTable
 from xlate.progress import track
@@ -138,7 +138,7 @@ class ContextParts:
         texts, links = self.work.encoded, self.work.links
         source, first_T = texts[0], first_links(texts[0], links)
         # The words without links that are source phrases of the table.
-        row_T = span_rows(phrase_finder(self.table.source_phrases), source.ids_T, 1)
+        row_T = span_rows(self.table.source_finder, source.ids_T, 1)
         at_I = np.flatnonzero((first_T == UNLINKED) & (row_T >= 0))
         sentence_I = np.searchsorted(source.offsets_S1, at_I, side="right") - 1
         start_I = at_I - source.offsets_S1[sentence_I]

@@ -19,13 +19,11 @@ from xlate.arrays.ragged import places_in_rows, row_numbers
 from xlate.candidates.batch import CandidateBatch
 from xlate.candidates.context_instances import Choices, ContextInstances, Places, Translations
 from xlate.features.context import ContextFeatures, Distances, TargetFeatures
-from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.learning.candidates import crossed_ids
 from xlate.kernels.learning.scores import plain_scores
 from xlate.kernels.search.predictions import PhraseSpans, Predicted, Predictor, predicted_sentence
 from xlate.kernels.search.spans import span_rows
 from xlate.models.phrase.model import SentencePhrases
-from xlate.phrases.matching import phrase_finder
 from xlate.phrases.table import DIRECT_PHRASE
 from xlate.scoring.weights import Weights
 from xlate.text.vocabulary import EncodedText, Vocabulary
@@ -71,16 +69,11 @@ class Classifier(ABC):
     factors: FactorsOf = no_factors
     beside: TargetFeatures | None = None
 
-    @cached_property
-    def finder(self) -> PhraseFinder:
-        """Finds source phrases."""
-        return phrase_finder(self.targets.table.source_phrases)
-
     def spans(self, text: EncodedText) -> PhraseSpans:
         """All source phrases of the table in a sentence."""
         ids_n = text.ids_T
         longest = max(1, min(self.longest, len(ids_n)))
-        row_C = span_rows(self.finder, ids_n, longest)
+        row_C = span_rows(self.targets.table.source_finder, ids_n, longest)
         cells = np.flatnonzero(row_C >= 0)
         start = cells // longest
         return PhraseSpans(np.zeros(len(cells), np.int64), start, start + cells % longest + 1, row_C[cells])
@@ -132,7 +125,7 @@ class ContextModel(Classifier):
     def _predictor(self) -> Predictor:
         listed = self.choices.listed
         return Predictor(
-            self.finder,
+            self.targets.table.source_finder,
             self.contexts.arrays,
             self.targets.arrays,
             listed.offsets_P1,

@@ -183,7 +183,7 @@ def collect_rule_options(ranked: RankedRules, max_span: int, words: Sequence[str
     terms = [(start, end, unit) for start, end, unit in terms_in(words) if end - start <= longest]
     spans_X2 = np.array([term[:2] for term in terms], np.int32).reshape(-1, 2)
     hidden_n = open_ids(words, source_n)
-    matches: Matches = match_rules(model.source_finder, hidden_n, GAP, longest, sides, spans_X2)
+    matches: Matches = match_rules(model.table.source_finder, hidden_n, GAP, longest, sides, spans_X2)
     rows, place_M = np.unique(matches.row_M, return_inverse=True)
     known = rows[rows < sides]
     ranked.rank(known)

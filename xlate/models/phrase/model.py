@@ -22,8 +22,7 @@ from xlate.lm.model import KIND as LM_KIND
 from xlate.lm.model import NgramModel
 from xlate.models.phrase.history import HistoryFeature
 from xlate.models.unit_model import UnitModel, floored_log, slots_of
-from xlate.phrases.matching import phrase_finder
-from xlate.phrases.table import PhraseTable
+from xlate.phrases.table import PhraseTable, phrase_finder
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
 
@@ -268,15 +267,15 @@ class PhraseModel(UnitModel[PhraseTable]):
     def pair_number(self, source: Sequence[str], target: Sequence[str]) -> int | None:
         """The number of the pair of two phrases, None when the table lacks it."""
         sides = (
-            (self.source_finder, self.source_vocabulary.ids(source)),
+            (self.table.source_finder, self.source_vocabulary.ids(source)),
             (self._target_finder, self.target_vocabulary.ids(target)),
         )
         p, q = (int(find_rows(finder, ids, np.array([0, len(ids)]))[0]) for finder, ids in sides)
         if p < 0 or q < 0:
             return None
-        first, last = self.unit_offsets_P1[p : p + 2].tolist()
-        pair = first + int(np.searchsorted(self.table.target_B[first:last], q))
-        return pair if pair < last and self.table.target_B[pair] == q else None
+        first, size = (int(number[0]) for number in self.table.pairs_of(np.array([p])))
+        pair = first + int(np.searchsorted(self.table.target_B[first : first + size], q))
+        return pair if pair < first + size and self.table.target_B[pair] == q else None
 
     @cached_property
     def _target_finder(self) -> PhraseFinder:
@@ -298,7 +297,7 @@ def save_phrase_model(folder: str | Path, model: PhraseModel) -> None:
     for name, vocabulary in zip(VOCABULARIES, (model.source_vocabulary, model.target_vocabulary), strict=True):
         vocabulary.save(folder / name)
     model.lm.save(folder / "lm")
-    finder, reordering = model.source_finder, model.reordering
+    finder, reordering = model.table.source_finder, model.reordering
     arrays: dict[str, AnyArray] = dict(
         zip(FINDER, (finder.table.keys_H, finder.table.rows_H, finder.row_N), strict=True)
     )
@@ -330,11 +329,10 @@ def load_phrase_model(folder: str | Path) -> PhraseModel:
     if kind is not None:
         check_lengths(stored, reordering=(len(table), 2 * REORDERINGS[kind]))
         reordering = Reordering(kind, stored[REORDERING])
-    model = PhraseModel(table, source, target, NgramModel.load(stored.folder / "lm"), reordering)
     keys_H, rows_H, row_N = (stored[name] for name in FINDER)
-    # These would otherwise be rebuilt on first use.
-    model.__dict__["source_finder"] = PhraseFinder(HashTable(keys_H, rows_H), row_N)
-    return model
+    # It would otherwise be made on first use.
+    table.__dict__["source_finder"] = PhraseFinder(HashTable(keys_H, rows_H), row_N)
+    return PhraseModel(table, source, target, NgramModel.load(stored.folder / "lm"), reordering)
 
 
 def _check(stored: StoredArrays) -> None:

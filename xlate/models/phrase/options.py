@@ -66,7 +66,7 @@ class RankedPhrases(Ranking[RankedPairs]):
 
     def prepare(self, sentences: Sequence[Ints32], longest: int) -> None:
         """Ranks whatever the spans of at most `longest` words of these sentences need."""
-        finder, seen_P = self.model.source_finder, np.zeros(len(self.model.source_sides), np.bool_)
+        finder, seen_P = self.model.table.source_finder, np.zeros(len(self.model.source_sides), np.bool_)
         for source_n in sentences:
             if len(source_n):
                 row_C = span_rows(finder, source_n, max(1, min(longest, len(source_n))))
@@ -203,7 +203,7 @@ def collect_phrase_options(
     """
     model, longest = ranked.model, max(1, min(longest, len(words)))
     source_n = model.source_vocabulary.ids(words)
-    row_C = span_rows(model.source_finder, open_ids(words, source_n), longest)
+    row_C = span_rows(model.table.source_finder, open_ids(words, source_n), longest)
     cells = np.flatnonzero(row_C >= 0)
     rows = row_C[cells]
     ranked.rank(rows)
