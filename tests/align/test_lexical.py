@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections import defaultdict
 
 import numpy as np
@@ -49,6 +50,26 @@ def test_probabilities_sum_to_one(data):
         backward[int(table.target_K[k])] += table.source_given_target_K[k]
     assert all(total == pytest.approx(1) for total in (*forward.values(), *backward.values()))
     assert set(forward) - {NULL} == set(source.ids_T.tolist())
+
+
+def test_parts_of_a_text_are_counted_in_little_memory(rng, monkeypatch):
+    def traced():
+        tracemalloc.start()
+        table = lexical_table(source, target, links)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return table, peak
+
+    source, target = (EncodedText.from_ids([rng.integers(3, 40, size=9) for _ in range(5000)]) for _ in range(2))
+    links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(9, size=9))} for _ in range(5000))
+    whole, most = traced()
+    monkeypatch.setattr("xlate.align.lexical.PART_SENTENCES", 300)
+    parts, little = traced()
+    assert little < most / 5
+    for name, column in vars(whole).items():
+        again = getattr(parts, name)
+        assert column.dtype == again.dtype
+        np.testing.assert_array_equal(column, again)
 
 
 def binomial(hits, tries, rate):

@@ -22,6 +22,7 @@ from xlate.formats.moses_table import read_phrase_table
 from xlate.formats.reordering_table import read_reordering_table, write_reordering_table
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.occurrences import listed_pairs, occurrences_of, reordering_counts, reordering_probabilities
+from xlate.phrases.runs import Runs
 from xlate.phrases.table import score_phrases
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText
@@ -100,6 +101,29 @@ def test_counts_are_the_definition(kind: str, corpus: Corpus) -> None:
         if counts[b, o]
     }
     assert found == dict(expected)
+
+
+def test_orientations_are_counted_in_bounded_memory(tmp_path: Path, rng: np.random.Generator) -> None:
+    source, target = (EncodedText.from_ids([rng.integers(0, 40, size=8) for _ in range(1200)]) for _ in range(2))
+    links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(8, size=8))} for _ in range(1200))
+    table = score_phrases(extract_phrases(source, target, links), lexical_table(source, target, links))
+    whole = reordering_counts(table, source, target, links, "hier")
+    # An unknown word is in no phrase; all other pairs were counted as often as they were extracted.
+    known_P, known_Q = (
+        np.array([0 not in phrase for phrase in side]) for side in (table.source_phrases, table.target_phrases)
+    )
+    known_B = known_P[table.source_B] & known_Q[table.target_B]
+    assert 0 < known_B.sum() < len(table)
+    assert (whole.reshape(-1, 2, 3).sum(axis=2) == np.where(known_B, table.count_B, 0)[:, None]).all()
+    kept_B = rng.random(len(table)) < 0.7
+    with Runs(0, tmp_path) as runs:
+        assert (reordering_counts(table, source, target, links, "hier", runs=runs) == whole).all()
+        some = reordering_counts(table.select(kept_B), source, target, links, "hier", runs=runs)
+        assert (some == whole[kept_B]).all()
+        shares = reordering_probabilities(some, scratch=runs)
+        assert (shares == reordering_probabilities(whole)[kept_B]).all()
+        assert len(list(tmp_path.glob("scratch-*/*"))) == 3
+    assert not list(tmp_path.iterdir())
 
 
 def test_probabilities_are_smoothed() -> None:

@@ -13,12 +13,15 @@ import numpy as np
 
 from xlate.align.links import Links, check_counts
 from xlate.array_types import AnyInts, Floats, Ints, Ints32, Uints
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
 from xlate.kernels.counting.alignment import cooccurrences, expectation_maximisation
 from xlate.kernels.memory import HashTable, build_table
 from xlate.text.vocabulary import EncodedText, Vocabulary, sides
 
 NULL = -1
+# Sentence pairs whose linked words are counted at a time.
+PART_SENTENCES = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,24 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
         InputError: the three differ in number of sentences.
     """
     check_counts(source, target, links)
+    keys_K, count_K = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    for piece in pieces(len(source), PART_SENTENCES):
+        rows = piece.start, piece.stop
+        keys_W = _linked_words(source.part(*rows), target.part(*rows), links.part(*rows))
+        found_N, count_N = np.unique(keys_W, return_counts=True)
+        keys_K, row_M = np.unique(np.concatenate([keys_K, found_N]), return_inverse=True)
+        count_K = np.bincount(row_M, np.concatenate([count_K, count_N]), len(keys_K)).astype(np.int64)
+    source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
+    return LexicalTable(
+        source_K.astype(np.int32),
+        target_K.astype(np.int32),
+        count_K,
+        *(_rounded(count_K / _totals(word_K, count_K), decimals) for word_K in (source_K, target_K)),
+    )
+
+
+def _linked_words(source: EncodedText, target: EncodedText, links: Links) -> Ints:
+    """A key of each two linked words, and of each word without links; see `lexical_table`."""
     per_sentence = np.diff(links.offsets_S1)
     source_place_L = links.source_L.astype(np.int64) + np.repeat(source.offsets_S1[:-1], per_sentence)
     target_place_L = links.target_L.astype(np.int64) + np.repeat(target.offsets_S1[:-1], per_sentence)
@@ -74,14 +95,8 @@ def lexical_table(source: EncodedText, target: EncodedText, links: Links, *, dec
     source_words = [source.ids_T[source_place_L], lone_source, np.full(len(lone_target), NULL)]
     target_words = [target.ids_T[target_place_L], np.full(len(lone_source), NULL), lone_target]
     source_W, target_W = (np.concatenate(words).astype(np.int64) for words in (source_words, target_words))
-    keys_K, count_K = np.unique((source_W + 1 << 32) | (target_W + 1), return_counts=True)
-    source_K, target_K = (keys_K >> 32) - 1, (keys_K & 0xFFFFFFFF) - 1
-    return LexicalTable(
-        source_K.astype(np.int32),
-        target_K.astype(np.int32),
-        count_K.astype(np.int64),
-        *(_rounded(count_K / _totals(word_K, count_K), decimals) for word_K in (source_K, target_K)),
-    )
+    keys_W: Ints = (source_W + 1 << 32) | (target_W + 1)
+    return keys_W
 
 
 def _totals(word_K: AnyInts, count_K: Ints) -> Floats:

@@ -13,6 +13,7 @@ pair, so that only those of one target word count (docs/decisions/0009-reorderin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,13 +21,26 @@ import numpy as np
 from xlate.align.links import Links
 from xlate.array_types import AnyInts, Bools, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of
+from xlate.arrays.ranges import PIECE
+from xlate.arrays.scratch import Scratch
 from xlate.errors import check_choice
 from xlate.kernels.counting import extraction
-from xlate.kernels.counting.extraction import END, PAIR, SENTENCE, START, TIGHT, pair_occurrences
-from xlate.kernels.memory import best_of_rows
-from xlate.phrases.extract import linked_sides
+from xlate.kernels.counting.extraction import (
+    END,
+    PAIR,
+    SENTENCE,
+    START,
+    TIGHT,
+    OrientationStore,
+    pair_occurrences,
+)
+from xlate.kernels.counting.merging import add_pairs, rows_among
+from xlate.kernels.memory import best_of_rows, new_tally, new_trie
+from xlate.phrases.extract import PART_WORDS, linked_parts, linked_sides
 from xlate.phrases.matching import finders_of
+from xlate.phrases.runs import Runs, number_nodes
 from xlate.phrases.table import PhraseTable
+from xlate.progress import track
 from xlate.text.vocabulary import EncodedText
 
 
@@ -101,7 +115,13 @@ SMOOTHING = 0.5
 
 
 def reordering_counts(
-    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
+    table: PhraseTable,
+    source: EncodedText,
+    target: EncodedText,
+    links: Links,
+    kind: str,
+    max_length: int = 7,
+    runs: Runs | None = None,
 ) -> Ints:
     """Counts of K orientations backward, then forward, of each of B phrase pairs, shape (B, 2K).
 
@@ -113,20 +133,51 @@ def reordering_counts(
         table: the phrase pairs; source, target: the text they were extracted from, links: its word alignment.
         kind: `wbe` (word-based), `phrase`, `hier`, `hier-moses`, or `hier5` with five orientations.
         max_length: of phrases, as they were extracted.
+        runs: holds the counts of a part of the text, and those of all pairs, which may be mapped from its files.
 
     Raises:
         InputError: an unknown kind, or texts and links that do not fit each other.
     """
     check_choice("unknown kind of reordering model", kind, KINDS)
-    text = linked_sides(source, target, links)
-    counts_BK2 = np.zeros((len(table), 10 if kind == "hier5" else 6), np.int64)
-    extraction.count_orientations(*finders_of(table), *text, max_length, KINDS[kind], counts_BK2)
+    runs, width = runs or Runs(), 10 if kind == "hier5" else 6
+    counts_BK2 = runs.filled(len(table) * width, np.int64(0)).reshape(-1, width)
+    store = _new_store(width)
+    parts = linked_parts(source, target, links)
+    for part in track(parts, "orientations", total=1 + len(source.ids_T) // PART_WORDS):
+        store = extraction.count_orientations(*part, max_length, KINDS[kind], store)
+        if runs.are_full([*store.sources, *store.targets, *store.pairs, store.counts_NK2]):
+            _add(store, table, counts_BK2)
+            store = _new_store(width)
+    _add(store, table, counts_BK2)
     return counts_BK2
 
 
-def reordering_probabilities(counts_BK2: Ints, smoothing: float = SMOOTHING) -> Floats:
+def _new_store(width: int) -> OrientationStore:
+    return OrientationStore(new_trie(1024), new_trie(1024), new_tally(1024), np.empty((1024, width), np.int32))
+
+
+def _add(store: OrientationStore, table: PhraseTable, counts_BK2: Ints) -> None:
+    """Adds the counts of a part of the text to those of the table's pairs."""
+    keys_N, rows = store.pairs.keys_K[: int(store.pairs.size_1[0])], list[Ints32]()
+    for trie, node_N, phrases in (
+        (store.sources, (keys_N >> np.uint64(32)).astype(np.int32), table.source_phrases),
+        (store.targets, keys_N.astype(np.uint32).astype(np.int32), table.target_phrases),
+    ):
+        held, row_N = number_nodes(trie, node_N)
+        rows.append(rows_among(held.ids_T, held.offsets_S1, phrases.ids_T, phrases.offsets_S1)[row_N])
+    # Below 0 if a side is not in the table.
+    key_N = (rows[0].astype(np.int64) << 32) | rows[1]
+    add_pairs(key_N, np.argsort(key_N), store.counts_NK2, table.source_B, table.target_B, counts_BK2)
+
+
+def reordering_probabilities(counts_BK2: Ints, smoothing: float = SMOOTHING, scratch: Scratch | None = None) -> Floats:
     """Probabilities of K orientations, backward then forward, `smoothing` added to each count; shape (B, 2K)."""
     k = counts_BK2.shape[1] // 2
-    smoothed_B2K = counts_BK2.reshape(-1, 2, k) + smoothing
-    probabilities: Floats = (smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k)
+
+    def parts() -> Iterator[tuple[Floats]]:
+        for first in range(0, max(1, len(counts_BK2)), PIECE):
+            smoothed_B2K = counts_BK2[first : first + PIECE].reshape(-1, 2, k) + smoothing
+            yield ((smoothed_B2K / smoothed_B2K.sum(axis=2, keepdims=True)).reshape(-1, 2 * k),)
+
+    probabilities: Floats = (scratch or Scratch()).stored(parts())[0]
     return probabilities

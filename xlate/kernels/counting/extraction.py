@@ -35,7 +35,6 @@ from xlate.kernels.pairs import (
     SentenceLinks,
     Sides,
 )
-from xlate.kernels.search.spans import span_rows
 
 
 class SentencePair(NamedTuple):
@@ -235,25 +234,36 @@ WORD, PHRASE, HIERARCHICAL, AS_MOSES, FIVE_WAY = 0, 1, 2, 3, 4
 ALIGNED, LEFT_END, RIGHT_END, ALL_BEFORE = 1, 2, 4, 8
 
 
+class OrientationStore(NamedTuple):
+    """Tries of source and target phrases, and how often each pair had each of K orientations, backward then forward.
+
+    The keys of `pairs` are `pack(source node, target node)`; its rows are those of `counts_NK2`, which may have more.
+    """
+
+    sources: Trie
+    targets: Trie
+    pairs: Tally
+    counts_NK2: Ints32
+
+
 @loop
 def count_orientations(
-    source_finder: PhraseFinder,
-    target_finder: PhraseFinder,
-    pairs: HashTable,
     text: Sides,
     links: SentenceLinks,
+    sentences: tuple[int, int],
     max_length: int,
     kind: int,
-    counts_BK2: Ints,
-) -> None:
-    """Adds to `counts_BK2` how often each phrase pair was monotone, swapped, neither: three backward, three forward.
+    store: OrientationStore,
+) -> OrientationStore:
+    """Counts how often each phrase pair in a range of sentence pairs was monotone, swapped, neither: three backward,
+    three forward; returns the store, or a larger copy.
 
     `FIVE_WAY` counts monotone, swap, discontinuous with the other side on the left (forward: right), on the right
-    (left), and monotone with everything else in one block. `pairs` finds a phrase pair by (source phrase, target
-    phrase).
+    (left), and monotone with everything else in one block.
     """
-    k = counts_BK2.shape[1] // 2
-    for s in range(len(text.source_offsets_S1) - 1):
+    sources, targets, pairs, counts_NK2 = store
+    k = counts_NK2.shape[1] // 2
+    for s in range(sentences[0], sentences[1]):
         pair = sentence_pair(text, links, s)
         if len(pair.link_source) == 0:
             continue
@@ -268,16 +278,21 @@ def count_orientations(
         # What comes after a phrase comes before it in the mirrored sentences.
         turned = np.int32(n - 1) - linked[0][::-1].copy(), np.int32(m - 1) - linked[1][::-1].copy()
         behind_XX = _corners(n, m, turned, _mirrored(n, m, blocks_X4), kind == AS_MOSES)
-        source_C = span_rows(source_finder, pair.source, max_length)
-        target_C = span_rows(target_finder, pair.target, max_length)
+        sources, targets = room(sources, n * max_length), room(targets, m * max_length)
+        pairs = room_for(pairs, len(spans_X4))
+        counts_NK2 = grown(counts_NK2, pairs.size_1[0], len(spans_X4))
+        source_nodes = np.full((n, max_length + 1), -1, dtype=np.int32)
+        target_nodes = np.full((m, max_length + 1), -1, dtype=np.int32)
         for x in range(len(spans_X4)):
             begin, end, first, last = spans_X4[x]
-            p = source_C[begin * max_length + end - begin - 1]
-            q = target_C[first * max_length + last - first - 1]
-            b = find(pairs, pack(p, q)) if p >= 0 and q >= 0 else -1
-            if b >= 0:
-                counts_BK2[b, _orientation(before_XX, linked, begin, end, first, kind)] += 1
-                counts_BK2[b, k + _orientation(behind_XX, turned, n - end, n - begin, m - last, kind)] += 1
+            source_node = _span_node(sources, pair.source, source_nodes, begin, end)
+            target_node = _span_node(targets, pair.target, target_nodes, first, last)
+            row = count(pairs, pack(source_node, target_node))
+            if pairs.count_K[row] == 1:
+                counts_NK2[row] = 0
+            counts_NK2[row, _orientation(before_XX, linked, begin, end, first, kind)] += 1
+            counts_NK2[row, k + _orientation(behind_XX, turned, n - end, n - begin, m - last, kind)] += 1
+    return OrientationStore(sources, targets, pairs, counts_NK2)
 
 
 @loop

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xlate.array_types import Ints, Ints32
-from xlate.compiled import compiled
+from xlate.compiled import compiled, loop
 
 
 class CountedRows(NamedTuple):
@@ -40,28 +40,61 @@ def merge_sequences(ids_T: Ints32, offsets_N1: Ints, runs_R1: Ints) -> tuple[Int
         least = -1
         for r in range(len(next_R)):
             row = next_R[r]
-            if row < runs_R1[r + 1] and (least < 0 or _compare(ids_T, offsets_N1, row, least) < 0):
+            if row < runs_R1[r + 1] and (least < 0 or _compare(ids_T, offsets_N1, row, ids_T, offsets_N1, least) < 0):
                 least = row
         if least < 0:
             return number_N, row_M[:found].copy()
         row_M[found] = least
         for r in range(len(next_R)):
             row = next_R[r]
-            if row < runs_R1[r + 1] and _compare(ids_T, offsets_N1, row, least) == 0:
+            if row < runs_R1[r + 1] and _compare(ids_T, offsets_N1, row, ids_T, offsets_N1, least) == 0:
                 number_N[row] = found
                 next_R[r] += 1
         found += 1
 
 
 @compiled
-def _compare(ids_T: Ints32, offsets_N1: Ints, one: int, other: int) -> int:
-    """Below 0 when one sequence comes before another in lexicographic order, 0 when they are equal."""
-    a, b = offsets_N1[one], offsets_N1[other]
-    a_length, b_length = offsets_N1[one + 1] - a, offsets_N1[other + 1] - b
+def _compare(ids_T: Ints32, offsets_N1: Ints, row: int, others_U: Ints32, offsets_M1: Ints, other: int) -> int:
+    """Below 0 when a sequence comes before one of others in lexicographic order, 0 when they are equal."""
+    a, b = offsets_N1[row], offsets_M1[other]
+    a_length, b_length = offsets_N1[row + 1] - a, offsets_M1[other + 1] - b
     for k in range(min(a_length, b_length)):
-        if ids_T[a + k] != ids_T[b + k]:
-            return int(ids_T[a + k]) - int(ids_T[b + k])
+        if ids_T[a + k] != others_U[b + k]:
+            return int(ids_T[a + k]) - int(others_U[b + k])
     return int(a_length - b_length)
+
+
+@loop
+def rows_among(ids_T: Ints32, offsets_N1: Ints, others_U: Ints32, offsets_M1: Ints) -> Ints32:
+    """The row of each of N sorted sequences among M other sorted ones, (N,); -1 where it is not there, or has the
+    number 0 of unknown words.
+    """
+    row_N, other = np.full(len(offsets_N1) - 1, -1, dtype=np.int32), 0
+    for row in range(len(row_N)):
+        while other < len(offsets_M1) - 1 and _compare(ids_T, offsets_N1, row, others_U, offsets_M1, other) > 0:
+            other += 1
+        if other == len(offsets_M1) - 1:
+            break
+        if _compare(ids_T, offsets_N1, row, others_U, offsets_M1, other) == 0:
+            known = (ids_T[offsets_N1[row] : offsets_N1[row + 1]] > 0).all()
+            row_N[row] = other if known else -1
+    return row_N
+
+
+@loop
+def add_pairs(
+    key_N: Ints, order_N: Ints, counts_ND: Ints32, source_B: Ints32, target_B: Ints32, counts_BD: Ints
+) -> None:
+    """Adds the counts of N pairs, of which `order_N` is the order, to those of the same ones among B sorted pairs.
+
+    The key of a pair is its source side times 2^32, plus its target side; keys below 0 are of no pair.
+    """
+    b = 0
+    for n in order_N:
+        while b < len(source_B) and (np.int64(source_B[b]) << np.int64(32) | target_B[b]) < key_N[n]:
+            b += 1
+        if b < len(source_B) and (np.int64(source_B[b]) << np.int64(32) | target_B[b]) == key_N[n]:
+            counts_BD[b] += counts_ND[n]
 
 
 @compiled

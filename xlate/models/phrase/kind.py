@@ -38,6 +38,7 @@ from xlate.work.stages import Stage, run_stage
 
 if TYPE_CHECKING:
     from xlate.models.phrase.training import PhraseLists
+    from xlate.phrases.runs import Runs
 
 # The kind of model, and the name of its set of weights.
 KIND = SET = "phrase"
@@ -222,17 +223,29 @@ def phrase_stage(work: WorkDirectory, reordering: str) -> Stage:
 
 
 def _build(work: WorkDirectory, reordering: str, folder: Path) -> dict[str, Any]:
+    # Only for training; translating does not need it.
+    from xlate.phrases.runs import Runs
+
     table = work.table
-    oriented = reordering_model(table, *work.encoded, work.links, reordering)
-    model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
-    save_phrase_model(folder / MODEL, model)
+    with Runs(work.plan["memory_mb"], folder) as runs:
+        oriented = reordering_model(table, *work.encoded, work.links, reordering, runs=runs)
+        model = PhraseModel(table, work.source_vocabulary, work.target_vocabulary, work.lm, oriented)
+        save_phrase_model(folder / MODEL, model)
     return {"pairs": len(table)}
 
 
 def reordering_model(
-    table: PhraseTable, source: EncodedText, target: EncodedText, links: Links, kind: str, max_length: int = 7
+    table: PhraseTable,
+    source: EncodedText,
+    target: EncodedText,
+    links: Links,
+    kind: str,
+    max_length: int = 7,
+    runs: Runs | None = None,
 ) -> Reordering | None:
     """The reordering model of an aligned text, None for the kind `none`; `max_length` is that of its phrases.
+
+    With `runs`, counts are kept in its memory, and what is returned may be mapped from its files.
 
     Raises:
         InputError: an unknown kind, or texts and links that do not fit.
@@ -242,5 +255,6 @@ def reordering_model(
     # Only for training; translating does not need it.
     from xlate.phrases.occurrences import reordering_counts, reordering_probabilities
 
-    counts_BK2 = reordering_counts(table, source, target, links, kind, max_length)
-    return Reordering(kind if kind in ("hier", "hier5") else "wbe", reordering_probabilities(counts_BK2))
+    counts_BK2 = reordering_counts(table, source, target, links, kind, max_length, runs)
+    probability_BK2 = reordering_probabilities(counts_BK2, scratch=runs)
+    return Reordering(kind if kind in ("hier", "hier5") else "wbe", probability_BK2)
