@@ -11,7 +11,7 @@ from xlate.errors import InputError
 from xlate.text.lines import read_lines, write_lines
 from xlate.text.vocabulary import Vocabulary
 from xlate.work.corpus_files import resolve_files
-from xlate.work.corpus_stage import build_corpus
+from xlate.work.corpus_stage import make_corpus
 from xlate.work.directory import WorkDirectory
 from xlate.work.settings import DataConfig
 
@@ -35,20 +35,18 @@ def corpus(folder: Path, **settings: object) -> DataConfig:
 
 
 def built(data: DataConfig, folder: Path) -> Path:
-    folder.mkdir()
-    build_corpus(resolve_files(data, folder), folder)
-    return folder
+    return make_corpus(folder.parent, resolve_files(data, folder)).folder
 
 
 def test_the_end_of_the_training_text_is_the_dev_set(tmp_path: Path) -> None:
-    stage = built(corpus(tmp_path, dev_pairs=3, max_sentences=5), tmp_path / "stage")
+    stage = built(corpus(tmp_path, dev_pairs=3, max_sentences=5), tmp_path / "corpus")
     assert read_lines(stage / "train.source.gz") == [f"fr {n}" for n in range(5)]
     assert read_lines(stage / "dev.source.gz") == [f"fr {n}" for n in (7, 8, 9)]
     assert read_lines(stage / "dev.reference.0.gz") == [f"en {n}" for n in (7, 8, 9)]
 
 
 def test_tokenised_text_is_made_plain(tmp_path: Path) -> None:
-    stage = built(corpus(tmp_path, tokenized=["test"]), tmp_path / "stage")
+    stage = built(corpus(tmp_path, tokenized=["test"]), tmp_path / "corpus")
     assert read_lines(stage / "test.source.gz") == ["l'an de \"fr\", n'est-ce & co"]
     assert read_lines(stage / "test.reference.0.gz") == ["l' an de \"en\", n' est-ce & co"]
     assert not (stage / "dev.source.gz").exists()
@@ -63,7 +61,7 @@ def test_reserved_words_are_refused_with_their_line(tmp_path: Path, side: str, w
     data.train_source.append(str(tmp_path / "more.fr"))
     data.train_target.append(str(tmp_path / "more.en"))
     with pytest.raises(InputError, match="a reserved word") as caught:
-        built(data, tmp_path / "stage")
+        built(data, tmp_path / "corpus")
     assert (caught.value.file, caught.value.line) == (str(tmp_path / f"more.{side}"), 4)
     assert caught.value.seen == word.lower()
 
@@ -72,7 +70,7 @@ def test_text_that_comes_tokenised_keeps_its_tokens(tmp_path: Path) -> None:
     data, lines = replace(corpus(tmp_path), tokenize=False), ["a\u2028b c\xa0d", "e\x85 \x0bf g\u200bh"]
     write_lines(tmp_path / "train.fr", lines)
     write_lines(tmp_path / "train.en", lines)
-    stage = built(data, tmp_path / "stage")
+    stage = built(data, tmp_path / "corpus")
     assert read_lines(stage / "train.source.gz") == read_lines(stage / "train.target.gz") == lines
     assert Vocabulary.load(stage / "vocabulary.source").words[3:] == sorted(" ".join(lines).split(" "))
 
@@ -90,7 +88,7 @@ def test_settings_that_cannot_be(settings: dict[str, object], seen: str, tmp_pat
     for name, value in settings.items():
         setattr(data, name, value)
     with pytest.raises(InputError, match=seen):
-        built(data, tmp_path / "stage")
+        built(data, tmp_path / "corpus")
 
 
 def test_a_changed_vocabulary_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hashlib import blake2b
 import numpy as np
 
 from xlate.array_types import Bools, Ints
+from xlate.arrays.ranges import pieces
 
 
 def normal_form(words: Sequence[str]) -> str:
@@ -25,30 +26,46 @@ def normal_form(words: Sequence[str]) -> str:
     return kept or " ".join(words)
 
 
-def copy_groups(sources: Iterable[Sequence[str]], targets: Iterable[Sequence[str]]) -> Ints:
+# Sentences are sorted in groups of about so many.
+SORTED = 1 << 22
+
+
+def digests(sentences: Iterable[Sequence[str]]) -> Ints:
+    """A number for each of S sentences, (S,), which those with the same normal form share."""
+    # They take less memory than words; the probability that two of a million sentences share one is below 1e-7.
+    each = (blake2b(normal_form(words).encode(), digest_size=8).digest() for words in sentences)
+    return np.frombuffer(b"".join(each), np.int64)
+
+
+def copy_groups(source_S: Ints, target_S: Ints) -> Ints:
     """The group of each of S pairs, (S,): copies have the same number, which is that of the first of them.
 
-    Raises:
-        ValueError: different numbers of sources and targets.
+    Args:
+        source_S, target_S: the digests of both sides, which may be larger than memory.
     """
-    # Digests take less memory than words; the probability that two of a million sentences share one is below 1e-7.
-    first: list[dict[bytes, int]] = [{}, {}]
-    parent: list[int] = []
+    parent_S = np.arange(len(source_S))
 
     def root(pair: int) -> int:
-        while parent[pair] != pair:
-            parent[pair] = parent[parent[pair]]
-            pair = parent[pair]
+        while parent_S[pair] != pair:
+            parent_S[pair] = parent_S[parent_S[pair]]
+            pair = int(parent_S[pair])
         return pair
 
-    for number, pair in enumerate(zip(sources, targets, strict=True)):
-        parent.append(number)
-        for known, words in zip(first, pair, strict=True):
-            before = root(known.setdefault(blake2b(normal_form(words).encode(), digest_size=8).digest(), number))
-            here = root(number)
-            # The earlier pair is the root, so that a group has the number of its first pair.
-            parent[max(before, here)] = min(before, here)
-    return np.array([root(number) for number in range(len(parent))], np.int64)
+    for digest_S in (source_S, target_S):
+        parts = 1 + len(digest_S) // SORTED
+        for part in range(parts):
+            places = [at.start + np.flatnonzero(digest_S[at] % parts == part) for at in pieces(len(digest_S))]
+            row_N = np.concatenate([np.zeros(0, np.int64), *places])
+            row_N = row_N[np.argsort(digest_S[row_N], kind="stable")]
+            same_N = np.flatnonzero(digest_S[row_N[1:]] == digest_S[row_N[:-1]])
+            for one, other in zip(row_N[same_N].tolist(), row_N[same_N + 1].tolist(), strict=True):
+                ends = root(one), root(other)
+                # The earlier pair is the root, so that a group has the number of its first pair.
+                parent_S[max(ends)] = min(ends)
+    for at in pieces(len(parent_S)):
+        while (parent_S[parent_S[at]] != parent_S[at]).any():
+            parent_S[at] = parent_S[parent_S[at]]
+    return parent_S
 
 
 def balanced_folds(group_S: Ints, folds: int) -> Ints:

@@ -12,11 +12,14 @@ import numpy as np
 
 from xlate.array_types import AnyInts, Ints, Ints32
 from xlate.arrays.ragged import gathered, offsets_of, row_numbers
+from xlate.arrays.scratch import Scratch
 from xlate.errors import InputError
 from xlate.text.lines import iterate_lines, write_lines
 
 _LINK = re.compile(r"([0-9]{1,9})(-)([0-9]{1,9})", re.ASCII)
 Lengths = Sequence[int] | AnyInts
+# Sentence pairs whose links are read at a time.
+BATCH = 1 << 14
 REMEDY = "align the same two files again, or check which side is the source"
 
 
@@ -83,6 +86,7 @@ def read_links(
     target_lengths_S: Lengths,
     *,
     reverse: bool = False,
+    scratch: Scratch | None = None,
 ) -> Links:
     """Reads a Pharaoh file: one sentence pair per line, `i-j` links of positions counted from 0, source first.
 
@@ -93,18 +97,37 @@ def read_links(
         source_lengths_S: words of each source sentence.
         target_lengths_S: words of each target sentence.
         reverse: the file writes the target position first.
+        scratch: holds the links; by default they are in memory.
 
     Raises:
         InputError: a malformed link, a link outside its sentence (both with the line), or a wrong number of lines.
     """
     expected = matched_lengths(source_lengths_S, target_lengths_S)
-    sentences: list[list[tuple[int, int]]] = []
-    for number, marked in enumerate(islice(marked_links(path, reverse=reverse), expected), 1):
-        links = [(i, j) for i, _, j in marked]
-        check_inside(links, int(source_lengths_S[number - 1]), int(target_lengths_S[number - 1]), path, number)
-        sentences.append(links)
-    check_line_count(path, len(sentences), expected)
-    return Links.from_pairs(sentences)
+
+    def checked() -> Iterator[list[tuple[int, int]]]:
+        for number, marked in enumerate(islice(marked_links(path, reverse=reverse), expected), 1):
+            links = [(i, j) for i, _, j in marked]
+            check_inside(links, int(source_lengths_S[number - 1]), int(target_lengths_S[number - 1]), path, number)
+            yield links
+
+    sentences = checked()
+    batches = iter(lambda: list(islice(sentences, BATCH)), [])
+    links = joined_links(map(Links.from_pairs, batches), scratch or Scratch())
+    check_line_count(path, len(links), expected)
+    return links
+
+
+def joined_links(parts: Iterable[Links], scratch: Scratch) -> Links:
+    """The links of the consecutive parts of a text."""
+
+    def columns() -> Iterator[tuple[Ints32, Ints32, Ints]]:
+        end, none = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        yield none, none, end
+        for part in parts:
+            yield part.source_L, part.target_L, part.offsets_S1[1:] + end
+            end = end + part.offsets_S1[-1]
+
+    return Links(*scratch.stored(columns()))
 
 
 def write_links(path: str | Path, links: Links) -> None:

@@ -19,8 +19,8 @@ from xlate.errors import InputError
 from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
 from xlate.text.folders import awaited, check_is_folder
-from xlate.work.corpus_files import check_dev_set, corpus_identity, resolve_files, write_demo_corpus
-from xlate.work.corpus_stage import build_corpus
+from xlate.work.corpus_files import check_dev_set, resolve_files, write_demo_corpus
+from xlate.work.corpus_stage import make_corpus
 from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
 from xlate.work.settings import AlignConfig
 from xlate.work.stages import check_stage, cores, file_hash, identity_of, run_stage
@@ -53,9 +53,8 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     write_demo_corpus(config.data, path)
     files = resolve_files(config.data, path)
     base = work.base if isinstance(work, MixedDirectory) else None
-    read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
     mixed = {"mix_weight": config.mix_weight} if base else {}
-    corpus = run_stage(path, "corpus", read, lambda folder: build_corpus(files, folder, base))
+    corpus = make_corpus(path, files, config.cluster, base)
     for split in ("dev", "test"):
         if not work.has_split(split):
             log.info("no %s set", split)

@@ -123,10 +123,10 @@ class FactoredLines:
         return len(self.lines)
 
     def rows(self, rows: Iterable[int]) -> FactoredLines:
-        """A selection of the lines, in the order given."""
+        """A selection of the lines, in the order given; of factors alone if there are no lines."""
         chosen = list(rows)
         factors = {name: [values[row] for row in chosen] for name, values in self.factors.items()}
-        return FactoredLines([self.lines[row] for row in chosen], factors)
+        return FactoredLines([self.lines[row] for row in chosen] if self.lines else [], factors)
 
     def factored(self, names: FactorNames) -> list[str]:
         """The lines in written form with their factors; unchanged if there are none."""

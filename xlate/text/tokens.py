@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from html import unescape
 from itertools import takewhile
@@ -202,16 +202,13 @@ class Truecaser:
         self._casing = casing
 
     @classmethod
-    def train(cls, sentences: Iterable[Sequence[str]]) -> Truecaser:
-        """Counts how words are written in places that do not force a capital."""
-        counts: dict[str, Counter[str]] = {}
-        for tokens in sentences:
-            starts = sentence_starts(tokens)
-            for place, token in enumerate(tokens):
-                if place not in starts and token[:1].isalpha():
-                    counts.setdefault(token.lower(), Counter())[token] += 1
-        best = {lower: min(forms.items(), key=lambda f: (-f[1], f[0]))[0] for lower, forms in counts.items()}
-        return cls({lower: form for lower, form in best.items() if form != lower})
+    def train(cls, counts: Mapping[str, int]) -> Truecaser:
+        """Finds how words are most often written, given the sum of the `form_counts` of all parts of a text."""
+        best: dict[str, tuple[int, str]] = {}
+        for form, count in counts.items():
+            lower, written = form.lower(), (-count, form)
+            best[lower] = min(written, best.get(lower, written))
+        return cls({lower: form for lower, (_, form) in best.items() if form != lower})
 
     def apply(self, tokens: Sequence[str]) -> list[str]:
         """The tokens with sentence beginnings in their usual casing; tokens with further capitals are unchanged."""
@@ -284,6 +281,15 @@ class Truecaser:
             if word != word.lower():
                 casing[word.lower()] = word
         return cls(casing)
+
+
+def form_counts(sentences: Iterable[Sequence[str]]) -> Counter[str]:
+    """How often each word is written in this way in places that do not force a capital."""
+    counts: Counter[str] = Counter()
+    for tokens in sentences:
+        starts = sentence_starts(tokens)
+        counts.update(token for place, token in enumerate(tokens) if place not in starts and token[:1].isalpha())
+    return counts
 
 
 def sentence_starts(tokens: Sequence[str]) -> set[int]:

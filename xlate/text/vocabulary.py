@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -47,6 +47,11 @@ class Vocabulary:
         counts: Counter[str] = Counter()
         for sentence in sentences:
             counts.update(sentence)
+        return cls.counted(counts, min_count)
+
+    @classmethod
+    def counted(cls, counts: Mapping[str, int], min_count: int = 1) -> Vocabulary:
+        """The words that were counted `min_count` times or more, the most frequent first."""
         kept = (word for word, count in counts.items() if count >= min_count)
         return cls(sorted(kept, key=lambda word: (-counts[word], word)))
 
@@ -223,6 +228,10 @@ class TokenText(Sequence[list[str]]):
         if sentence >= len(self):
             raise IndexError(sentence)
         return [self.words[word] for word in self.text[sentence].tolist()]
+
+    def part(self, first: int, last: int) -> TokenText:
+        """The sentences from `first` to before `last`, with the same words."""
+        return TokenText(self.words, self.text.part(first, last))
 
 
 @dataclass(frozen=True)

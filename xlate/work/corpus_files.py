@@ -55,6 +55,10 @@ class CorpusFiles:
         joined = self.data.source_factors if side == "source" else self.data.target_factors
         return FactorNames(tuple(joined), self.data.factor_separator)
 
+    def factor_paths(self, split: str, side: str, number: int) -> dict[str, Path]:
+        """The files of the factors of one text that have their own files."""
+        return {name: paths[number] for name, paths in self.factors.get((split, side), {}).items()}
+
     def factor_names(self, side: str) -> FactorNames:
         """All factors of a side: first those joined to its words, then those with their own files."""
         joined = self.joined_factors(side)

@@ -1,43 +1,62 @@
-"""The first stage of prepare: from raw text files to tokens, cases, vocabularies, factors and documents.
-
-Independent parts run in parallel processes, at most one per core.
-"""
+"""The first stage of prepare: from raw text files to tokens, cases, vocabularies, factors and documents."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xlate.align.copies import copy_groups
+from xlate.array_types import Ints, Ints32
+from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import save_arrays
+from xlate.cluster import ClusterConfig
 from xlate.errors import InputError
 from xlate.progress import track
 from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
-from xlate.text.lines import check_reference, check_sides, drop_unusable, read_lines, write_lines
+from xlate.text.lines import check_reference, join_files, stored_lines, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, untokenized_lines
-from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary, check_reserved
-from xlate.work.corpus_files import SIDES, CorpusFiles, check_settings, keep_tagger, tagger_record
+from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, check_reserved
+from xlate.work.corpus_files import (
+    SIDES,
+    CorpusFiles,
+    check_settings,
+    corpus_identity,
+    keep_tagger,
+    tagger_record,
+)
+from xlate.work.corpus_parts import (
+    CASING,
+    LINES,
+    PARTS,
+    Part,
+    PartSide,
+    case_part,
+    parts_of,
+    store_texts,
+    tokenise_part,
+)
 from xlate.work.directory import (
     PREPROCESSING,
     VOCABULARIES,
-    PreparedSide,
     WorkDirectory,
     save_copies,
     save_documents,
     save_factor,
     save_text,
 )
-from xlate.work.stages import side_by_side
+from xlate.work.stages import Stage, identity_of, make_parts, read_stage, run_stage
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,11 @@ class AnnotatedText:
     targets: list[FactoredLines]
     documents: Documents | None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has neither factors nor documents."""
+        return self.documents is None and not any(text.factors for text in (self.source, *self.targets))
+
     def rows(self, rows: Iterable[int]) -> AnnotatedText:
         """A selection of the sentences, in the order given."""
         chosen = list(rows)
@@ -55,7 +79,7 @@ class AnnotatedText:
         return AnnotatedText(self.source.rows(chosen), [target.rows(chosen) for target in self.targets], documents)
 
 
-def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[str]]) -> AnnotatedText:
+def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Iterable[Sequence[str]]) -> AnnotatedText:
     """A text with the tags of its source; `sentences` are the source's words as written."""
     tags = [tagger.tags(words) for words in track(sentences, "tagging")]
     return replace(text, source=replace(text.source, factors={POS: tags}))
@@ -63,11 +87,14 @@ def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Sequence[Sequence[
 
 def _read_side(split: str, side: str, number: int, files: CorpusFiles) -> FactoredLines:
     """One text of a split with its factors; raises what `read_factored` raises."""
-    beside = {name: paths[number] for name, paths in files.factors.get((split, side), {}).items()}
+    beside = files.factor_paths(split, side, number)
     text = read_factored(files.held[split, side][number], files.joined_factors(side), beside)
-    if split in files.data.tokenized:
-        return replace(text, lines=untokenized_lines(text.lines, files.language(side)))
-    return text
+    return replace(text, lines=_plain(text.lines, split, side, files))
+
+
+def _plain(lines: list[str], split: str, side: str, files: CorpusFiles) -> list[str]:
+    """The lines of a split as they are before they are tokenised."""
+    return untokenized_lines(lines, files.language(side)) if split in files.data.tokenized else lines
 
 
 def _documents_of(split: str, lengths: list[int], files: CorpusFiles) -> Documents | None:
@@ -87,92 +114,193 @@ def _read_split(split: str, files: CorpusFiles) -> AnnotatedText:
     return AnnotatedText(source, references, _documents_of(split, [len(source)], files))
 
 
+def _annotations(files: CorpusFiles, lengths: list[int]) -> AnnotatedText:
+    """The factors and documents of the training text, without its lines; `lengths` of its files."""
+    sides = []
+    for side in SIDES:
+        numbers = range(len(lengths) if files.factor_names(side).names else 0)
+        factors = joined_lines([_read_side("train", side, number, files) for number in numbers]).factors
+        sides.append(FactoredLines([], factors))
+    return AnnotatedText(sides[0], sides[1:], _documents_of("train", lengths, files))
+
+
 log = logging.getLogger(__name__)
 
 
-def preprocess_lines(lines: Sequence[str], preprocessor: Preprocessor) -> TokenText:
-    """The tokens of every line; shows a progress bar."""
-    return TokenText.of(preprocessor.tokens(line) for line in track(lines, f"tokenising {preprocessor.language}"))
+def make_corpus(
+    work: Path, files: CorpusFiles, cluster: ClusterConfig | None = None, base: WorkDirectory | None = None
+) -> Stage:
+    """Reads, checks, tokenises and cases every file of a corpus, unless the stage is there and nothing changed.
 
+    Tasks of a cluster, or else forked processes, do this part by part. In memory are the parts of a few processes, all
+    different words, some bytes per sentence pair, and all of the factors, tags and documents if there are any.
 
-def build_corpus(files: CorpusFiles, folder: Path, base: WorkDirectory | None = None) -> dict[str, Any]:
-    """Reads, checks, tokenises and cases every file of the corpus, and writes it to a stage folder.
-
-    With `base`, the training text is that of another work directory and then this one.
+    Args:
+        base: another work directory; the training text is that of this one and then the files.
 
     Raises:
         InputError: sides of unequal length, files that cannot be read, reserved words, nothing left to train on; `base`
             was prepared in another way.
     """
-    data = files.data
     check_settings(files)
     if base is not None:
         _check_alike(files, base)
-    tagger = keep_tagger(files, folder)
-    preprocessors = {side: Preprocessor(files.language(side), tokenize=data.tokenize) for side in SIDES}
-    text, dev = _training_text(files)
-    sides = (("source", text.source.lines), ("target", text.targets[0].lines))
-    cut = [partial(preprocess_lines, lines, preprocessors[side]) for side, lines in sides]
-    tokens: dict[str, TokenText] = dict(zip(SIDES, side_by_side(cut), strict=True))
-    kept, dropped = drop_unusable(tokens["source"], tokens["target"], max_words=data.max_words)
-    total = len(text.source)
-    for reason, count in dropped.items():
-        if count:
-            log.warning("%d of %d training pairs left out: %s", count, total, reason)
-    if not len(kept):
-        raise InputError(
-            "an empty corpus",
-            f"{total} pairs, none usable",
-            f"pairs with words on both sides, at most {data.max_words} words per side",
-            file=files.held["train", "source"][0],
-        )
-    for side in SIDES:
-        before = base.training_tokens(side) if base else ()
-        tokens[side] = TokenText.of(chain(before, map(tokens[side].__getitem__, kept)))
-    figures: dict[str, Any] = {"pairs": len(tokens["source"]), "dropped": total - len(kept)}
-    for side in SIDES:
-        figures |= _write_side(folder, side, tokens[side], kept, preprocessors[side], files)
-    group_S = copy_groups(*tokens.values())
-    save_copies(folder / "copies", group_S)
-    figures["copies"] = len(group_S) - int((group_S == np.arange(len(group_S))).sum())
-    text = text.rows(kept)
-    if tagger is not None:
-        text = with_tags(text, tagger, tokens["source"])
-    _save_annotations(folder, "train", text)
-    for split, part in _splits(files, dev).items():
+    read = {**corpus_identity(files), **({"mix": base.identities("corpus", "align")} if base else {})}
+    corpus = _Corpus(work, files, read, cluster or ClusterConfig(), base)
+    made = run_stage(work, "corpus", read, corpus.build)
+    shutil.rmtree(work / PARTS, ignore_errors=True)
+    return made
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """A corpus while its stage is made; `read` is what it is made from."""
+
+    work: Path
+    files: CorpusFiles
+    read: dict[str, Any]
+    cluster: ClusterConfig
+    base: WorkDirectory | None
+
+    def build(self, folder: Path) -> dict[str, Any]:
+        """Writes it into the folder of the stage; returns its figures."""
+        files = self.files
+        tagger = keep_tagger(files, folder)
+        lines = run_stage(self.work, LINES, self.read, partial(store_texts, files)).figures
+        total = sum(lines["train"])
+        kept = total - min(files.data.dev_pairs or 0, total)
+        text = _annotations(files, lines["train"])
+        figures = self._write_train(folder, text, tagger, len(range(kept)[: files.data.max_sentences]), lines["lm"])
+        dev = None
+        if kept < total:
+            source, target = (self._lines(side, kept, total) for side in SIDES)
+            part = text.rows(range(kept, total))
+            dev = AnnotatedText(
+                replace(part.source, lines=source), [replace(part.targets[0], lines=target)], part.documents
+            )
+        preprocessor = Preprocessor(files.language("source"), tokenize=files.data.tokenize)
+        for split, part in _splits(files, dev).items():
+            if tagger is not None:
+                part = with_tags(part, tagger, [*map(preprocessor.tokens, part.source.lines)])
+            figures[split] = _write_split(split, part, folder, files)
+        write_json(folder / "preprocessing.json", _preprocessing(files))
+        save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
+        return figures
+
+    def _write_train(
+        self, folder: Path, text: AnnotatedText, tagger: Tagger | None, lines: int, more_lines: int
+    ) -> dict[str, Any]:
+        """Writes the training text of so many lines, and so many lines of further text."""
+        files, base, identity = self.files, self.base, identity_of(self.read)
+        new = parts_of(files, identity, "train", lines)
+        before = [] if base is None else parts_of(files, identity, "train", len(base.copies), base.path)
+        more = parts_of(files, identity, "lm", more_lines)
+        parts = [*before, *new]
+        self._make(tokenise_part, "tokens", [*parts, *more])
+        kept = self._check_kept(new, lines)
+        if files.data.case == "true":
+            run_stage(self.work, CASING, self.read, partial(self._learn_casing, parts))
+            for side in SIDES:
+                join_files(folder / f"truecase.{side}", [self.work / CASING / side])
+        self._make(case_part, "cased", [*parts, *more])
+        figures: dict[str, Any] = {"pairs": kept + (0 if base is None else len(base.copies)), "dropped": lines - kept}
+        for side in SIDES:
+            figures |= self._write_side(folder, side, parts)
+        if files.lm_text:
+            for part in more:
+                self._check_words(part, "target", part.side(self.work, "cased", "target"))
+            self._join_lines(folder / "lm.target.gz", "target", more)
+        figures["copies"] = self._write_copies(folder, parts)
+        if not text.is_plain:
+            rows = [part.lines.start + part.side(self.work, "tokens", "source").line_S for part in new]
+            text = text.rows(np.concatenate(rows).tolist())
         if tagger is not None:
-            part = with_tags(part, tagger, preprocess_lines(part.source.lines, preprocessors["source"]))
-        figures[split] = _write_split(split, part, folder, files)
-    write_json(folder / "preprocessing.json", _preprocessing(files))
-    save_arrays(folder, VOCABULARIES, {}, files=[f"vocabulary.{side}" for side in SIDES])
-    return figures
+            tokens = (part.side(self.work, "tokens", "source").tokens for part in new)
+            text = with_tags(text, tagger, chain.from_iterable(tokens))
+        _save_annotations(folder, "train", text)
+        return figures
 
+    def _lines(self, side: str, first: int, last: int) -> list[str]:
+        """Some lines of the training text."""
+        return _plain(stored_lines(self.work / LINES / f"train.{side}", first, last), "train", side, self.files)
 
-def _write_side(
-    folder: Path, side: str, tokens: TokenText, kept: list[int], preprocessor: Preprocessor, files: CorpusFiles
-) -> dict[str, int]:
-    """Cases and writes a side of the training text and its vocabulary; returns the figures of the side.
+    def _make(self, make: Callable[..., None], step: str, parts: Sequence[Part]) -> None:
+        made_from = {part.name(step): part.made_from for part in parts}
+        make_parts(self.work, self.cluster, make, made_from, f"corpus: {step}")
 
-    The last sentences are the lines `kept` of the files.
-    """
-    caser = Truecaser.train(tokens) if files.data.case == "true" else None
-    if caser is not None:
-        caser.save(folder / f"truecase.{side}")
-    prepared = PreparedSide(preprocessor, files.data.case, caser)
-    cased = TokenText.of(map(prepared.cased, tokens))
-    check_reserved(islice(cased, len(cased) - len(kept), None), files.held["train", side], kept)
-    write_lines(folder / f"train.{side}.gz", map(" ".join, cased))
-    vocabulary = Vocabulary.build(cased)
-    vocabulary.save(folder / f"vocabulary.{side}")
-    save_text(folder / f"train.{side}", EncodedText.encode(cased, vocabulary))
-    if side == "target" and files.lm_text:
-        extra = [line for path in files.lm_text for line in read_lines(path)]
-        if "lm_text" in files.data.tokenized:
-            extra = untokenized_lines(extra, files.language(side))
-        lm_tokens = TokenText.of(map(prepared.cased, preprocess_lines(extra, preprocessor)))
-        check_reserved(lm_tokens, files.lm_text)
-        write_lines(folder / "lm.target.gz", map(" ".join, lm_tokens))
-    return {f"{side}_words": sum(map(len, cased)), f"{side}_types": len(vocabulary)}
+    def _check_kept(self, parts: Sequence[Part], lines: int) -> int:
+        """The number of pairs that can be trained on; tells of the others."""
+        dropped: Counter[str] = Counter()
+        for part in parts:
+            dropped.update(read_stage(self.work, part.name("tokens")).figures["dropped"])
+        for reason, count in dropped.items():
+            if count:
+                log.warning("%d of %d training pairs left out: %s", count, lines, reason)
+        kept = lines - dropped.total()
+        if not kept:
+            raise InputError(
+                "an empty corpus",
+                f"{lines} pairs, none usable",
+                f"pairs with words on both sides, at most {self.files.data.max_words} words per side",
+                file=self.files.held["train", "source"][0],
+            )
+        return kept
+
+    def _learn_casing(self, parts: Sequence[Part], folder: Path) -> dict[str, Any]:
+        for side in SIDES:
+            counts: Counter[str] = Counter()
+            for part in parts:
+                held = part.side(self.work, "tokens", side)
+                counts.update({word: n for word, n in zip(held.tokens.words, held.count_V.tolist(), strict=True) if n})
+            Truecaser.train(counts).save(folder / side)
+        return {}
+
+    def _write_side(self, folder: Path, side: str, parts: Sequence[Part]) -> dict[str, int]:
+        """Writes a side of the training text and its vocabulary; returns the figures of the side."""
+        vocabulary = Vocabulary.counted(self._counts(side, parts))
+        vocabulary.save(folder / f"vocabulary.{side}")
+        self._join_lines(folder / f"train.{side}.gz", side, parts)
+
+        def columns() -> Iterator[tuple[Ints32, Ints]]:
+            end = np.zeros(1, np.int64)
+            yield np.zeros(0, np.int32), end
+            for part in parts:
+                tokens = part.side(self.work, "cased", side).tokens
+                yield vocabulary.ids(tokens.words)[tokens.text.ids_T], tokens.text.offsets_S1[1:] + end
+                end = end + len(tokens.text.ids_T)
+
+        with Scratch(0, folder) as scratch:
+            text = EncodedText(*scratch.stored(columns()))
+            save_text(folder / f"train.{side}", text)
+            return {f"{side}_words": len(text.ids_T), f"{side}_types": len(vocabulary)}
+
+    def _counts(self, side: str, parts: Sequence[Part]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for part in track(parts, f"counting {side} words"):
+            held = part.side(self.work, "cased", side)
+            if part.made_from["base"] is None:
+                self._check_words(part, side, held)
+            counts.update(dict(zip(held.tokens.words, held.count_V.tolist(), strict=True)))
+        return counts
+
+    def _check_words(self, part: Part, side: str, held: PartSide) -> None:
+        """Checks that a part has no reserved words."""
+        if RESERVED.keys().isdisjoint(held.tokens.words):
+            return
+        train = part.made_from["text"] == "train"
+        lines = part.lines.start + part.side(self.work, "tokens", side).line_S
+        check_reserved(held.tokens, self.files.held["train", side] if train else self.files.lm_text, lines.tolist())
+
+    def _join_lines(self, path: Path, side: str, parts: Sequence[Part]) -> None:
+        join_files(path, (self.work / part.name("cased") / f"{side}.lines" for part in parts))
+
+    def _write_copies(self, folder: Path, parts: Sequence[Part]) -> int:
+        """Writes the groups of copies; returns how many pairs are copies of earlier ones."""
+        tokens = ([part.side(self.work, "tokens", side).digest_S for side in SIDES] for part in parts)
+        with Scratch(0, folder) as scratch:
+            group_S = copy_groups(*scratch.stored(map(tuple, tokens)))
+        save_copies(folder / "copies", group_S)
+        return len(group_S) - int((group_S == np.arange(len(group_S))).sum())
 
 
 def _splits(files: CorpusFiles, dev: AnnotatedText | None) -> dict[str, AnnotatedText]:
@@ -217,22 +345,6 @@ def _check_alike(files: CorpusFiles, base: WorkDirectory) -> None:
             f"{here}{', documents' * bool(files.documents)}, and {base.path} with {base.preprocessing}",
             "the same languages, tokenisation and case, without factors, a tagger or documents",
         )
-
-
-def _training_text(files: CorpusFiles) -> tuple[AnnotatedText, AnnotatedText | None]:
-    """The training text, and the dev set cut off its end."""
-    sides: list[list[FactoredLines]] = [[], []]
-    for number, path in enumerate(files.held["train", "source"]):
-        source, target = (_read_side("train", side, number, files) for side in SIDES)
-        check_sides(path, len(source), files.held["train", "target"][number], len(target))
-        sides[0].append(source)
-        sides[1].append(target)
-    documents = _documents_of("train", [len(lines) for lines in sides[0]], files)
-    text = AnnotatedText(joined_lines(sides[0]), [joined_lines(sides[1])], documents)
-    total = len(text.source)
-    held = min(files.data.dev_pairs or 0, total)
-    kept = total - held
-    return text.rows(range(kept)[: files.data.max_sentences]), text.rows(range(kept, total)) if held else None
 
 
 def _write_split(split: str, text: AnnotatedText, folder: Path, files: CorpusFiles) -> int:

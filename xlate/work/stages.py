@@ -190,8 +190,8 @@ def _build_stage(
         there = _finished(final / MARK)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or there is None or there["identity"] != wanted:
             raise
-    # Stages of folds come by the dozen, and the work that uses them shows its own progress.
-    level = logging.DEBUG if name.count("/") > MOST_DEPTH else logging.INFO
+    # Stages of folds and parts come by the dozen, and the work that uses them shows its own progress.
+    level = logging.DEBUG if name.count("/") > MOST_DEPTH or "-parts/" in name else logging.INFO
     told = ", ".join(f"{k} {_short(v)}" for k, v in figures.items())
     log.log(level, "%-8s %.1f s  %s", IDENTITY_IN_NAME.sub("", name), seconds, told)
     return Stage(final, wanted, figures, seconds)
