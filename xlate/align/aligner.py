@@ -21,6 +21,7 @@ import numpy as np
 
 from xlate.align.direction import LONGEST, METHODS, AlignmentProcess, Direction, usable_pairs
 from xlate.align.links import REMEDY, Lengths, Links, check_positions, matched_lengths
+from xlate.arrays.ragged import gathered
 from xlate.arrays.stored import HEADER, open_arrays, save_arrays
 from xlate.errors import InputError, check_choice
 from xlate.kernels.counting.alignment import BACKWARD, BOTH, FINAL_AND, FINAL_OR, FORWARD, NO_FINAL, grow, merge
@@ -116,16 +117,42 @@ def align(
     check_choice("unknown alignment method", method, METHODS)
     check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
     texts = TokenText.of(source), TokenText.of(target)
-    direction = Direction(method, seed, "forward", sample)
     if save is None:
-        return _links(direction, texts, symmetrization, side_by_side)
+        return _links(Direction(method, seed, "forward", sample), texts, symmetrization, side_by_side)
+    learn(save, texts, method, symmetrization, seed, side_by_side, sample)
+    return align_with(save, *texts, side_by_side=side_by_side)
+
+
+def learn(
+    save: str | Path,
+    texts: tuple[TokenText, TokenText],
+    method: str,
+    symmetrization: str,
+    seed: int,
+    side_by_side: bool,
+    sample: int | None = None,
+) -> None:
+    """Trains and saves a model without aligning anything; see `align`, also for what it raises."""
+    source, target = (side.text for side in texts)
+    matched_lengths(source, target, REMEDY)
+    usable = usable_pairs(source, target)
+    if not len(usable):
+        raise InputError(
+            "no model to save", f"{len(source)} sentence pairs, none usable", "pairs with words on both sides"
+        )
+    size = min(sample or len(usable), len(usable))
+    chosen = usable[np.arange(size) * len(usable) // size]
+    sampled = [gathered(text.offsets_S1, chosen) for text in (source, target)]
+    source, target = (
+        EncodedText(text.ids_T[places], offsets_S1)
+        for text, (places, offsets_S1) in zip((source, target), sampled, strict=True)
+    )
     with WholeFolder(save, f"an {MODEL}", STRANGERS, "name another folder") as folder:
-        links = _links(replace(direction, save=str(folder)), texts, symmetrization, side_by_side)
+        _both_ways(Direction(method, seed, "forward", save=str(folder)), source, target, side_by_side)
         for side, text in zip(SIDES, texts, strict=True):
             write_lines(folder / f"{side}.words", text.words)
         made = {"method": method, "symmetrization": symmetrization, "seed": seed, "sample": sample}
         save_arrays(folder, MODEL, {}, made, sorted(os.listdir(folder)))
-    return links
 
 
 def align_with(
@@ -161,24 +188,20 @@ def _links(forward: Direction, texts: tuple[TokenText, TokenText], symmetrizatio
     too_long = int((np.maximum(*lengths) > LONGEST).sum())
     if too_long:
         log.warning("sentence pairs of more than %d words, left without links: %d", LONGEST, too_long)
-    if forward.save and not len(usable_pairs(source, target)):
-        raise InputError(
-            "no model to save", f"{len(source)} sentence pairs, none usable", "pairs with words on both sides"
-        )
-    there, back = (forward, source, target), (replace(forward, name="backward"), target, source)
-    # A saved model has both directions, for every symmetrisation.
-    needed = "both" if forward.save else symmetrization
-    links = backward = Links.from_pairs([[]] * len(source))
-    if side_by_side and needed not in ("forward", "backward") and _is_large(source, target):
-        with AlignmentProcess(*back, beside=True) as process:
-            links = _one_way(*there)
-            backward = process.links().transposed()
-    else:
-        if needed != "backward":
-            links = _one_way(*there)
-        if needed != "forward":
-            backward = _one_way(*back).transposed()
-    return symmetrize(links, backward, symmetrization, *lengths)
+    if symmetrization in ("forward", "backward"):
+        if symmetrization == "forward":
+            return _one_way(forward, source, target)
+        return _one_way(replace(forward, name="backward"), target, source).transposed()
+    links, backward = _both_ways(forward, source, target, side_by_side)
+    return symmetrize(links, backward.transposed(), symmetrization, *lengths)
+
+
+def _both_ways(forward: Direction, source: EncodedText, target: EncodedText, side_by_side: bool) -> tuple[Links, Links]:
+    back = replace(forward, name="backward"), target, source
+    if not side_by_side or not _is_large(source, target):
+        return _one_way(forward, source, target), _one_way(*back)
+    with AlignmentProcess(*back, beside=True) as process:
+        return _one_way(forward, source, target), process.links()
 
 
 def _is_large(source: EncodedText, target: EncodedText) -> bool:

@@ -24,6 +24,7 @@ from thot import alignment as thot
 from xlate.align.links import Links
 from xlate.array_types import Ints
 from xlate.arrays.ragged import offsets_of
+from xlate.arrays.ranges import pieces
 from xlate.errors import InputError
 from xlate.progress import Style, set_style, track
 from xlate.text.vocabulary import EncodedText
@@ -64,24 +65,26 @@ class Direction:
     model: str | None = None
 
     def links(self, source: EncodedText, target: EncodedText) -> Links:
-        """Trains the model, or reads it, and takes its best links, source position first.
+        """Trains the model, or reads it, and takes its best links, source position first; none if it is saved.
 
         Raises:
             InputError: thot cannot read the model.
         """
         usable = usable_pairs(source, target)
-        count_S, found = np.zeros(len(source), np.int64), [np.zeros((0, 2), np.int32)]
-        if len(usable):
-            model = self._read(self.model) if self.model else self._learned(source, target, usable)
-            if self.save:
-                _write(model, f"{self.save}/{self.name}")
-            chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
-            for chunk in track(chunks, f"aligning {self.name}"):
-                best = model.get_best_alignments([_words(source, s) for s in chunk], [_words(target, s) for s in chunk])
-                # One pair after the other, each sorted by (source, target).
-                links = [np.argwhere(matrix.to_numpy()).astype(np.int32) for _, matrix in best]
-                count_S[chunk] = [len(pairs) for pairs in links]
-                found += [np.concatenate(links)]
+        if not len(usable):
+            return Links.from_pairs([[]] * len(source))
+        model = self._read(self.model) if self.model else self._learned(source, target, usable)
+        if self.save:
+            _write(model, f"{self.save}/{self.name}")
+            return Links.from_pairs([[]] * len(source))
+        count_S, found = np.zeros(len(source), np.int64), []
+        chunks = [usable[start : start + CHUNK] for start in range(0, len(usable), CHUNK)]
+        for chunk in track(chunks, f"aligning {self.name}"):
+            best = model.get_best_alignments([_words(source, s) for s in chunk], [_words(target, s) for s in chunk])
+            # One pair after the other, each sorted by (source, target).
+            links = [np.argwhere(matrix.to_numpy()).astype(np.int32) for _, matrix in best]
+            count_S[chunk] = [len(pairs) for pairs in links]
+            found += [np.concatenate(links)]
         source_L, target_L = np.ascontiguousarray(np.concatenate(found).T)
         return Links(source_L, target_L, offsets_of(count_S))
 
@@ -116,8 +119,11 @@ class Direction:
 
 def usable_pairs(source: EncodedText, target: EncodedText) -> Ints:
     """The pairs that can be aligned: with words on both sides, and not too many."""
-    lengths_2S = np.diff([source.offsets_S1, target.offsets_S1])
-    return np.flatnonzero((lengths_2S.min(axis=0) > 0) & (lengths_2S.max(axis=0) <= LONGEST))
+    found = [np.zeros(0, np.int64)]
+    for at in pieces(len(source)):
+        lengths_2S = np.diff([text.offsets_S1[at.start : at.stop + 1] for text in (source, target)])
+        found.append(at.start + np.flatnonzero((lengths_2S.min(axis=0) > 0) & (lengths_2S.max(axis=0) <= LONGEST)))
+    return np.concatenate(found)
 
 
 def _words(text: EncodedText, s: int) -> list[str]:

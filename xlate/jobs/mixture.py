@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from xlate.align.aligner import align
-from xlate.align.links import Links, read_links, write_links
+from xlate.align.links import Links, joined_links, read_links, write_links
 from xlate.array_types import Floats, Ints
-from xlate.arrays.ragged import joined_offsets
 from xlate.arrays.scratch import Scratch
 from xlate.lm.arpa import ArpaModel
 from xlate.lm.kneser_ney import Windows
@@ -46,7 +45,7 @@ class MixedDirectory(WorkDirectory):
     base: WorkDirectory
     weights_I: Floats | None
 
-    def align(self, folder: Path, settings: Mapping[str, Any]) -> Links:
+    def align(self, folder: Path, settings: Mapping[str, Any], scratch: Scratch) -> Links:
         """The links of all training pairs; those of the dev set are written into the folder.
 
         New pairs and dev set are aligned together with evenly spaced pairs of the other text.
@@ -59,11 +58,7 @@ class MixedDirectory(WorkDirectory):
         last = len(links) - len(self._dev[0])
         write_links(folder / DEV_LINKS, links.select(np.arange(last, len(links))))
         new = links.select(np.arange(len(range(0, size, every)), last))
-        return Links(
-            np.concatenate([known.source_L, new.source_L]),
-            np.concatenate([known.target_L, new.target_L]),
-            joined_offsets([known.offsets_S1, new.offsets_S1]),
-        )
+        return joined_links([known, new], scratch)
 
     def whole_lm(self, order: int, scratch: Scratch, counted: Sequence[Windows] = ()) -> ArpaModel:  # noqa: ARG002
         """The mixture of the language models of both texts."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from xlate.align.aligner import align
 from xlate.align.links import read_links, write_links
+from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import arrays_of, save_arrays
 from xlate.cluster import uses_cluster
 from xlate.config.schema import PrepareConfig
@@ -19,6 +19,7 @@ from xlate.errors import InputError
 from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
 from xlate.text.folders import awaited, check_is_folder
+from xlate.work import align_parts
 from xlate.work.corpus_files import check_dev_set, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import make_corpus
 from xlate.work.directory import LINKS, PLANNED, STAGES, WorkDirectory
@@ -64,7 +65,8 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
     # So that links of smaller texts, which depend on no sample, need not be made again.
     if base is None and (sample := config.align.sample) is not None and sample < corpus.figures["pairs"]:
         aligned["sample"] = sample
-    links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder))
+    links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder, identity_of(aligned)))
+    shutil.rmtree(path / align_parts.PARTS, ignore_errors=True)
     settings = config.phrases
     extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity], **mixed}
     plan: dict[str, dict[str, Any]] = {
@@ -104,16 +106,16 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
 
 
-def _align(config: PrepareConfig, work: WorkDirectory, folder: Path) -> dict[str, Any]:
-    source, target = work.training_tokens("source"), work.training_tokens("target")
-    settings, links = config.align, None
-    how: dict[str, Any] = {**_kinds(settings), "seed": config.seed, "side_by_side": cores() > 1}
-    if settings.links is not None:
-        links = read_links(settings.links, *(np.diff(side.text.offsets_S1) for side in (source, target)))
-    elif isinstance(work, MixedDirectory):
-        links = work.align(folder, how)
-    if not links:
-        links = align(source, target, **how, sample=settings.sample)
-    write_links(folder / "links.gz", links)
-    save_arrays(folder / "links", LINKS, arrays_of(links))
-    return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(source))}
+def _align(config: PrepareConfig, work: WorkDirectory, folder: Path, identity: str) -> dict[str, Any]:
+    settings, how = config.align, {**_kinds(config.align), "seed": config.seed}
+    with Scratch(0, folder) as scratch:
+        if settings.links is not None:
+            lengths = (np.diff(text.offsets_S1) for text in work.encoded)
+            links = read_links(settings.links, *lengths, scratch=scratch)
+        elif isinstance(work, MixedDirectory):
+            links = work.align(folder, {**how, "side_by_side": cores() > 1}, scratch)
+        else:
+            links = align_parts.aligned(work, {"of": identity, **how}, settings.sample, config.cluster, scratch)
+        write_links(folder / "links.gz", links)
+        save_arrays(folder / "links", LINKS, arrays_of(links))
+        return {"links": len(links.source_L), "links_per_pair": len(links.source_L) / max(1, len(links))}

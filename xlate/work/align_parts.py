@@ -1,0 +1,82 @@
+"""The links of a training text, part by part: tasks of `xlate prepare`, once a model is learned from a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xlate.align.aligner import align_with, learn
+from xlate.align.direction import usable_pairs
+from xlate.align.links import Links, joined_links
+from xlate.arrays.scratch import Scratch
+from xlate.cluster import ClusterConfig, uses_cluster
+from xlate.text.lines import atomic_write
+from xlate.text.vocabulary import TokenText
+from xlate.work.corpus_files import SIDES
+from xlate.work.directory import WorkDirectory
+from xlate.work.stages import cores, make_parts, run_stage
+
+PARTS = "align-parts"
+MODEL, LINKS = f"{PARTS}/model", "links.npz"
+# The sentence pairs of a part. Every task reads the model.
+PART = 1 << 17
+
+
+def aligned(
+    work: WorkDirectory, made_from: Mapping[str, Any], sample: int | None, cluster: ClusterConfig, scratch: Scratch
+) -> Links:
+    """The links of the training text, in scratch files.
+
+    Args:
+        made_from: `of`, the identity of the stage, and the `method`, `symmetrization` and `seed` of the aligner.
+        sample: see `xlate.align.aligner.align`. The aligner holds the pairs it learns from in memory.
+
+    Raises:
+        InputError: see `learn`, `align_with` and `make_parts`.
+    """
+    size = len(work.encoded[0])
+    if not len(usable_pairs(*work.encoded)):
+        return Links.from_pairs([[]] * size)
+    how = {name: made_from[name] for name in ("method", "symmetrization", "seed")}
+
+    def build(folder: Path) -> dict[str, Any]:
+        source, target = map(work.training_tokens, SIDES)
+        learn(folder / "model", (source, target), **how, sample=sample, side_by_side=cores() > 1)
+        return {}
+
+    run_stage(work.path, MODEL, made_from, build)
+    parts = {
+        f"{PARTS}/{first}": {**made_from, "first": first, "last": min(first + PART, size)}
+        for first in range(0, size, PART)
+    }
+    if uses_cluster(cluster):
+        make_parts(work.path, cluster, align_part, parts, "links: parts")
+    for name, part in parts.items():
+        align_part(str(work.path), name, part, side_by_side=cores() > 1)
+    return joined_links((_read(work.path / name) for name in parts), scratch)
+
+
+def align_part(path: str, name: str, made_from: Mapping[str, Any], side_by_side: bool = False) -> None:
+    """Aligns a part of a training text: a task of `aligned`."""
+    work = WorkDirectory(Path(path))
+
+    def build(folder: Path) -> dict[str, Any]:
+        source, target = (_part(work, side, made_from) for side in SIDES)
+        links = align_with(work.path / MODEL / "model", source, target, side_by_side=side_by_side)
+        with atomic_write(folder / LINKS) as stream:
+            np.savez(stream, links.source_L, links.target_L, links.offsets_S1)
+        return {"links": len(links.source_L)}
+
+    run_stage(work.path, name, made_from, build)
+
+
+def _part(work: WorkDirectory, side: str, made_from: Mapping[str, Any]) -> TokenText:
+    return work.training_tokens(side).part(made_from["first"], made_from["last"])
+
+
+def _read(folder: Path) -> Links:
+    with np.load(folder / LINKS, allow_pickle=False) as held:
+        return Links(*(held[name] for name in held.files))
