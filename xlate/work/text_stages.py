@@ -105,7 +105,7 @@ def save_part(
     memory_mb: int,
     count: Callable[[EncodedText, EncodedText, Links, Runs], Run],
 ) -> None:
-    """Makes a stage of `text_parts`: the runs of its counted pairs; `count` writes all but the last, which it returns."""
+    """Makes a stage of `text_parts`: the runs of its pairs; `count` writes all but the last, which it returns."""
     work, first = WorkDirectory(Path(path)), made_from["first"]
     rows = first, min(first + made_from["size"], len(work.encoded[0]))
 
