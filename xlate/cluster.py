@@ -126,6 +126,8 @@ def run_tasks(
     tasks: Sequence[Sequence[Any]],
     words: str,
     stop: Callable[[], bool] = lambda: False,
+    *,
+    errors: bool = False,
 ) -> Iterator[Any]:
     """Runs a function for every task; yields what it returns, in any order, and shows one line of progress for all.
 
@@ -135,12 +137,16 @@ def run_tasks(
         tasks: the arguments of each task.
         words: what the tasks do, for the progress.
         stop: whether to stop.
+        errors: yields errors of tasks as their results, in place of raising the first of them.
 
     Raises:
         InputError: a task raised it, or failed `RETRIES` + 1 times.
         Stopped: `stop` became true.
     """
-    yield from track(_results(cluster, function, tasks, stop), words, len(tasks))
+    for result in track(_results(cluster, function, tasks, stop), words, len(tasks)):
+        if isinstance(result, InputError) and not errors:
+            raise result
+        yield result
 
 
 def _results(
@@ -165,13 +171,12 @@ def _results(
                 except Exception as error:
                     if not retries:
                         remedy = "see the messages of the workers; run the command again to continue"
-                        raise InputError("a task failed repeatedly", error, "tasks that end", remedy) from error
+                        yield InputError("a task failed repeatedly", error, "tasks that end", remedy)
+                        continue
                     log.warning("a task begins again: %s", str(error) or type(error).__name__)
                     waiting[cluster.executor.submit(in_own_process, *given, task)] = task, retries - 1
                     continue
-                if "error" in answer:
-                    raise InputError(**answer["error"])
-                yield answer["result"]
+                yield InputError(**answer["error"]) if "error" in answer else answer["result"]
     finally:
         for future in waiting:
             future.cancel()
@@ -211,7 +216,8 @@ def _run_task() -> None:
             arguments = json.load(sys.stdin)
             answer = {"result": getattr(import_module(sys.argv[1]), sys.argv[2])(*arguments)}
     except InputError as error:
-        answer = {"error": vars(error)}
+        # Without what its class adds.
+        answer = {"error": {name: getattr(error, name) for name in vars(InputError(""))}}
     except Interrupted as error:
         sys.exit(error.status)
     with open(answers, "w", encoding="utf-8") as stream:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import logging
 import signal
 import subprocess
@@ -297,6 +299,60 @@ def test_a_table_has_only_the_jobs_of_its_sweep_and_tells_of_other_dev_sets(
     assert sorted(table) == ["dev_sentences=2", "dev_sentences=3", "run"]
     assert "not in the table: 2 runs of other sweeps in this folder" in said
     assert "do not compare BLEU on dev: the dev set of dev_sentences=" in said
+
+
+# The second row starts from the first one, and the third from a run that is missing.
+ROWS = {1: "null", 2: "'{sweep}/experiment=p/t-row1'", 3: "nowhere"}
+
+
+def trained_rows(work: Path, folder: Path, *more: str) -> dict[str, str]:  # noqa: F811
+    """The SHA-256 of the weights and translations of rows of a table."""
+    rows = folder / "mine" / "experiment" / "p"
+    rows.mkdir(parents=True)
+    for number, base in ROWS.items():
+        loss = "uniform" if number == 1 else "mira"
+        text = f"# @package _global_\ndefaults: [override /model: floats, override /loss: {loss}]\nbase: {base}\n"
+        few = "" if number == 1 else "loss: {tune: {start: base, rounds: 1, nbest: 5}}\n"
+        (rows / f"t-row{number}.yaml").write_text(text + few)
+    names = ",".join(f"p/t-row{number}" for number in ROWS)
+    sweep = ["-m", f"experiment={names}", f"work={work}", "dev_sentences=2", f"run={folder / 'sweep'}"]
+    assert main(["train", *sweep, "--config-dir", str(folder / "mine"), *more]) == 2
+    files = [path for name in ("weights.safetensors", "dev.out") for path in (folder / "sweep").rglob(name)]
+    assert len(files) == 4
+    assert not (folder / "sweep" / ".rows").exists()
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        ["cluster=box", "cluster.workers=2"],
+        pytest.param(["cluster=dask"], marks=pytest.mark.slow),
+        pytest.param(["cluster=slurm", "cluster.address=local"], marks=pytest.mark.slow),
+    ],
+)
+def test_tasks_train_the_runs_of_a_sweep(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    cluster: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    expected = trained_rows(work, tmp_path / "here")
+    capsys.readouterr()
+    with contextlib.ExitStack() as opened:
+        if cluster == ["cluster=dask"]:
+            distributed = pytest.importorskip("distributed")
+            workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+            cluster = [*cluster, f"cluster.address={opened.enter_context(workers).scheduler_address}"]
+        elif "cluster=slurm" in cluster:
+            pytest.importorskip("submitit")
+        assert trained_rows(work, tmp_path / "there", *cluster) == expected
+    seen = capsys.readouterr()
+    assert seen.out.split() == [f"{tmp_path}/there/sweep/experiment=p/t-row{number}" for number in (1, 2)]
+    assert "nowhere" in seen.err
+    assert "2 runs, best first" in seen.err
 
 
 # A launcher like that of joblib, whose jobs last.

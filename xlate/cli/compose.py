@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import Words
 from xlate.cli.streams import begin_talk
-from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, add_job, forget_sweeps, say_sweeps
+from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, add_job, forget_sweeps, say_sweeps, train_rows
 from xlate.config.choices import conf_folder, folder_name, registered
 from xlate.config.load import composed, words_of_hydra
 from xlate.config.schema import COMMANDS
@@ -155,6 +155,7 @@ def _run_jobs(command: str, job: Job, words: Words) -> list[BaseException]:
     with _called_as(program), registered(command), _jobs_checked(job):
         try:
             hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=command)(run)()
+            train_rows()
         except Exception as error:
             # Hydra, or a launcher, refused the command line before a job began.
             if isinstance(error, HydraException | OmegaConfBaseException) or _is_slurm_missing(error):

@@ -6,12 +6,13 @@ These are the runs, best first, their table, and tables of papers.
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import HydraException
@@ -20,6 +21,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xlate.cli.arguments import key_of
+from xlate.cluster import ClusterConfig, opened_cluster, run_tasks
 from xlate.config.load import composed
 from xlate.config.schema import TrainConfig
 from xlate.config.typed import typed
@@ -31,7 +33,7 @@ from xlate.settings import plain
 if TYPE_CHECKING:
     from xlate.report.runs import Run
 
-TABLE = "sweep.tsv"
+TABLE, ROWS = "sweep.tsv", ".rows"
 # BLEU of the dev set, or of reranked lists.
 BLEU = ("dev_bleu", "heldout_ranked_BLEU", "training_ranked_BLEU")
 TITLES = ("dev BLEU", "held-out BLEU", "training BLEU")
@@ -40,6 +42,20 @@ log = logging.getLogger(__name__)
 
 # The launcher that runs the jobs of a sweep one after the other, in this process.
 ONE_AFTER_THE_OTHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+
+
+class _Row(NamedTuple):
+    """A run of a sweep: its settings, its folder, and the overrides that it was composed with."""
+
+    config: TrainConfig
+    folder: Path
+    given: Sequence[str]
+
+    @property
+    def needs(self) -> set[Path]:
+        """The folders of runs that it starts from or uses."""
+        used = self.config.model.context
+        return {Path(run) for run in (self.config.base, used and used.run, used and used.distortion) if run}
 
 
 @dataclass
@@ -52,6 +68,7 @@ class _Sweep:
         jobs: the names of their folders.
         begun: the number of jobs that began here.
         refused: the number of those that were refused.
+        rows: the runs that are still to be trained by the tasks of a cluster.
     """
 
     folder: Path
@@ -59,6 +76,7 @@ class _Sweep:
     begun: int = 0
     refused: int = 0
     jobs: set[str] = field(default_factory=set)
+    rows: list[_Row] = field(default_factory=list)
 
 
 # Hydra says nothing at the end of a sweep with a failing job.
@@ -92,6 +110,45 @@ def add_job(folder: str) -> None:
     """Adds a job to the sweep that has begun; `folder` is its name within that of the sweep."""
     if _begun:
         _begun[-1].jobs.add(folder)
+
+
+def add_row(config: TrainConfig, folder: Path, given: Sequence[str], *_: object) -> None:
+    """Adds a run to those that `train_rows` will train; called like `jobs.train.train.train`."""
+    _begun[-1].rows.append(_Row(config, folder, given))
+
+
+def train_rows() -> None:
+    """Trains the runs of the last sweep by the tasks of a cluster: those that need others, after these.
+
+    Raises:
+        InputError: the first error of a run; the others are trained nevertheless.
+    """
+    from xlate.config.stored import to_yaml
+    from xlate.jobs.train.train import train_row
+    from xlate.text.lines import write_file
+
+    left, refused = (_begun[-1].rows if _begun else []), list[InputError]()
+    while left:
+        sweep, folders = _begun[-1], {row.folder for row in left}
+        now = [row for row in left if folders.isdisjoint(row.needs)] or left
+        tasks = list[tuple[str, str, list[str], str]]()
+        for number, row in enumerate(now):
+            file = sweep.folder / ROWS / f"{number}.yaml"
+            write_file(file, to_yaml(replace(row.config, cluster=ClusterConfig())))
+            tasks.append((str(file), str(row.folder), list(row.given), str(sweep.folder)))
+        with opened_cluster(now[0].config.cluster, sweep.folder / ".submitit") as cluster:
+            for made in run_tasks(cluster, train_row, tasks, "training: runs", errors=True):
+                if not isinstance(made, InputError):
+                    print(made, flush=True)
+                    continue
+                if refused:
+                    log.error("%s", made)
+                refused.append(made)
+        shutil.rmtree(sweep.folder / ROWS)
+        folders = {row.folder for row in now}
+        left = [row for row in left if row.folder not in folders]
+    if refused:
+        raise refused[0]
 
 
 def forget_sweeps() -> None:

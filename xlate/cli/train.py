@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlate.cli.arguments import Words, key_of
+from xlate.cluster import uses_cluster
 from xlate.config.choices import all_rows, check_experiments, folder_name
 from xlate.config.load import PART
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError
-from xlate.report.run_directory import VOLATILE, AnotherRun, Listener, flat
+from xlate.report.run_directory import VOLATILE, Listener, flat
 from xlate.settings import plain
 
 if TYPE_CHECKING:
@@ -41,13 +43,29 @@ def run(config: TrainConfig) -> None:
     from hydra.core.hydra_config import HydraConfig
 
     running = HydraConfig.get() if HydraConfig.initialized() else None
-    print(trained(config, [] if running is None else list(running.overrides.task), running))
+    given = [] if running is None else list(running.overrides.task)
+    if running is not None and _is_swept(running) and uses_cluster(config.cluster):
+        from xlate.cli.sweeps import add_row
+
+        trained(config, given, running, train=add_row)
+    else:
+        print(trained(config, given, running))
 
 
 def trained(
-    config: TrainConfig, given: list[str], running: HydraConf | None = None, listener: Listener | None = None
+    config: TrainConfig,
+    given: list[str],
+    running: HydraConf | None = None,
+    listener: Listener | None = None,
+    train: Callable[..., object] | None = None,
 ) -> Path:
-    """The folder of the trained run; `given` are the overrides that it was composed with, `running` Hydra's settings.
+    """The folder of the trained run.
+
+    Args:
+        given: the overrides that it was composed with.
+        running: Hydra's settings.
+        listener: see `jobs.train.train.train`.
+        train: called in place of that function, which then checks the settings later.
 
     Raises:
         InputError: see `jobs.train.train.train`.
@@ -56,14 +74,13 @@ def trained(
     from xlate.config.load import load
     from xlate.config.schema import PrepareConfig
     from xlate.jobs.prepare import prepare
-    from xlate.jobs.train.train import check_training, train
+    from xlate.jobs.train import train as recipes
 
-    sweep = None
-    if running is not None and getattr(running.mode, "name", None) == "MULTIRUN":
-        sweep = Path(config.run or running.sweep.dir)
+    sweep = Path(config.run or running.sweep.dir) if running is not None and _is_swept(running) else None
     _put_into_sweep(config, running, sweep)
-    # Checked before anything is prepared, too.
-    check_training(config)
+    if train is None:
+        # Checked before anything is prepared, too.
+        recipes.check_training(config)
     folder = sweep / running.sweep.subdir if sweep is not None and running is not None else _folder(config, given)
     if config.work == "work/demo" and not Path(config.work).exists() and config.base is config.nbest is None:
         log.info("no work=FOLDER is set: xlate first creates work/demo from its built-in corpus")
@@ -71,20 +88,12 @@ def trained(
     # Without keys of the sweep that this job does not use.
     held = flat(plain(config))
     given = [a for a in given if not a.startswith("++") or "." not in key_of(a) or key_of(a) in held]
-    try:
-        train(config, folder, given, sweep, listener)
-    except AnotherRun as error:
-        if sweep is None:
-            raise
-        # A key with a single value names no folder.
-        keys = {key_of(argument) for argument in given}
-        both = [f"{key}={there},{here}" for key, there, here in error.differences if key in keys]
-        remedy = (
-            "name another folder for the sweep, hydra.sweep.dir=FOLDER; a key with one value does not name a folder"
-        )
-        together = f"sweep over both values, {' '.join(both)}, or " if both else ""
-        raise AnotherRun(error.path, error.differences, together + remedy) from error
+    (train or recipes.train)(config, folder, given, sweep, listener)
     return folder
+
+
+def _is_swept(running: HydraConf) -> bool:
+    return getattr(running.mode, "name", None) == "MULTIRUN"
 
 
 def _put_into_sweep(config: TrainConfig, running: HydraConf | None, sweep: Path | None) -> None:
@@ -180,7 +189,9 @@ def expand(words: Words) -> Words:
     open_keys = tuple(prefix for group, prefixes in GROUPS.items() if group in swept for prefix in prefixes)
     overrides = [f"++{a}" if a[0] not in "+~" and _under(a, open_keys) else a for a in given]
     unsaid = [key for key in fixed if key not in ("run", "work", "experiment") and not key.startswith("hydra")]
-    if swept and unsaid:
+    if not swept:
+        unsaid = [key for key in unsaid if key.partition(".")[0] == "cluster"]
+    if unsaid:
         overrides.append(f"hydra.job.config.override_dirname.exclude_keys=[run,work,{','.join(unsaid)}]")
     # The keys that only some jobs use.
     spare: frozenset[str] = frozenset()

@@ -51,7 +51,7 @@ GROUPS = {
     "loss": "xlate train",
     "loss/tune": "xlate train loss=xbleu",
     "source": "xlate train",
-    "cluster": "xlate prepare, xlate train with a tuner, loss=xbleu or model=hierarchical, and xlate translate",
+    "cluster": "xlate prepare, xlate train with -m, a tuner, loss=xbleu or model=hierarchical, and xlate translate",
     "decoder": "xlate train, and xlate translate according to the run's model",
     "data": "xlate prepare",
     "align": "xlate prepare",

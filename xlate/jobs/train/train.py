@@ -36,7 +36,7 @@ from xlate.learning.run import Run, conduct
 from xlate.machine import StopFlag
 from xlate.metrics.score import MEASURES
 from xlate.models.kind import EVENT_KINDS, kind_of
-from xlate.report.run_directory import CONFIG_FILE, MARK, Listener, RunDirectory
+from xlate.report.run_directory import CONFIG_FILE, MARK, AnotherRun, Listener, RunDirectory
 from xlate.report.runs import collect_runs
 from xlate.text.folders import refused_while_written
 from xlate.text.opening import checked_name
@@ -75,7 +75,25 @@ def train(
     ranks = Ranks.started(device_of(config.device))
     with refused_while_written(folder, "run") if ranks.leads else nullcontext():
         listener = listener or (listener_of(config.reporter) if config.reporter else None)
-        return trained(config, folder, given=given, sweep=sweep, listener=listener, ranks=ranks)
+        try:
+            return trained(config, folder, given=given, sweep=sweep, listener=listener, ranks=ranks)
+        except AnotherRun as error:
+            if sweep is None:
+                raise
+            # A key with a single value names no folder.
+            keys = {argument.partition("=")[0].lstrip("+~") for argument in given}
+            both = [f"{key}={there},{here}" for key, there, here in error.differences if key in keys]
+            remedy = (
+                "name another folder for the sweep, hydra.sweep.dir=FOLDER; a key with one value does not name a folder"
+            )
+            together = f"sweep over both values, {' '.join(both)}, or " if both else ""
+            raise AnotherRun(error.path, error.differences, together + remedy) from error
+
+
+def train_row(file: str, folder: str, given: list[str], sweep: str) -> str:
+    """Trains a run of a sweep, whose settings are in a file; returns its folder: a task of `cli.sweeps.train_rows`."""
+    train(read_config(file, TrainConfig), Path(folder), given, Path(sweep))
+    return folder
 
 
 def trained(
