@@ -15,6 +15,7 @@ import pytest
 from xlate.cluster import BoxConfig, Cluster, DaskConfig, SlurmConfig, opened_cluster, run_tasks, uses_cluster
 from xlate.errors import InputError
 from xlate.machine import Stopped
+from xlate.report.run_directory import AnotherRun
 
 
 def doubled(number: int) -> int:
@@ -24,6 +25,10 @@ def doubled(number: int) -> int:
 
 def refused(number: int) -> None:
     raise InputError("wrong", number, "another number", "try again", file="a.txt", line=3)
+
+
+def another_run() -> None:
+    raise AnotherRun(Path("runs/mine"), [("seed", 1, 2)])
 
 
 def killed_once(mark: str) -> str:
@@ -60,6 +65,13 @@ def test_the_message_of_a_task_is_that_of_the_command(box: Cluster) -> None:
     with pytest.raises(InputError) as caught:
         made(box, refused, (7,))
     assert str(caught.value) == str(InputError("wrong", 7, "another number", "try again", file="a.txt", line=3))
+
+
+def test_errors_of_some_tasks_do_not_end_the_others(box: Cluster) -> None:
+    every = list(run_tasks(box, refused, [(1,), (2,)], "tasks", errors=True))
+    every += run_tasks(box, another_run, [()], "tasks", errors=True)
+    assert sorted(str(error.seen) for error in every) == ["1", "2", "seed: 1 there, 2 requested"]
+    assert str(every[-1]) == str(AnotherRun(Path("runs/mine"), [("seed", 1, 2)]))
 
 
 def test_a_killed_task_begins_again(box: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -45,11 +45,13 @@ def run(config: TrainConfig) -> None:
     running = HydraConfig.get() if HydraConfig.initialized() else None
     given = [] if running is None else list(running.overrides.task)
     if running is not None and _is_swept(running) and uses_cluster(config.cluster):
-        from xlate.cli.sweeps import add_row
+        from xlate.cli.sweeps import ONE_AFTER_THE_OTHER, add_row
 
-        trained(config, given, running, train=add_row)
-    else:
-        print(trained(config, given, running))
+        # A run in the process of a launcher has its own tasks.
+        if running.launcher._target_ == ONE_AFTER_THE_OTHER:
+            trained(config, given, running, train=add_row)
+            return
+    print(trained(config, given, running))
 
 
 def trained(
