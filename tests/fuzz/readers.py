@@ -20,6 +20,7 @@ from tests.models.small_models import block_set, random_arpa
 from tests.phrases.small_corpora import small_rules
 from xlate.align.aligner import align, align_with
 from xlate.align.links import read_gold, read_hypothesis_links, read_links
+from xlate.arrays.scratch import Scratch
 from xlate.candidates.datapoints import read_datapoints
 from xlate.candidates.nbest import (
     NbestArrays,
@@ -50,6 +51,7 @@ from xlate.jobs.translate import PreparedText
 from xlate.learning.loop import Standing, TrainState
 from xlate.learning.run import Checkpoint
 from xlate.lm.arpa import read_arpa
+from xlate.lm.kneser_ney import Windows, count_windows
 from xlate.lm.model import NgramModel
 from xlate.metrics.score import read_column
 from xlate.models.grammar.kind import load_grammar, save_grammar
@@ -419,6 +421,8 @@ READERS = [
            lambda folder: read_stage(folder, "lm")),
     Reader("NgramModel.load", lambda folder: NgramModel.from_arpa(random_arpa(np.random.default_rng(1))).save(
         folder / "lm"), look_at_lm),
+    Reader("Windows.load", lambda folder: next(count_windows(EncodedText.from_ids([np.array([3, 4], np.int32)]), 2,
+        Scratch())).save(folder), Windows.load),
     Reader("PhraseTable.load", lambda folder: small_blocks().table.save(folder), PhraseTable.load),
     Reader("RuleTable.load", lambda folder: small_rules().save(folder), RuleTable.load),
     Reader("BlockSet.load", lambda folder: small_blocks().save(folder), BlockSet.load),
