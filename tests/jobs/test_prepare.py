@@ -63,8 +63,7 @@ def test_every_cluster_makes_the_same_stages(
     expected = sums(prepared(tmp_path / "here", 1).path)
     monkeypatch.setattr(text_stages, "PART", part)
     monkeypatch.setattr(align_parts, "PART", part)
-    monkeypatch.setattr(corpus_parts, "LEAST", part)
-    monkeypatch.setattr(corpus_parts, "MOST", part)
+    monkeypatch.setattr(corpus_parts, "PART", part)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     with contextlib.ExitStack() as opened:
         if cluster == ["cluster=dask"]:
@@ -84,7 +83,7 @@ import sys
 from xlate.cli.main import main
 from xlate.work import align_parts, corpus_parts, text_stages
 text_stages.PART = 5
-align_parts.PART = corpus_parts.LEAST = corpus_parts.MOST = 30
+align_parts.PART = corpus_parts.PART = 30
 sys.exit(main())
 """
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,10 +118,12 @@ def align(
     check_choice("unknown alignment method", method, METHODS)
     check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
     texts = TokenText.of(source), TokenText.of(target)
-    if save is None:
-        return _links(Direction(method, seed, "forward", sample), texts, symmetrization, side_by_side)
-    learn(save, texts, method, symmetrization, seed, side_by_side, sample)
-    return align_with(save, *texts, side_by_side=side_by_side)
+    if save is None and sample is None:
+        return _links(Direction(method, seed, "forward"), texts, symmetrization, side_by_side)
+    with tempfile.TemporaryDirectory() as scratch:
+        save = save or Path(scratch) / "model"
+        learn(save, texts, method, symmetrization, seed, side_by_side, sample)
+        return align_with(save, *texts, side_by_side=side_by_side)
 
 
 def learn(

@@ -52,7 +52,6 @@ class Direction:
         method: a key of `METHODS`.
         seed: of the sampler of `eflomal`.
         name: of the direction, shown with the progress.
-        sample: train on so many pairs, evenly spaced over the text; None: on all.
         save: a folder for the model's files, whose names begin with that of the direction.
         model: such a folder, whose model is read instead of training one.
     """
@@ -60,7 +59,6 @@ class Direction:
     method: str
     seed: int
     name: str
-    sample: int | None = None
     save: str | None = None
     model: str | None = None
 
@@ -91,8 +89,7 @@ class Direction:
     def _learned(self, source: EncodedText, target: EncodedText, usable: Ints) -> Any:
         kind, *later = METHODS[self.method]
         model = kind()
-        size = min(self.sample or len(usable), len(usable))
-        for s in usable[np.arange(size) * len(usable) // size]:
+        for s in usable:
             model.add_sentence_pair(_words(source, s), _words(target, s))
         iterations = ITERATIONS
         if self.method == "eflomal":

@@ -12,9 +12,7 @@ import secrets
 import shutil
 import stat
 import sys
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -191,37 +189,6 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
             if "\n" in line:
                 raise InputError("a line end inside a line", repr(line), file=path, line=number)
             stream.write(line.encode() + b"\n")
-
-
-# The lines between two places that the index of a file of lines holds.
-INDEXED = 1 << 10
-
-
-def store_lines(path: Path, lines: Iterable[str]) -> int:
-    """Writes lines to a plain file, and their index beside it; returns how many there are. See `stored_lines`."""
-    starts, size, count = array("q"), 0, 0
-    with atomic_write(path) as stream:
-        for count, line in enumerate(lines, 1):
-            if count % INDEXED == 1:
-                starts.append(size)
-            size += stream.write(line.encode() + b"\n")
-    write_file(_index_of(path), starts.tobytes())
-    return count
-
-
-def stored_lines(path: Path, first: int, last: int) -> list[str]:
-    """The lines from `first` to before `last` of a file of `store_lines`, which has that many."""
-    starts = array("q", _index_of(path).read_bytes())
-    if first >= last:
-        return []
-    with path.open("rb") as stream:
-        stream.seek(starts[first // INDEXED])
-        begin = first % INDEXED
-        return [line[:-1].decode() for line in islice(stream, begin, begin + last - first)]
-
-
-def _index_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.index")
 
 
 def join_files(path: Path, parts: Iterable[Path]) -> None:

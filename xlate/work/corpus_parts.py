@@ -1,15 +1,15 @@
 """Parts of a text, tokenised and cased by tasks of `xlate prepare` or by forked processes.
 
-The lines of all files are first written into one plain file per side, in which any line can be found. A part is some
-consecutive lines, or sentences of a work directory that is the base. It is tokenised, and unusable pairs are left out;
-once all parts are, casing is learned; then it is cased. All numbers in it are its own: of its words, its lines and its
-sentences.
+The lines of all files are first written into plain files of one part each. A part can also be some sentences of another
+work directory, the base. It is tokenised, and unusable pairs are left out; once all parts are, casing is learned; then
+it is cased. All numbers in it are its own: of its words, its lines and its sentences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,6 @@ from xlate.text.lines import (
     check_sides,
     drop_unusable,
     iterate_lines,
-    store_lines,
-    stored_lines,
     write_lines,
 )
 from xlate.text.tokens import Preprocessor, Truecaser, form_counts, untokenized_lines
@@ -36,8 +34,8 @@ from xlate.work.stages import run_stage
 
 PARTS = "corpus-parts"
 LINES, CASING = f"{PARTS}/lines", f"{PARTS}/casing"
-# A text has about so many parts if they are neither smaller nor larger than this.
-USUAL, LEAST, MOST = 16, 1 << 10, 1 << 16
+# The lines of a part.
+PART = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -76,33 +74,37 @@ class Part:
     """A part of a text, and what it is made from.
 
     Attributes:
-        made_from: `of`, the identity of the corpus; `text`, `train` or `lm`; `base`, a work directory whose sentences
-            these are; `first` and `size`, of its lines or sentences; and the settings of `parts_of`.
+        work: the work directory.
+        made_from: `of`, the identity of the corpus; `text`, `train`, `lm` or `base`; `first` and `last`, of its lines
+            or sentences; and the settings of `parts_of`.
     """
 
+    work: Path
     made_from: Mapping[str, Any]
 
     @property
     def lines(self) -> range:
         """The lines or sentences of the whole text."""
-        return range(self.made_from["first"], self.made_from["first"] + self.made_from["size"])
+        return range(self.made_from["first"], self.made_from["last"])
 
     def name(self, step: str) -> str:
         """The stage that the step `tokens` or `cased` makes."""
-        kind = self.made_from["text"] if self.made_from["base"] is None else "base"
-        return f"{PARTS}/{step}/{kind}/{self.lines.start}"
+        return f"{PARTS}/{step}/{self.made_from['text']}/{self.lines.start}"
 
-    def side(self, work: Path, step: str, side: str) -> PartSide:
+    def file(self, step: str, name: str) -> Path:
+        """A file that a step makes."""
+        return self.work / self.name(step) / name
+
+    def side(self, step: str, side: str) -> PartSide:
         """A side of it after a step."""
-        return PartSide.load(work / self.name(step) / f"{side}.npz")
+        return PartSide.load(self.file(step, f"{side}.npz"))
 
-    def sentences(self, work: Path, side: str) -> Iterator[list[str]]:
+    def sentences(self, side: str) -> Iterator[list[str]]:
         """The tokens of a side as they are read."""
         settings, rows = self.made_from, self.lines
-        if settings["base"] is not None:
-            tokens = WorkDirectory(Path(settings["base"])).training_tokens(side)
-            return iter(tokens.part(rows.start, rows.stop))
-        lines: Sequence[str] = stored_lines(work / LINES / f"{settings['text']}.{side}", rows.start, rows.stop)
+        if settings["text"] == "base":
+            return iter(WorkDirectory(Path(settings["base"])).training_tokens(side).part(rows.start, rows.stop))
+        lines: Sequence[str] = lines_of(self.work, f"{settings['text']}.{side}", rows, settings["size"])
         language = settings["sides"][side]
         if settings["untokenize"]:
             lines = untokenized_lines(lines, language)
@@ -110,40 +112,45 @@ class Part:
         return map(preprocessor.tokens, track(lines, f"tokenising {language}"))
 
 
-def parts_of(files: CorpusFiles, of: str, text: str, lines: int, base: Path | None = None) -> list[Part]:
+def parts_of(
+    work: Path, files: CorpusFiles, of: str, text: str, lines: int, size: int, base: Path | None = None
+) -> list[Part]:
     """The parts of a text of so many lines, or of the sentences of a base.
 
     Args:
         of: the identity of the corpus.
+        size: the lines of a part.
     """
     data = files.data
     settings = {
         "of": of,
         "text": text,
-        "base": None if base is None else str(base),
-        "sides": {side: files.language(side) for side in (SIDES if text == "train" else SIDES[1:])},
-        "untokenize": ("lm_text" if text == "lm" else text) in data.tokenized,
+        "base": str(base),
+        "sides": {side: files.language(side) for side in (SIDES[1:] if text == "lm" else SIDES)},
+        "untokenize": {"lm": "lm_text"}.get(text, text) in data.tokenized,
         "tokenize": data.tokenize,
         "case": data.case,
         "max_words": data.max_words,
+        "size": size,
     }
-    size = max(LEAST, min(MOST, -(-lines // USUAL)))
-    firsts = range(0, lines, size)
-    return [Part({**settings, "first": first, "size": min(size, lines - first)}) for first in firsts]
+    return [
+        Part(work, {**settings, "first": first, "last": min(first + size, lines)}) for first in range(0, lines, size)
+    ]
 
 
 def store_texts(files: CorpusFiles, folder: Path) -> dict[str, Any]:
-    """Writes the lines of the training text and of further text for the language model into plain files.
+    """Writes the lines of the training text and of further text for the language model into files of one part each.
 
     Returns:
-        How many lines each file of the training text has, `train`, and all of the further text together, `lm`.
+        How many lines each file of the training text has, `train`; all of the further text together, `lm`; and a part,
+        `size`.
 
     Raises:
         InputError: a file cannot be read, or sides of unequal length.
     """
     lengths: dict[str, list[int]] = {side: [] for side in SIDES}
 
-    def lines_of(side: str) -> Iterator[str]:
+    def training_lines(side: str) -> Iterator[str]:
         for number in range(len(files.held["train", side])):
             lengths[side].append(0)
             for line in _training_lines(files, side, number):
@@ -151,12 +158,28 @@ def store_texts(files: CorpusFiles, folder: Path) -> dict[str, Any]:
                 yield line
 
     for side in SIDES:
-        store_lines(folder / f"train.{side}", lines_of(side))
+        _store(folder, f"train.{side}", training_lines(side))
     paths = (files.held["train", side] for side in SIDES)
     for source, target, *counts in zip(*paths, *lengths.values(), strict=True):
         check_sides(source, counts[0], target, counts[1])
-    more = (line for path in files.lm_text for line in iterate_lines(path))
-    return {"train": lengths["source"], "lm": store_lines(folder / "lm.target", more)}
+    more = chain.from_iterable(map(iterate_lines, files.lm_text))
+    return {"train": lengths["source"], "lm": _store(folder, "lm.target", more), "size": PART}
+
+
+def _store(folder: Path, name: str, lines: Iterator[str]) -> int:
+    count = 0
+    while batch := list(islice(lines, PART)):
+        write_lines(folder / f"{name}.{count}", batch)
+        count += len(batch)
+    return count
+
+
+def lines_of(work: Path, name: str, rows: range, size: int) -> list[str]:
+    """Some of the lines of a text, stored `size` to a file."""
+    firsts = range(rows.start // size * size, rows.stop, size)
+    texts = ((work / LINES / f"{name}.{first}").read_bytes().decode() for first in firsts)
+    lines = chain.from_iterable(text.split("\n")[:-1] for text in texts)
+    return list(islice(lines, rows.start - firsts.start, rows.stop - firsts.start))
 
 
 def _training_lines(files: CorpusFiles, side: str, number: int) -> Iterable[str]:
@@ -168,12 +191,12 @@ def _training_lines(files: CorpusFiles, side: str, number: int) -> Iterable[str]
 
 def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Tokenises a part, leaves out unusable pairs, and counts in which casing words come: a task."""
-    part = Part(made_from)
+    part = Part(Path(work), made_from)
 
     def build(folder: Path) -> dict[str, Any]:
-        tokens = {side: TokenText.of(part.sentences(Path(work), side)) for side in made_from["sides"]}
+        tokens = {side: TokenText.of(part.sentences(side)) for side in made_from["sides"]}
         kept, dropped = list(range(len(part.lines))), dict[str, int]()
-        if made_from["text"] == "train" and made_from["base"] is None:
+        if made_from["text"] == "train":
             kept, dropped = drop_unusable(*tokens.values(), max_words=made_from["max_words"])
         for side, every in tokens.items():
             text = TokenText.of(map(every.__getitem__, kept))
@@ -187,14 +210,14 @@ def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
 
 def case_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
     """Cases a tokenised part and counts its words: a task."""
-    part = Part(made_from)
+    part = Part(Path(work), made_from)
 
     def build(folder: Path) -> dict[str, Any]:
         for side, language in made_from["sides"].items():
             casing = Path(work) / CASING / side
             caser = Truecaser.load(casing) if made_from["case"] == "true" else None
             prepared = PreparedSide(Preprocessor(language), made_from["case"], caser)
-            tokens = part.side(Path(work), "tokens", side).tokens
+            tokens = part.side("tokens", side).tokens
             cased = TokenText.of(map(prepared.cased, track(tokens, f"casing {language}")))
             count_V, none = np.bincount(cased.text.ids_T, minlength=len(cased.words)), np.zeros(0, np.int64)
             PartSide(cased, count_V, none, none).save(folder / f"{side}.npz")

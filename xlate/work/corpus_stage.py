@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -25,7 +25,7 @@ from xlate.text.classes import POS, Tagger
 from xlate.text.documents import Documents, joined_documents, read_documents
 from xlate.text.factors import FactoredLines, joined_lines, read_factored
 from xlate.text.folders import write_json
-from xlate.text.lines import check_reference, join_files, stored_lines, write_lines
+from xlate.text.lines import check_reference, join_files, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, untokenized_lines
 from xlate.text.vocabulary import RESERVED, EncodedText, Vocabulary, check_reserved
 from xlate.work.corpus_files import (
@@ -43,6 +43,7 @@ from xlate.work.corpus_parts import (
     Part,
     PartSide,
     case_part,
+    lines_of,
     parts_of,
     store_texts,
     tokenise_part,
@@ -72,11 +73,13 @@ class AnnotatedText:
         """Whether it has neither factors nor documents."""
         return self.documents is None and not any(text.factors for text in (self.source, *self.targets))
 
-    def rows(self, rows: Iterable[int]) -> AnnotatedText:
-        """A selection of the sentences, in the order given."""
-        chosen = list(rows)
-        documents = None if self.documents is None else self.documents.rows(chosen)
-        return AnnotatedText(self.source.rows(chosen), [target.rows(chosen) for target in self.targets], documents)
+    def rows(self, rows: Sequence[int], *lines: list[str]) -> AnnotatedText:
+        """The factors and documents of some sentences, whose lines are given for each text or left out."""
+        documents = None if self.documents is None else self.documents.rows(rows)
+        texts = [text.rows(rows) for text in (self.source, *self.targets)]
+        if lines:
+            texts = [replace(text, lines=given) for text, given in zip(texts, lines, strict=True)]
+        return AnnotatedText(texts[0], texts[1:], documents)
 
 
 def with_tags(text: AnnotatedText, tagger: Tagger, sentences: Iterable[Sequence[str]]) -> AnnotatedText:
@@ -170,14 +173,14 @@ class _Corpus:
         total = sum(lines["train"])
         kept = total - min(files.data.dev_pairs or 0, total)
         text = _annotations(files, lines["train"])
-        figures = self._write_train(folder, text, tagger, len(range(kept)[: files.data.max_sentences]), lines["lm"])
+        used = len(range(kept)[: files.data.max_sentences])
+        figures = self._write_train(folder, text, tagger, {"train": used, "lm": lines["lm"]}, lines["size"])
         dev = None
         if kept < total:
-            source, target = (self._lines(side, kept, total) for side in SIDES)
-            part = text.rows(range(kept, total))
-            dev = AnnotatedText(
-                replace(part.source, lines=source), [replace(part.targets[0], lines=target)], part.documents
-            )
+            rows = range(kept, total)
+            cut = (lines_of(self.work, f"train.{side}", rows, lines["size"]) for side in SIDES)
+            source, target = (_plain(text, "train", side, files) for side, text in zip(SIDES, cut, strict=True))
+            dev = text.rows(rows, source, target)
         preprocessor = Preprocessor(files.language("source"), tokenize=files.data.tokenize)
         for split, part in _splits(files, dev).items():
             if tagger is not None:
@@ -188,13 +191,13 @@ class _Corpus:
         return figures
 
     def _write_train(
-        self, folder: Path, text: AnnotatedText, tagger: Tagger | None, lines: int, more_lines: int
+        self, folder: Path, text: AnnotatedText, tagger: Tagger | None, lengths: Mapping[str, int], size: int
     ) -> dict[str, Any]:
-        """Writes the training text of so many lines, and so many lines of further text."""
-        files, base, identity = self.files, self.base, identity_of(self.read)
-        new = parts_of(files, identity, "train", lines)
-        before = [] if base is None else parts_of(files, identity, "train", len(base.copies), base.path)
-        more = parts_of(files, identity, "lm", more_lines)
+        """Writes the training text and further text, given the lines of `train` and `lm` and those of a part."""
+        files, base, lines = self.files, self.base, lengths["train"]
+        parts_of_text = partial(parts_of, self.work, files, identity_of(self.read), size=size)
+        new, more = (parts_of_text(text=name, lines=lengths[name]) for name in ("train", "lm"))
+        before = [] if base is None else parts_of_text(text="base", lines=len(base.copies), base=base.path)
         parts = [*before, *new]
         self._make(tokenise_part, "tokens", [*parts, *more])
         kept = self._check_kept(new, lines)
@@ -208,21 +211,17 @@ class _Corpus:
             figures |= self._write_side(folder, side, parts)
         if files.lm_text:
             for part in more:
-                self._check_words(part, "target", part.side(self.work, "cased", "target"))
+                self._check_words(part, "target", part.side("cased", "target"))
             self._join_lines(folder / "lm.target.gz", "target", more)
         figures["copies"] = self._write_copies(folder, parts)
         if not text.is_plain:
-            rows = [part.lines.start + part.side(self.work, "tokens", "source").line_S for part in new]
+            rows = [part.lines.start + part.side("tokens", "source").line_S for part in new]
             text = text.rows(np.concatenate(rows).tolist())
         if tagger is not None:
-            tokens = (part.side(self.work, "tokens", "source").tokens for part in new)
+            tokens = (part.side("tokens", "source").tokens for part in new)
             text = with_tags(text, tagger, chain.from_iterable(tokens))
         _save_annotations(folder, "train", text)
         return figures
-
-    def _lines(self, side: str, first: int, last: int) -> list[str]:
-        """Some lines of the training text."""
-        return _plain(stored_lines(self.work / LINES / f"train.{side}", first, last), "train", side, self.files)
 
     def _make(self, make: Callable[..., None], step: str, parts: Sequence[Part]) -> None:
         made_from = {part.name(step): part.made_from for part in parts}
@@ -250,7 +249,7 @@ class _Corpus:
         for side in SIDES:
             counts: Counter[str] = Counter()
             for part in parts:
-                held = part.side(self.work, "tokens", side)
+                held = part.side("tokens", side)
                 counts.update({word: n for word, n in zip(held.tokens.words, held.count_V.tolist(), strict=True) if n})
             Truecaser.train(counts).save(folder / side)
         return {}
@@ -265,7 +264,7 @@ class _Corpus:
             end = np.zeros(1, np.int64)
             yield np.zeros(0, np.int32), end
             for part in parts:
-                tokens = part.side(self.work, "cased", side).tokens
+                tokens = part.side("cased", side).tokens
                 yield vocabulary.ids(tokens.words)[tokens.text.ids_T], tokens.text.offsets_S1[1:] + end
                 end = end + len(tokens.text.ids_T)
 
@@ -277,8 +276,8 @@ class _Corpus:
     def _counts(self, side: str, parts: Sequence[Part]) -> Counter[str]:
         counts: Counter[str] = Counter()
         for part in track(parts, f"counting {side} words"):
-            held = part.side(self.work, "cased", side)
-            if part.made_from["base"] is None:
+            held = part.side("cased", side)
+            if part.made_from["text"] != "base":
                 self._check_words(part, side, held)
             counts.update(dict(zip(held.tokens.words, held.count_V.tolist(), strict=True)))
         return counts
@@ -288,15 +287,15 @@ class _Corpus:
         if RESERVED.keys().isdisjoint(held.tokens.words):
             return
         train = part.made_from["text"] == "train"
-        lines = part.lines.start + part.side(self.work, "tokens", side).line_S
+        lines = part.lines.start + part.side("tokens", side).line_S
         check_reserved(held.tokens, self.files.held["train", side] if train else self.files.lm_text, lines.tolist())
 
     def _join_lines(self, path: Path, side: str, parts: Sequence[Part]) -> None:
-        join_files(path, (self.work / part.name("cased") / f"{side}.lines" for part in parts))
+        join_files(path, (part.file("cased", f"{side}.lines") for part in parts))
 
     def _write_copies(self, folder: Path, parts: Sequence[Part]) -> int:
         """Writes the groups of copies; returns how many pairs are copies of earlier ones."""
-        tokens = ([part.side(self.work, "tokens", side).digest_S for side in SIDES] for part in parts)
+        tokens = ([part.side("tokens", side).digest_S for side in SIDES] for part in parts)
         with Scratch(0, folder) as scratch:
             group_S = copy_groups(*scratch.stored(map(tuple, tokens)))
         save_copies(folder / "copies", group_S)
