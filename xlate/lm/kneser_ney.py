@@ -166,11 +166,10 @@ def _distinct(columns: Iterable[Ints32], weight_T: Ints | None = None) -> Window
 
 def _merged(runs: Sequence[Windows], words: int, scratch: Scratch) -> Windows:
     """The windows of all runs, each once, merged in ranges of first words."""
-    firsts = [np.zeros(words, np.int64) for _ in runs]
-    for windows, rows_V in zip(runs, firsts, strict=True):
-        for piece in pieces(len(windows.count_K)):
-            rows_V += np.bincount(windows.words_KN[piece, 0], minlength=words)
-    ends = [offsets_of(rows_V) for rows_V in firsts]
+    ends = []
+    for run in runs:
+        firsts = (run.words_KN[piece, 0] for piece in pieces(len(run.count_K)))
+        ends.append(offsets_of(np.sum([np.bincount(first_K, minlength=words) for first_K in firsts], axis=0)))
     total_V1 = np.sum(ends, axis=0)
     step = total_V1[-1] if scratch.memory is None else max(1, scratch.memory // PLACE_BYTES)
     # Words with which about so many windows begin, unless one has more.
@@ -178,11 +177,10 @@ def _merged(runs: Sequence[Windows], words: int, scratch: Scratch) -> Windows:
 
     def parts() -> Iterator[Windows]:
         for first, last in pairwise([0, *bounds.tolist(), words]):
-            rows = [slice(ends_V1[first], ends_V1[last]) for ends_V1 in ends]
             if total_V1[first] < total_V1[last]:
-                words_TN = np.concatenate([run.words_KN[some] for run, some in zip(runs, rows, strict=True)])
-                weight_T = np.concatenate([run.count_K[some] for run, some in zip(runs, rows, strict=True)])
-                yield _distinct(words_TN.T, weight_T)
+                rows = [slice(ends_V1[first], ends_V1[last]) for ends_V1 in ends]
+                words_KN, count_K = ([run[n][some] for run, some in zip(runs, rows, strict=True)] for n in (0, 1))
+                yield _distinct(np.concatenate(words_KN).T, np.concatenate(count_K))
 
     return Windows(*scratch.stored(parts()))
 
@@ -232,15 +230,12 @@ def _longer(
     count_K = scratch.filled(sum(int(begin(piece, n).sum()) for piece in pieces(len(shared_K))), 0)
 
     def columns() -> Iterator[tuple[AnyArray, ...]]:
-        found = prefixes = -1
+        found, prefixes = -1, -int(n > 1)
         for piece in pieces(len(shared_K)):
             begin_K = begin(piece, n)
             number_K = found + np.cumsum(begin_K)
-            prefix_K = np.zeros(len(begin_K), np.int64)
-            if n > 1:
-                prefix_K = prefixes + np.cumsum(begin(piece, n - 1))
-                prefixes = prefix_K[-1]
-            found = number_K[-1]
+            prefix_K = prefixes + np.cumsum(begin(piece, n - 1))
+            found, prefixes = number_K[-1], prefix_K[-1]
             words_KN = windows.words_KN[piece]
             raw_K = (length_K[piece] >= n) & ((words_KN[:, 0] == BEGIN_ID) | (n == words_KN.shape[1]))
             np.add.at(count_K, number_K[raw_K], windows.count_K[piece][raw_K])
