@@ -27,9 +27,9 @@ from xlate.text.vocabulary import EncodedText
 RUN = "run of counted pairs"
 SIDES = SOURCE, TARGET, SHAPE = 0, 1, 2
 # How many times the tables of counts must fit into memory while they grow and are sorted.
-GROWTH = 2
+GROWTH = 3
 # The bytes of a pair, or of a sequence, while it is merged.
-ROW_BYTES = 100
+ROW_BYTES = 150
 
 
 @dataclass(frozen=True)
