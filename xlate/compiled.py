@@ -52,6 +52,11 @@ inlined: Callable[[Function], Function] = cast(Any, njit(cache=True, inline="alw
 embedded: Callable[[Function], Function] = cast(Any, njit(cache=True, nogil=True, forceinline=True))
 """A function that LLVM inlines."""
 
+summed: Callable[[Function], Function] = cast(
+    Any, njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "nsz", "contract"})
+)
+"""A function that LLVM inlines and whose sums it may compute in any order, with vector instructions."""
+
 log = logging.getLogger(__name__)
 # Shorter compilations are not logged.
 PATIENCE_SECONDS = 2.0

@@ -105,6 +105,8 @@ def _put_into_sweep(config: TrainConfig, running: HydraConf | None, sweep: Path 
         folder, settings = str(config.run or folder), str(running.job.override_dirname)
     if config.base is not None:
         config.base = in_sweep(config.base, folder, settings)
+    if config.model.joint is not None:
+        config.model.joint = in_sweep(config.model.joint, folder, settings)
     used = config.model.context
     if used is not None:
         used.run = in_sweep(used.run, folder, settings)

@@ -21,6 +21,7 @@ from xlate.settings import (
 
 # What a classifier may predict: values of `model.predicts`.
 TRANSLATION, DISTORTION = "translation", "distortion"
+LAYER = Range(1, 10_000)
 OF_FLOATS = (
     "float features to train; also available: forward, forward_lexical (-ln p and -ln lex of target given source) and "
     "block_count (for tuning and the global model: it is constant within an event, so local training leaves it at 0)"
@@ -132,6 +133,7 @@ class _ModelKeys:
     rerank: RerankConfig | None = None
     structure: StructureConfig | None = None
     context: ClassifierConfig | None = None
+    joint: str | None = None
 
 
 @dataclass
@@ -140,7 +142,7 @@ class ModelConfig(_ModelKeys):
 
     name: str = key("its name in tables")
     kind: str = key(
-        "orientation, distortion, phrase, hierarchical, grammar, context, lcs or rerank; the other keys depend on it"
+        "orientation, distortion, phrase, hierarchical, grammar, context, joint, lcs or rerank; the other keys depend on it"
     )
 
 
@@ -207,6 +209,7 @@ class PhraseModelConfig(ModelConfig):
         ("none", "wbe", "phrase", "hier", "hier5"),
     )
     histories: list[str] = key("features with history, by name; your own work once their modules are imported", [])
+    joint: str | None = key("the run of a joint model (model=joint), whose scores of words are one more float", None)
     sparse: SparseConfig | None = key("sparse features, chosen by sparse=…", None)
     context: ContextUseConfig | None = key("predictions in context, chosen by context=…", None)
 
@@ -258,6 +261,19 @@ class ContextModelConfig(ModelConfig):
 
 
 @dataclass
+class JointModelConfig(ModelConfig):
+    """A network that predicts a target word from those before it and from source words (Devlin et al. 2014)."""
+
+    name: str = key("its name in tables", "joint")
+    kind: str = key("joint", "joint")
+    order: int = key("target words considered, with the predicted one", 4, Range(2, 5))
+    window: int = key("source words considered on each side of the affiliated one", 5, Range(0, 100))
+    dimension: int = key("numbers that represent a word", 128, LAYER)
+    hidden: int = key("units of the hidden layer", 256, LAYER)
+    least_count: int = key("words that are less frequent in the training text are one unknown word", 2, COUNT)
+
+
+@dataclass
 class LcsModelConfig(ModelConfig):
     """Blocks predicted for single words, in the order that the language model likes (Kolachina et al. 2010)."""
 
@@ -298,6 +314,7 @@ MODELS: dict[str, type[ModelConfig]] = {
     "distortion": DistortionModelConfig,
     "phrase": PhraseModelConfig,
     "context": ContextModelConfig,
+    "joint": JointModelConfig,
     "lcs": LcsModelConfig,
     "hierarchical": HierarchicalModelConfig,
     "grammar": GrammarModelConfig,

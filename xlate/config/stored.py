@@ -152,6 +152,10 @@ def identity_of_training(config: TrainConfig) -> dict[str, Any]:
     if not getattr(config.model, "histories", True):
         # So that trainings without such features keep the identity they had before the features existed.
         settings["model"].pop("histories")
+    if config.model.joint is not None:
+        settings["model"]["joint"] = sums_of_run(Path(config.model.joint))
+    else:
+        settings["model"].pop("joint", None)
     if config.source.name == "stored":
         # Stored candidates have no settings; in the identity, this name holds the source of given lists.
         settings["source"] = settings.pop("nbest_source")

@@ -247,10 +247,10 @@ def _exportable(config: ExportConfig) -> tuple[Path, TrainConfig]:
     if kind != KIND:
         raise InputError("only phrase models can be exported to Moses", f"model.kind={kind}", file=run)
     trained = located_config(run, work=config.work)
-    if trained.model.histories:
+    if trained.model.histories or trained.model.joint:
         raise InputError(
             "Moses has no features with history",
-            f"model.histories={trained.model.histories}",
+            f"model.histories={trained.model.histories} model.joint={trained.model.joint}",
             "a run without them",
             file=run,
         )

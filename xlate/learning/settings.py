@@ -214,6 +214,17 @@ class ContextLossConfig(LossConfig):
 
 
 @dataclass
+class NoiseLossConfig(LossConfig):
+    """Likelihood of words, estimated by their contrast with noise that a mini-batch shares (model=joint)."""
+
+    name: str = key("the loss", "nce")
+    noise: int = key("noise words per step", 512, LISTED)
+    epochs: int = key("passes", 10, COUNT)
+    batch: int = key("words per step", 256, COUNT)
+    rate: float = key("step size, with AdaGrad", 0.05, POSITIVE)
+
+
+@dataclass
 class GlobalLossConfig(LossConfig):
     """The global model (Tillmann & Zhang 2007, Eq. 4): normalised over the translation graph; starts from base."""
 
@@ -275,6 +286,7 @@ LOSSES: dict[str, type[LossConfig]] = {
     "local_softmax": LocalSoftmaxConfig,
     "uniform": UniformLossConfig,
     "global": GlobalLossConfig,
+    "nce": NoiseLossConfig,
     "online": OnlineLossConfig,
 }
 

@@ -59,6 +59,7 @@ class Kind:
         ranks_lists: whether it only ranks given lists, and translates nothing.
         tunes_from_run: whether tuning continues from a run of it.
         predicts: whether it predicts how phrases are translated in context, and translates nothing.
+        predicts_words: whether it predicts target words, and translates nothing.
         untrained: whether it can also translate with untrained weights.
         free: keys of the model that may differ in a run that tuning continues from.
         impossible: the message for whatever it cannot do, and the command to use instead; None for a model that is
@@ -72,6 +73,7 @@ class Kind:
     ranks_lists: ClassVar[bool] = False
     tunes_from_run: ClassVar[bool] = False
     predicts: ClassVar[bool] = False
+    predicts_words: ClassVar[bool] = False
     untrained: ClassVar[bool] = False
     impossible: ClassVar[tuple[str, str] | None] = None
     free: ClassVar[tuple[str, ...]] = ()
@@ -288,6 +290,7 @@ KINDS = {
     "hierarchical": ("hierarchical.kind", "Hierarchical"),
     "grammar": ("grammar.kind", "Grammar"),
     "context": ("context.runs", "Context"),
+    "joint": ("joint.kind", "Joint"),
     "lcs": ("lcs", "Lcs"),
     "rerank": ("kind", "Rerank"),
 }

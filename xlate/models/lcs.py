@@ -428,7 +428,7 @@ class Lcs(Kind):
         if held is None or held.dense_names != names:
             seen = None if held is None else " ".join(held.dense_names)
             raise InputError("not the weights of a lattice decoder", seen, " ".join(names), file=run)
-        check_predicted_by(config.model.context, weights)
+        check_predicted_by(config.model, weights)
         return LcsDecoder(lcs_model(config.model, work), held.dense_D, config.decoder)
 
     def check(self, model: Any) -> None:
@@ -444,7 +444,7 @@ class Lcs(Kind):
         start = alone if tune is None else tuned.uniform
         if tune is not None and tune.start == "base":
             start = weights_of(Path(str(config.base))).sets[Lcs.name]
-        metadata = {**made_of(config, work), **predicted_by(config.model.context)}
+        metadata = {**made_of(config, work), **predicted_by(config.model)}
         return ToTune(tuned, start, lambda weights: Saved({Lcs.name: weights}, {}, {}), metadata)
 
 

@@ -36,6 +36,7 @@ RUNS = {
     "base": ("base",),
     "context": ("model", "context", "run"),
     "distortion": ("model", "context", "distortion"),
+    "joint": ("model", "joint"),
 }
 WORK_IDENTITY = "work_identity"
 

@@ -215,6 +215,7 @@ DECODERS: dict[str, type[DecoderSettings]] = {
     "hierarchical": RuleSearch,
     "grammar": GrammarSearch,
     "context": DecoderSettings,
+    "joint": DecoderSettings,
     "lcs": LcsSearch,
     "rerank": DecoderSettings,
 }

@@ -294,7 +294,8 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         "base=RUN",
         "base=RUN of model=phrase context=feature",
     )
-    base, use = Path(str(config.base)), _base_config(config).model.context
+    base, model = Path(str(config.base)), _base_config(config).model
+    use = model.context
     if not isinstance(use, ContextUseConfig):
         raise InputError("a base run without predictions", "context=none", "context=feature", file=base)
     refuse_if(
@@ -305,7 +306,7 @@ def check_context_lists(config: TrainConfig) -> ContextUseConfig:
         file=base,
     )
     file = weights_of(base)
-    check_predicted_by(use, file)
+    check_predicted_by(model, file)
     held = file.sets[Phrase.name]
     weight = held.dense_D[held.dense_names.index(CONTEXT_NAME)]
     refuse_if(not weight, "predictions have no weight in the base run", f"{CONTEXT_NAME} 0", "not 0", file=base)

@@ -25,6 +25,7 @@ from xlate.features.phrase_sparse import check_sparse
 from xlate.jobs.train.contexts import ContextListTraining, ContextTraining
 from xlate.jobs.train.events import UNIFORM, LocalTraining, Untrained
 from xlate.jobs.train.global_model import GlobalMethod
+from xlate.jobs.train.joint import JointTraining
 from xlate.jobs.train.lists import ListTraining
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.recipe import EventRecipe, Recipe, device_of, one_of
@@ -193,6 +194,8 @@ def _recipe(config: TrainConfig) -> type[Recipe]:
         return RankTraining
     if kind.predicts:
         return ContextTraining if loss.lists is None else ContextListTraining
+    if kind.predicts_words:
+        return JointTraining
     if config.source.name == ONLINE:
         return OnlineTraining
     if loss.lists is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextUseConfig
+from xlate.config.model_schema import DISTORTION, ClassifierConfig, ContextUseConfig, ModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, identity_of_training
-from xlate.errors import InputError, refuse_if
+from xlate.errors import refuse_if
 from xlate.models.kind import Kind
 from xlate.models.run_files import weights_path
 from xlate.scoring.weights import WeightsFile
@@ -16,8 +16,8 @@ from xlate.work.directory import WorkDirectory
 from xlate.work.stages import file_hash, identity_of
 
 KIND = "context"
-# The metadata of a weights file about the classifiers that its weights were tuned with.
-PREDICTED_BY, PLACED_BY = "predicted_by", "placed_by"
+# The metadata of a weights file about the runs whose predictions its weights were tuned with.
+PREDICTED_BY, PLACED_BY, JOINED_BY = "predicted_by", "placed_by", "joined_by"
 
 
 def classifier_config(run: Path) -> TrainConfig:
@@ -38,30 +38,34 @@ def predicted(run: Path) -> str:
     return str(classifier_config(run).model.predicts)
 
 
-def predicted_by(use: ClassifierConfig | None) -> dict[str, str]:
-    """What a weights file says about the classifiers that its weights were tuned with, nothing without any."""
-    if use is None:
-        return {}
-    runs = {PREDICTED_BY: use.run, PLACED_BY: use.distortion}
-    return {key: file_hash(weights_path(Path(run))) for key, run in runs.items() if run is not None}
+def predicted_by(model: ModelConfig) -> dict[str, str]:
+    """What a weights file says about the runs whose predictions its weights were tuned with, nothing without any."""
+    return {key: file_hash(weights_path(run)) for key, run in _predicting(model).items()}
 
 
-def check_predicted_by(use: ClassifierConfig | None, weights: WeightsFile) -> None:
-    """Checks that classifiers are still those that weights were tuned with.
+def check_predicted_by(model: ModelConfig, weights: WeightsFile) -> None:
+    """Checks that the runs that predict are still those that weights were tuned with.
 
     Raises:
         InputError: one was retrained.
     """
-    for key, seen in predicted_by(use).items():
-        if weights.metadata.get(key) != seen:
-            assert use is not None
-            raise InputError(
-                "the classifier is not the one that this run was tuned with",
-                "different weights",
-                f"those of SHA-256 {weights.metadata.get(key)}",
-                "train it as before, or tune again under another name",
-                file=Path(use.run if key == PREDICTED_BY else str(use.distortion)),
-            )
+    for key, run in _predicting(model).items():
+        refuse_if(
+            weights.metadata.get(key) != file_hash(weights_path(run)),
+            "the model that predicts is not the one that this run was tuned with",
+            "different weights",
+            f"those of SHA-256 {weights.metadata.get(key)}",
+            "train it as before, or tune again under another name",
+            file=run,
+        )
+
+
+def _predicting(model: ModelConfig) -> dict[str, Path]:
+    use = model.context
+    runs = {JOINED_BY: model.joint}
+    if use is not None:
+        runs |= {PREDICTED_BY: use.run, PLACED_BY: use.distortion}
+    return {key: Path(run) for key, run in runs.items() if run is not None}
 
 
 def check_use(use: ClassifierConfig | None) -> None:

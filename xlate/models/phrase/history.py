@@ -42,6 +42,7 @@ class HistoryFeature:
         data: all that `move` needs, as one array, from a model and O phrases of a sentence, (N,).
         move: see above.
         alone: an estimate of the value of each phrase when nothing is known about the others, (O,); None for 0.
+        by_name: whether `model.histories` finds it by its name; false for a feature that each model has its own of.
 
     Raises:
         InputError: another feature has the name.
@@ -51,11 +52,12 @@ class HistoryFeature:
     data: Callable[[PhraseModel, PlacedPhrases], Floats]
     move: Callable[[int, int, Any, Any, Any], float]
     alone: Callable[[PhraseModel, PlacedPhrases], Floats] | None = None
+    by_name: bool = True
 
     def __post_init__(self) -> None:
         """Registers it by its name."""
         refuse_if(
-            KNOWN.setdefault(self.name, self) is not self,
+            self.by_name and KNOWN.setdefault(self.name, self) is not self,
             "two features with the same name",
             self.name,
             "another name for one of them",

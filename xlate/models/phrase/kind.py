@@ -23,6 +23,7 @@ from xlate.models.context.runs import (
     check_use,
     classifier_runs,
 )
+from xlate.models.joint.kind import check_joint
 from xlate.models.kind import Kind, Saved, ToTune
 from xlate.models.phrase.decoder import PhraseDecoder
 from xlate.models.phrase.history import histories_named
@@ -58,7 +59,7 @@ class Phrase(Kind):
         work: WorkDirectory | None,  # noqa: ARG002
     ) -> PhraseDecoder:
         """The decoder of the run's own model, or that of its base or work directory."""
-        check_predicted_by(config.model.context, weights)
+        check_predicted_by(config.model, weights)
         model = open_phrase_model(run, config)
         return PhraseDecoder.opened(model, weights.fitting(SET, model.sparse, run), config.decoder)
 
@@ -72,6 +73,7 @@ class Phrase(Kind):
 
         check_orientations(model)
         check_use(model.context)
+        check_joint(model.joint)
 
     def check_base(self, config: TrainConfig, base: Path) -> None:
         """The run must be a phrase model; with sparse features, one that has the words they are about."""
@@ -113,11 +115,11 @@ class Phrase(Kind):
             config.model.sparse is None, "no sparse features to train", "sparse=none", "sparse=local, full or another"
         )
         refuse_if(
-            config.model.histories,
+            config.model.histories or config.model.joint,
             "models trained without a fold cannot have features with history",
-            f"loss={config.loss.name} model.histories={config.model.histories}",
+            f"loss={config.loss.name} model.histories={config.model.histories} model.joint={config.model.joint}",
             "a tuner, such as loss=mira",
-            "leave out model.histories here, and tune with it: sparse=… loss=mira",
+            "leave out model.histories and model.joint here, and tune with them: sparse=… loss=mira",
         )
         check_folds(config.model.context)
         if config.base is not None:
@@ -160,6 +162,10 @@ def open_phrase_model(run: Path, config: TrainConfig) -> PhraseModel:
 def _with_more_floats(model: PhraseModel, config: TrainConfig) -> PhraseModel:
     """The model with the requested features with history and predictions in context."""
     model = replace(model, histories=histories_named(config.model.histories))
+    if config.model.joint is not None:
+        from xlate.models.joint.feature import joint_feature
+
+        model = replace(model, histories=(*model.histories, joint_feature(Path(config.model.joint))))
     if not classifier_runs(config.model.context):
         return model
     from xlate.models.context.classifiers import with_predictions

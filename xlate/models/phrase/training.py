@@ -130,7 +130,7 @@ def weights_to_tune(
         whole = weights if phi_F is None else replace(weights, sparse_F=phi_F)
         return Saved({KIND: whole.single()}, {KIND: sparse}, {})
 
-    made = {**made_of(config, work), **predicted_by(config.model.context)}
+    made = {**made_of(config, work), **predicted_by(config.model)}
     return ToTune(system, system.uniform if start is None else start, saved, made)
 
 
