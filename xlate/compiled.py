@@ -53,9 +53,11 @@ embedded: Callable[[Function], Function] = cast(Any, njit(cache=True, nogil=True
 """A function that LLVM inlines."""
 
 summed: Callable[[Function], Function] = cast(
-    Any, njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "nsz", "contract"})
+    Any,
+    njit(cache=True, nogil=True, forceinline=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"}),
 )
-"""A function that LLVM inlines and whose sums it may compute in any order, with vector instructions."""
+"""A function that LLVM inlines, with sums that it may compute in any order and divisions that raise no error: both
+allow vector instructions."""
 
 log = logging.getLogger(__name__)
 # Shorter compilations are not logged.

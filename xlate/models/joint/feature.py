@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import Floats, Ints, Ints32
+from xlate.array_types import AnyArray, Floats, Ints, Ints32
 from xlate.arrays.ragged import lengths_of, offsets_of, places_in_rows, places_of, row_numbers
 from xlate.compiled import summed
 from xlate.kernels.search.phrase_moves import END_OPTION
@@ -113,32 +113,33 @@ class JointScores:
     def _computed(self, model: PhraseModel, phrases: PlacedPhrases) -> tuple[Floats, Floats]:
         joint, history = self.joint, len(self.vectors_MVH)
         # The end comes first, as a phrase of one word.
-        count_O = np.append(1, np.diff(phrases.phrases.offsets_O1))
-        offsets_O1 = offsets_of(count_O)
-        row_W, place_W = row_numbers(offsets_O1), places_in_rows(offsets_O1)
+        offsets_O1 = offsets_of(np.append(1, np.diff(phrases.phrases.offsets_O1)))
         local_L, local_W = self._local_words(model, phrases)
-        bits = STATE_BITS // history
-        number_W = np.where(local_W < 1 << bits, local_W, 1)
-        source_nH = joint.source_nH(joint.source.ids(phrases.words))
         window_W = np.append(len(phrases.words), self._affiliations(model, phrases))
+        bits = STATE_BITS // history
+        mask = (1 << bits * history) - 1
+        number_W = np.where(local_W < 1 << bits, local_W, 1)
+        code_W, place_W = np.zeros_like(local_W), places_in_rows(offsets_O1)
+        for back in range(1, history + 1):
+            code_W[back:] |= np.where(place_W >= back, np.roll(number_W, back) << bits * (back - 1), 0)[back:]
+        last_O, count_O = offsets_O1[1:] - 1, np.diff(offsets_O1)
+        tail_O, open_O = (code_W[last_O] << bits | number_W[last_O]) & mask, np.minimum(count_O, history)
+        source_nH = joint.source_nH(joint.source.ids(phrases.words))
+        # The last one stands for words before a phrase.
+        vectors_MLH = self.vectors_MVH[:, np.append(local_L, -1)]
         output_LH = np.column_stack([joint.arrays["output.weight"][local_L], joint.arrays["bias.weight"][local_L]])
-        vectors_MLH = self.vectors_MVH[:, local_L]
-        scored_W = self._alone(local_L[local_W], local_L[number_W], place_W, source_nH[window_W])
-        closed_O = np.bincount(row_W, np.where(place_W >= history, scored_W, 0.0), len(count_O))
-        open_O = np.minimum(count_O, history)
-        tail_O = np.zeros(len(count_O), np.int64)
-        for back in range(history):
-            word_O = np.maximum(offsets_O1[1:] - 1 - back, 0)
-            tail_O += np.where(back < count_O, number_W[word_O] << (bits * back), 0)
-        hidden = source_nH.shape[1]
-        places = offsets_of([HEAD, 2 * MEMO_SIZE, hidden, vectors_MLH.size, len(count_O) * PHRASE, len(local_W) * WORD, source_nH.size])
-        phrases_OP = np.column_stack([offsets_O1[:-1], open_O, closed_O, open_O * bits, tail_O])
-        words_W3 = np.column_stack([places[6] + window_W * hidden, places[7] + local_W * (hidden + 1), number_W])
-        head = [history, hidden, bits, len(local_L), *places[1:6]]
+        row_W, hidden = row_numbers(offsets_O1), source_nH.shape[1]
+        alone_W = _alone(source_nH, vectors_MLH, output_LH, (window_W, local_W, code_W))
+        closed_O = np.bincount(row_W, np.where(place_W >= history, alone_W, 0.0), len(count_O))
         memo = np.zeros(2 * MEMO_SIZE + hidden)
+        phrases_OP = np.column_stack([offsets_O1[:-1], open_O, closed_O, open_O * bits, tail_O])
+        sizes = HEAD, 2 * MEMO_SIZE, hidden, vectors_MLH.size, phrases_OP.size, len(local_W) * WORD, source_nH.size
+        *places, windows, outputs = offsets_of(sizes)[1:].tolist()
+        words_W3 = np.column_stack([windows + window_W * hidden, outputs + local_W * (hidden + 1), number_W])
+        head = [history, hidden, bits, len(local_L) + 1, *places]
         parts = (head, memo, vectors_MLH, phrases_OP, words_W3, source_nH, output_LH)
         data = np.concatenate([np.ravel(part) for part in parts], dtype=np.float64)
-        return data, np.bincount(row_W, scored_W, len(count_O))[1:]
+        return data, np.bincount(row_W, alone_W, len(count_O))[1:]
 
     def _local_words(self, model: PhraseModel, phrases: PlacedPhrases) -> tuple[Ints, Ints]:
         """The model's words that a sentence uses, `<s>`, `<unk>` and then ascending, and the place of each word there.
@@ -170,13 +171,22 @@ class JointScores:
         links = Links(table.link_source_K[places], table.link_target_K[places], offsets_of(links_O))
         return affiliations(offsets_O1, links) + phrases.start_O[row_numbers(offsets_O1)]
 
-    def _alone(self, word_W: Ints, known_W: Ints, place_W: Ints, source_WH: Floats) -> Floats:
-        """The scores of words with mean vectors for words before their phrases."""
-        for back, vectors_VH in enumerate(self.vectors_MVH, 1):
-            before_W = known_W[np.maximum(np.arange(len(word_W)) - back, 0)]
-            source_WH += vectors_VH[np.where(place_W >= back, before_W, len(vectors_VH) - 1)]
-        output_WH = self.joint.arrays["output.weight"][word_W]
-        return np.einsum("wh,wh->w", np.tanh(source_WH), output_WH) + self.joint.arrays["bias.weight"][word_W, 0]
+
+def _alone(source_nH: Floats, vectors_MLH: AnyArray, output_LH: Floats, words: tuple[Ints, Ints, Ints]) -> Floats:
+    """The scores of words, given by their windows, their outputs and the history inside their phrases.
+
+    Words before phrases, which are 0 in a history, have the last vector.
+    """
+    window_W, local_W, code_W = words
+    key_W = (window_W * len(output_LH) + local_W) << STATE_BITS | code_W
+    _, first, same_W = np.unique(key_W, return_index=True, return_inverse=True)
+    hidden_WH, code_W, bits = source_nH[window_W[first]], code_W[first], STATE_BITS // len(vectors_MLH)
+    for vectors_LH in vectors_MLH:
+        number_W = code_W & ((1 << bits) - 1)
+        hidden_WH += vectors_LH[np.where(number_W > 0, number_W, -1)]
+        code_W = code_W >> bits
+    output_WH = output_LH[local_W[first]]
+    return (np.einsum("wh,wh->w", np.tanh(hidden_WH), output_WH[:, :-1]) + output_WH[:, -1])[same_W]
 
 
 def joint_feature(run: Path) -> HistoryFeature:

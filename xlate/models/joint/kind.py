@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import AnyArray, AnyInts, Bytes, Floats, Ints, Ints32
+from xlate.array_types import AnyArray, AnyInts, Bools, Bytes, Floats, Ints, Ints32
 from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
 from xlate.config.stored import config_of_run
 from xlate.errors import refuse_if
@@ -94,16 +94,21 @@ class JointModel:
     arrays: Mapping[str, AnyArray]
 
     @cached_property
-    def _layers(self) -> tuple[AnyArray, AnyArray]:
-        """The first layer's weights for source words, (H, WD), and for the history, (M, D, H)."""
-        weight, (size, depth) = self.arrays["hidden.weight"], self.arrays["source.weight"].shape
-        cut = (2 * self.window + 1) * depth
-        return weight[:, :cut], weight[:, cut:].T.reshape(-1, depth, len(weight))
+    def _layers_DH(self) -> AnyArray:
+        """The first layer's weights for each source position, and then for each word of the history, (W + M, D, H)."""
+        weight = self.arrays["hidden.weight"]
+        return weight.T.reshape(-1, self.arrays["source.weight"].shape[1], len(weight))
+
+    @cached_property
+    def _source(self) -> tuple[AnyArray, Bools]:
+        """What each source word adds to the first layer at each position, (V, W, H), and which words are computed."""
+        words = len(self.source)
+        return np.empty((words, 2 * self.window + 1, self._layers_DH.shape[2]), np.float32), np.zeros(words, np.bool_)
 
     @cached_property
     def history_MVH(self) -> AnyArray:
         """What the word at each distance, from 1 to M, adds to the first layer."""
-        return np.matmul(self.arrays["target.weight"], self._layers[1])
+        return np.matmul(self.arrays["target.weight"], self._layers_DH[2 * self.window + 1 :])
 
     @cached_property
     def unknown_MH(self) -> AnyArray:
@@ -113,9 +118,13 @@ class JointModel:
     def source_nH(self, ids_n: Ints32) -> Floats:
         """What the windows around n source words, and around the end, add to the first layer, (n + 1, H)."""
         ids_P, _ = padded(EncodedText.from_ids([ids_n]), self.window, self.window + 1)
-        windows_nW = ids_P[np.arange(len(ids_n) + 1)[:, None] + np.arange(2 * self.window + 1)]
-        embedded = self.arrays["source.weight"][windows_nW].reshape(len(windows_nW), -1)
-        return np.asarray(embedded @ self._layers[0].T + self.arrays["hidden.bias"], np.float64)
+        words, (vectors_VWH, known_V) = np.unique(ids_P), self._source
+        for word in words[~known_V[words]]:
+            vectors_VWH[word] = self.arrays["source.weight"][word] @ self._layers_DH[: vectors_VWH.shape[1]]
+            known_V[word] = True
+        positions_W = np.arange(vectors_VWH.shape[1])
+        windows_nW = ids_P[np.arange(len(ids_n) + 1)[:, None] + positions_W]
+        return vectors_VWH[windows_nW, positions_W].sum(axis=1, dtype=np.float64) + self.arrays["hidden.bias"]
 
 
 def stored_words(vocabulary: Vocabulary) -> Bytes:
