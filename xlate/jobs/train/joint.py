@@ -129,7 +129,7 @@ class NoiseLearning:
         self.rows, self.held = np.flatnonzero(~held_N), events.batch(np.flatnonzero(held_N), self.device)
         torch.manual_seed(config.seed)
         words = source_words, len(share_V)
-        self.network = JointNetwork(words, config.model, torch.from_numpy(share_V)).to(self.device)
+        self.network = JointNetwork(words, config.model, torch.from_numpy(share_V), config.loss.dropout).to(self.device)
         self.optimizer = torch.optim.Adagrad(self.network.parameters(), lr=config.loss.rate)
 
     def run(self, run: Run, checkpoint: Checkpoint) -> tuple[dict[str, AnyArray], list[dict[str, Any]]]:
@@ -163,7 +163,9 @@ class NoiseLearning:
         return best, state["history"]
 
     def _step(self, rows_B: Ints, epoch: int, step: int) -> float:
-        draws_K = np.random.default_rng((self.config.seed, epoch, step)).random(self.config.loss.noise)
+        draw = np.random.default_rng((self.config.seed, epoch, step))
+        draws_K = draw.random(self.config.loss.noise)
+        torch.manual_seed(int(draw.integers(1 << 62)))
         noise_K = torch.from_numpy(np.searchsorted(self.sums_V[:-1], draws_K, side="right")).to(self.device)
         loss = self.network.contrast(*self.events.batch(rows_B, self.device), noise_K, self.noise_V)
         self.optimizer.zero_grad()

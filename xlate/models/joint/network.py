@@ -22,10 +22,14 @@ class JointNetwork(nn.Module):
         words: numbers of source and target words.
         settings: the sizes of the layers.
         shares_V: of the target words in the text, with which their scores begin.
+        dropout: the share of inputs, and of hidden units, that a training step ignores.
     """
 
-    def __init__(self, words: tuple[int, int], settings: JointModelConfig, shares_V: Tensor) -> None:
+    def __init__(
+        self, words: tuple[int, int], settings: JointModelConfig, shares_V: Tensor, dropout: float = 0.0
+    ) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         inputs = 2 * settings.window + settings.order
         # Only the words of a batch have gradients.
         self.source, self.target = (nn.Embedding(count, settings.dimension, sparse=True) for count in words)
@@ -38,7 +42,8 @@ class JointNetwork(nn.Module):
     def hidden_BH(self, source_BW: Tensor, history_BM: Tensor) -> Tensor:
         """The hidden layer for windows of source words and histories, whose nearest word comes first."""
         embedded = self.source(source_BW).flatten(1), self.target(history_BM).flatten(1)
-        return torch.tanh(cast(Tensor, self.hidden(torch.cat(embedded, dim=1))))
+        hidden_BH = self.hidden(self.dropout(torch.cat(embedded, dim=1)))
+        return cast(Tensor, self.dropout(torch.tanh(hidden_BH)))
 
     def forward(self, source_BW: Tensor, history_BM: Tensor) -> Tensor:
         """The scores of all words, (B, V)."""
@@ -55,13 +60,15 @@ class JointNetwork(nn.Module):
     @torch.no_grad()
     def measures(self, source_NW: Tensor, history_NM: Tensor, word_N: Tensor) -> tuple[float, float]:
         """The perplexity of words with all scores normalised, and the mean of |ln Z|."""
-        logs, norms = 0.0, 0.0
+        logs, norms, trains = 0.0, 0.0, self.training
+        self.eval()
         for rows in range(0, len(word_N), ROWS):
             part = slice(rows, rows + ROWS)
             scores_BV = self(source_NW[part], history_NM[part])
             norm_B = scores_BV.logsumexp(dim=1)
             logs += float((scores_BV.gather(1, word_N[part, None])[:, 0] - norm_B).sum())
             norms += float(norm_B.abs().sum())
+        self.train(trains)
         return math.exp(-logs / max(len(word_N), 1)), norms / max(len(word_N), 1)
 
 

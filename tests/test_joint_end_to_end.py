@@ -1,0 +1,135 @@
+"""The joint model on a small built-in corpus: trained, stopped and resumed, and decoded with."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.made_once import made_once
+from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
+from xlate.cli.main import main
+from xlate.jobs.train import joint
+from xlate.models.joint.feature import NAME
+from xlate.models.joint.kind import SHARES
+from xlate.scoring.weights import load_weights
+
+JOINT = ["model=joint", "model.dimension=16", "model.hidden=24", "loss.noise=64", "loss.batch=64", "loss.epochs=4"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Any:
+    """So that small products of matrices do not wait for other processes."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def joint_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    return made_once(tmp_path_factory, "joint", lambda folder: trained(work, folder, *JOINT))
+
+
+@pytest.fixture(scope="module")
+def joined(work: Path, joint_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A phrase run whose feature the model is."""
+    use = [f"model.joint={joint_run}", "loss=mira"]
+    return made_once(tmp_path_factory, "joined", lambda folder: trained(work, folder, *PHRASE, *use))
+
+
+def test_held_out_words_are_predicted_better_than_by_their_frequency(joint_run: Path) -> None:
+    summary = json.loads((joint_run / "summary.json").read_text())
+    history = [epoch["perplexity"] for epoch in summary["history"]]
+    assert summary["perplexity"] == min(history) < history[0]
+    share_V = load_weights(joint_run / "weights.safetensors").extra[SHARES]
+    # The entropy of frequencies is the best that they can do.
+    assert 3 * summary["perplexity"] < np.exp(-(share_V * np.log(share_V)).sum())
+    tags = {json.loads(line).get("tag") for line in (joint_run / "metrics.jsonl").read_text().splitlines()}
+    assert {"train/loss", "valid/perplexity", "valid/abs_log_z"} <= tags
+
+
+@pytest.mark.parametrize("way", ["signal", "crash"])
+def test_stopped_or_killed_anywhere_it_ends_with_the_same_bits(
+    work: Path,  # noqa: F811
+    joint_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
+    choose, step, runs = random.Random(5), joint.NoiseLearning._step, 0
+    left = [0]
+
+    def interrupted(self: Any, *arguments: Any) -> float:
+        left[0] -= 1
+        if left[0] == 0 and way == "signal":
+            signal.raise_signal(signal.SIGTERM)
+        elif left[0] == 0:
+            raise MemoryError
+        return step(self, *arguments)
+
+    monkeypatch.setattr(joint.NoiseLearning, "_step", interrupted)
+    for runs in range(1, 100):
+        left[0] = choose.randint(20, 150)
+        ended = main(["train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT, "checkpoint_seconds=0.2"])
+        if ended == 0:
+            break
+    assert runs > 1
+    assert ended == 0
+    assert (tmp_path / "run" / "weights.safetensors").read_bytes() == (joint_run / "weights.safetensors").read_bytes()
+
+
+def test_a_phrase_system_tunes_and_translates_with_it(
+    work: Path,  # noqa: F811
+    joint_run: Path,
+    joined: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    weights = load_weights(joined / "weights.safetensors").sets["phrase"]
+    assert dict(zip(weights.dense_names, weights.dense_D.tolist(), strict=True))[NAME] != 0
+    lines = translated(joined, tmp_path, "nbest=5", f"nbest_out={tmp_path / 'nbest'}")
+    assert f"{NAME}=" in (tmp_path / "nbest").read_text()
+    assert lines == translated(joined, tmp_path, "processes=2")
+    assert main(["pack", f"run={joined}", f"out={tmp_path / 'packed'}"]) == 0
+    file = joint_run / "weights.safetensors"
+    kept = file.read_bytes()
+    file.unlink()
+    try:
+        assert lines == translated(tmp_path / "packed", tmp_path)
+        trained(work, tmp_path / "other", *JOINT, "seed=2")
+        file.write_bytes((tmp_path / "other" / "weights.safetensors").read_bytes())
+        assert main(["translate", f"run={joined}", f"input={tmp_path / 'in.txt'}"]) == 2
+        assert "not the one that this run was tuned with" in capsys.readouterr().err
+    finally:
+        file.write_bytes(kept)
+
+
+def test_what_cannot_be_is_refused(
+    work: Path,  # noqa: F811
+    run: Path,  # noqa: F811
+    joint_run: Path,
+    joined: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refused(*arguments: str) -> str:
+        assert main(["train", f"work={work}", f"run={tmp_path / 'none'}", *arguments]) == 2
+        assert not (tmp_path / "none").exists()
+        return capsys.readouterr().err
+
+    assert "model=joint" in refused(*PHRASE, f"model.joint={run}", "loss=mira")
+    assert "leave out model.histories" in refused(*PHRASE, f"model.joint={joint_run}", "loss=xbleu", "sparse=local")
+    assert "loss=nce" in refused("model=joint", "loss=mira")
+    assert "base" in refused("model=joint", f"base={run}")
+    assert main(["translate", f"run={joint_run}", f"input={joint_run / 'config.yaml'}"]) == 2
+    assert "model.joint=RUN" in capsys.readouterr().err
+    assert main(["export", f"run={joined}", f"out={tmp_path / 'moses'}"]) == 2
+    assert "features with history" in capsys.readouterr().err
