@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from xlate.settings import (
     ANY,
-    BELOW_ONE,
     COUNT,
     ENDLESS,
     FOLDS,
@@ -223,7 +222,6 @@ class NoiseLossConfig(LossConfig):
     epochs: int = key("passes", 10, COUNT)
     batch: int = key("words per step", 256, COUNT)
     rate: float = key("step size, with AdaGrad", 0.05, POSITIVE)
-    dropout: float = key("share of inputs and of hidden units that a step ignores", 0.2, BELOW_ONE)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tests.models.small_models import SOURCE, TARGET
 from xlate.config.model_schema import JointModelConfig
 from xlate.models.derivation import Derivation, Step
 from xlate.models.joint.feature import NAME, JointScores
-from xlate.models.joint.kind import SHARES, JointModel
+from xlate.models.joint.kind import JointModel
 from xlate.models.joint.network import JointNetwork
 from xlate.models.phrase.decoder import PhraseDecoder, PhraseSearch
 from xlate.models.phrase.model import PhraseModel
@@ -52,7 +52,7 @@ def case(order: int, hidden: int = 7) -> tuple[JointNetwork, JointModel, PhraseM
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, 0.0, 1.0)
     arrays = {name: value.numpy() for name, value in network.state_dict().items()}
-    joint = JointModel(source, target, 2, {**arrays, SHARES: share_V.numpy()})
+    joint = JointModel(source, target, arrays, 2)
     model = random_phrase_model(rng, "hier")
     model = replace(model, table=with_links(rng, model.table), histories=(JointScores(joint).feature(),))
     return network, joint, model

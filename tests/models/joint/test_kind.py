@@ -10,7 +10,8 @@ import torch
 
 from xlate.align.links import Links
 from xlate.config.model_schema import JointModelConfig
-from xlate.models.joint.kind import affiliations, padded
+from xlate.jobs.train.joint import words_at
+from xlate.models.joint.kind import affiliations
 from xlate.models.joint.network import JointNetwork, noise_contrast
 from xlate.text.vocabulary import EncodedText
 
@@ -36,11 +37,10 @@ def test_words_belong_to_source_words(words: int, links: list[tuple[int, int]], 
     assert affiliations(np.array([0, 1, 1 + words, 3 + words]), around).tolist() == [9, *expected, 8, 7]
 
 
-def test_sentences_are_padded() -> None:
+def test_places_outside_of_sentences_hold_their_marks() -> None:
     text = EncodedText.from_ids([np.array([5, 6], np.int32), np.zeros(0, np.int32), np.array([7], np.int32)])
-    ids_P, begin_S = padded(text, 2, 1)
-    assert ids_P.tolist() == [1, 1, 5, 6, 2, 1, 1, 2, 1, 1, 7, 2]
-    assert begin_S.tolist() == [2, 7, 10]
+    rows, places = np.array([0, 0, 1, 2]), np.array([[-2, 0], [1, 2], [1, 2], [2, 3]])
+    assert words_at(text, rows, places).tolist() == [[1, 5], [6, 2], [1, 2], [7, 2]]
 
 
 def test_the_loss_is_that_of_telling_words_from_noise() -> None:
@@ -55,24 +55,27 @@ def test_the_loss_is_that_of_telling_words_from_noise() -> None:
     assert torch.autograd.gradcheck(noise_contrast, both)
 
 
+SHARE = torch.tensor([0.1, 0.2, 0.3, 0.3, 0.1], dtype=torch.float64)
+
+
 def small_network() -> tuple[JointNetwork, torch.Tensor, torch.Tensor]:
     torch.manual_seed(2)
-    network = JointNetwork((6, 5), JointModelConfig(order=3, window=1, dimension=2, hidden=3), torch.full((5,), 0.2))
+    network = JointNetwork((6, 5), JointModelConfig(order=3, window=1, dimension=2, hidden=3), SHARE)
     return network.double(), torch.randint(0, 6, (4, 3)), torch.randint(0, 5, (4, 2))
 
 
 def test_scores_are_compared_with_what_noise_makes_of_them() -> None:
     """A word's score minus ln of the expected number of times that it is drawn."""
     network, source, history = small_network()
-    word, noise, share = torch.tensor([1, 0, 4, 4]), torch.tensor([2, 2, 4]), torch.tensor([0.1, 0.2, 0.3, 0.3, 0.1])
-    scores = network(source, history) - (3 * share).log()
+    word, noise = torch.tensor([1, 0, 4, 4]), torch.tensor([2, 2, 4])
+    scores = network(source, history) - (3 * SHARE).log()
     expected = noise_contrast(scores[range(4), word], scores[:, noise])
-    assert float(network.contrast(source, history, word, noise, share)) == pytest.approx(float(expected), abs=1e-12)
+    assert float(network.contrast(source, history, word, noise).detach()) == pytest.approx(float(expected.detach()), abs=1e-12)
 
 
 def test_before_training_words_are_as_frequent_as_in_the_text() -> None:
     network, source, history = small_network()
     torch.nn.init.zeros_(network.output.weight)
     perplexity, norm = network.measures(source, history, torch.tensor([1, 0, 4, 4]))
-    assert perplexity == pytest.approx(5.0)
+    assert perplexity == pytest.approx((0.2 * 0.1 * 0.1 * 0.1) ** (-1 / 4))
     assert norm == pytest.approx(0.0, abs=1e-7)

@@ -1,8 +1,7 @@
 """The joint model as a feature of the phrase decoder: the sum of the scores of all target words, and of the end.
 
-The first layer is a sum of vectors: one of the source words around the affiliated one, and one for each word of the
-history. Those that a sentence needs are collected once. The words of a phrase whose whole history is inside it are
-scored before the search, the first M ones in the search.
+The first layer is a sum of vectors, one of the source words around the affiliated one and one for each of the M words of
+the history. Those of a sentence are collected once, so a word costs M + 1 additions, and one product with its output.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import AnyArray, Floats, Ints, Ints32
-from xlate.arrays.ragged import lengths_of, offsets_of, places_in_rows, places_of, row_numbers
-from xlate.compiled import summed
-from xlate.kernels.search.phrase_moves import END_OPTION
+from xlate.array_types import Floats, Ints, Ints32
+from xlate.arrays.ragged import lengths_of, offsets_of, places_of, row_numbers
+from xlate.compiled import loop, pointer, summed
 from xlate.models.joint.kind import JointModel, affiliations, load_joint
 from xlate.models.phrase.history import HistoryFeature
 from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, Vocabulary
@@ -27,30 +25,32 @@ if TYPE_CHECKING:
     from xlate.models.phrase.options import PlacedPhrases
 
 NAME = "JointModel0"
-# The first numbers of `data`: M, H, the bits of a word in the state, its words, and where its other parts begin:
-# (state, option) and value of moves, vectors of histories, phrases and their words.
-HISTORY, HIDDEN, BITS, WORDS, MEMO, SUM, VECTORS, PHRASES, SAID, HEAD = range(10)
-# Of each phrase: its first word, how many words depend on the phrases before, what the others score, and the state.
-FIRST, OPEN, CLOSED, SHIFT, TAIL, PHRASE = range(6)
+# The first numbers of `data`: M, H, the bits of a word in the state, the vectors for each place of the history, and
+# where the parts begin: what is known of moves, a sum of vectors, vectors of histories, and the place of the first word
+# of each phrase; the end of the sentence is a phrase before all others.
+HISTORY, HIDDEN, BITS, WORDS, MEMO, SUM, VECTORS, PHRASES, HEAD = range(9)
 # Of each word: where the vectors of its source window and of its output begin, and its number in histories.
 WINDOW, OUTPUT, NUMBER, WORD = range(4)
-MEMO_SIZE = 1 << 14
+# Of each move that is known: its state and option, its score, and the state after it.
+KEY, SCORE, AFTER, KNOWN = range(4)
+MOVES = 1 << 14
 # The state has 32 bits, and options have smaller numbers than this; keys of both are exact as floats.
 STATE_BITS, OPTIONS = 32, 1 << 21
+# Numbers in histories: of unknown words, and of words of which nothing is known.
+UNKNOWN, ANY = 1, END_ID
 
 
 @summed
 def word_score(data: Any, state: int, window: int, output: int) -> float:
-    """The score of a word after a history."""
-    hidden, words, bits, at = int(data[HIDDEN]), int(data[WORDS]), int(data[BITS]), int(data[SUM])
+    """The score of a word after the words of a state, the nearest one in its lowest bits."""
+    hidden, bits, at, vectors = int(data[HIDDEN]), int(data[BITS]), int(data[SUM]), int(data[VECTORS])
     for h in range(hidden):
         data[at + h] = data[window + h]
-    vectors = int(data[VECTORS])
     for _ in range(int(data[HISTORY])):
         vector = vectors + (state & ((1 << bits) - 1)) * hidden
         for h in range(hidden):
             data[at + h] += data[vector + h]
-        vectors, state = vectors + words * hidden, state >> bits
+        vectors, state = vectors + int(data[WORDS]) * hidden, state >> bits
     score = data[output + hidden]
     for h in range(hidden):
         # tanh(x) from a fraction for tanh(x / 2), with an error below 3e-8.
@@ -62,131 +62,104 @@ def word_score(data: Any, state: int, window: int, output: int) -> float:
     return score
 
 
+@summed
+def phrase_score(data: Any, state: int, option: int) -> tuple[float, int]:
+    """The scores of a phrase's words after a state, and the state after them."""
+    phrase, score = int(data[PHRASES]) + option + 1, 0.0
+    for word in range(int(data[phrase]), int(data[phrase + 1]), WORD):
+        score += word_score(data, state, int(data[word + WINDOW]), int(data[word + OUTPUT]))
+        state = (state << int(data[BITS])) | int(data[word + NUMBER])
+    return score, state & ((1 << (int(data[BITS]) * int(data[HISTORY]))) - 1)
+
+
 def move(state: int, option: int, _place: Any, data: Any, after: Any) -> float:
-    """The scores of a phrase's words, or of the end; the state has the last M words, the last one in its lowest bits."""
+    """The scores of a phrase's words, or of the end; known moves are looked up."""
     key = float(state * OPTIONS + option + 2)
     mixed = state * 0x9E3779B1 + option * 0x85EBCA77
-    kept = int(data[MEMO]) + 2 * ((mixed ^ (mixed >> 15)) & (MEMO_SIZE - 1))
-    phrase = int(data[PHRASES]) + (option - END_OPTION) * PHRASE
-    bits = int(data[BITS])
-    mask = (1 << (bits * int(data[HISTORY]))) - 1
-    after[0] = ((state << int(data[phrase + SHIFT])) | int(data[phrase + TAIL])) & mask
-    if data[kept] == key:
-        return data[kept + 1]
-    score, word = data[phrase + CLOSED], int(data[SAID]) + int(data[phrase + FIRST]) * WORD
-    for _ in range(int(data[phrase + OPEN])):
-        score += word_score(data, state, int(data[word + WINDOW]), int(data[word + OUTPUT]))
-        state = (state << bits) | int(data[word + NUMBER])
-        word += WORD
-    data[kept], data[kept + 1] = key, score
-    return score
+    known = int(data[MEMO]) + KNOWN * ((mixed ^ (mixed >> 15)) & (MOVES - 1))
+    if data[known + KEY] != key:
+        data[known + KEY] = key
+        data[known + SCORE], data[known + AFTER] = phrase_score(data, state, option)
+    after[0] = int(data[known + AFTER])
+    return data[known + SCORE]
+
+
+@loop
+def scores_after(data_N: Floats, state: int, options: int) -> Floats:
+    """The scores of all phrases after a state, (O,)."""
+    score_O = np.empty(options)
+    for option in range(options):
+        score_O[option] = phrase_score(pointer(data_N, 0), state, option)[0]
+    return score_O
 
 
 class JointScores:
-    """Scores the phrases of a sentence, and keeps those of the last one."""
+    """Scores the phrases of sentences; keeps the numbers of the last sentence."""
 
     def __init__(self, joint: JointModel) -> None:
         self.joint = joint
-        self.kept: tuple[PlacedPhrases, Floats, Floats] | None = None
-        # Computed now, so that forked processes share them.
-        self.vectors_MVH = np.concatenate([joint.history_MVH, joint.unknown_MH[:, None]], axis=1)
+        self.kept: tuple[PlacedPhrases, Floats] | None = None
 
     def feature(self) -> HistoryFeature:
-        """The feature with history; any number of models may have one."""
+        """The feature with history."""
         return HistoryFeature(NAME, self.data, move, self.alone, by_name=False)
 
-    def data(self, model: PhraseModel, phrases: PlacedPhrases) -> Floats:
-        """See `HistoryFeature`."""
-        return self.of(model, phrases)[0]
-
     def alone(self, model: PhraseModel, phrases: PlacedPhrases) -> Floats:
-        """See `HistoryFeature`."""
-        return self.of(model, phrases)[1]
+        """The scores of phrases after mean vectors."""
+        data = self.data(model, phrases)
+        state = sum(ANY << int(data[BITS]) * place for place in range(int(data[HISTORY])))
+        return scores_after(data, state, len(phrases))
 
-    def of(self, model: PhraseModel, phrases: PlacedPhrases) -> tuple[Floats, Floats]:
-        """The numbers that `move` reads, and the score of each phrase with mean vectors for what is before it."""
-        kept = self.kept
-        if kept is None or kept[0] is not phrases:
-            kept = self.kept = (phrases, *self._computed(model, phrases))
-        return kept[1:]
+    def data(self, model: PhraseModel, phrases: PlacedPhrases) -> Floats:
+        """The numbers that `move` reads."""
+        if (kept := self.kept) is None or kept[0] is not phrases:
+            kept = self.kept = phrases, self._data(model, phrases)
+        return kept[1]
 
-    def _computed(self, model: PhraseModel, phrases: PlacedPhrases) -> tuple[Floats, Floats]:
-        joint, history = self.joint, len(self.vectors_MVH)
-        # The end comes first, as a phrase of one word.
-        offsets_O1 = offsets_of(np.append(1, np.diff(phrases.phrases.offsets_O1)))
+    def _data(self, model: PhraseModel, phrases: PlacedPhrases) -> Floats:
+        joint, vectors_MVH = self.joint, self.joint.history_MVH
+        history, _, hidden = vectors_MVH.shape
         local_L, local_W = self._local_words(model, phrases)
-        window_W = np.append(len(phrases.words), self._affiliations(model, phrases))
-        bits = STATE_BITS // history
-        mask = (1 << bits * history) - 1
-        number_W = np.where(local_W < 1 << bits, local_W, 1)
-        code_W, place_W = np.zeros_like(local_W), places_in_rows(offsets_O1)
-        for back in range(1, history + 1):
-            code_W[back:] |= np.where(place_W >= back, np.roll(number_W, back) << bits * (back - 1), 0)[back:]
-        last_O, count_O = offsets_O1[1:] - 1, np.diff(offsets_O1)
-        tail_O, open_O = (code_W[last_O] << bits | number_W[last_O]) & mask, np.minimum(count_O, history)
         source_nH = joint.source_nH(joint.source.ids(phrases.words))
-        # The last one stands for words before a phrase.
-        vectors_MLH = self.vectors_MVH[:, np.append(local_L, -1)]
         output_LH = np.column_stack([joint.arrays["output.weight"][local_L], joint.arrays["bias.weight"][local_L]])
-        row_W, hidden = row_numbers(offsets_O1), source_nH.shape[1]
-        alone_W = _alone(source_nH, vectors_MLH, output_LH, (window_W, local_W, code_W))
-        closed_O = np.bincount(row_W, np.where(place_W >= history, alone_W, 0.0), len(count_O))
-        memo = np.zeros(2 * MEMO_SIZE + hidden)
-        phrases_OP = np.column_stack([offsets_O1[:-1], open_O, closed_O, open_O * bits, tail_O])
-        sizes = HEAD, 2 * MEMO_SIZE, hidden, vectors_MLH.size, phrases_OP.size, len(local_W) * WORD, source_nH.size
+        vectors_MLH = vectors_MVH[:, local_L]
+        window_W = np.append(len(phrases.words), self._affiliations(model, phrases))
+        lengths_O = np.append(1, np.diff(phrases.phrases.offsets_O1))
+        memo, bits = np.zeros(KNOWN * MOVES), STATE_BITS // history
+        sizes = HEAD, len(memo), hidden, vectors_MLH.size, len(lengths_O) + 1, WORD * len(local_W), source_nH.size
         *places, windows, outputs = offsets_of(sizes)[1:].tolist()
+        number_W = np.where(local_W < 1 << bits, local_W, UNKNOWN)
         words_W3 = np.column_stack([windows + window_W * hidden, outputs + local_W * (hidden + 1), number_W])
-        head = [history, hidden, bits, len(local_L) + 1, *places]
-        parts = (head, memo, vectors_MLH, phrases_OP, words_W3, source_nH, output_LH)
-        data = np.concatenate([np.ravel(part) for part in parts], dtype=np.float64)
-        return data, np.bincount(row_W, alone_W, len(count_O))[1:]
+        head = [history, hidden, bits, len(local_L), *places[:-1]]
+        parts = head, memo, np.zeros(hidden), vectors_MLH, places[-1] + WORD * offsets_of(lengths_O), words_W3
+        return np.concatenate([np.ravel(part) for part in (*parts, source_nH, output_LH)], dtype=np.float64)
 
     def _local_words(self, model: PhraseModel, phrases: PlacedPhrases) -> tuple[Ints, Ints]:
-        """The model's words that a sentence uses, `<s>`, `<unk>` and then ascending, and the place of each word there.
+        """The model's words that a sentence needs, and the place there of the end and of each word of the phrases.
 
-        The end comes first.
+        They are `<s>`, `<unk>` and `</s>`, and then the others by frequency.
         """
         from xlate.models.phrase.lists import target_ids
 
         # Words that the phrase model does not know have numbers beyond its vocabulary.
-        numbers = np.append(self.numbers(model.target_vocabulary), UNKNOWN_ID)
-        ids_W = numbers[np.minimum(target_ids(model, phrases), len(numbers) - 1)]
-        special = [UNKNOWN_ID, BEGIN_ID, END_ID]
-        local_L, local_W = np.unique(np.concatenate([special, [END_ID], ids_W]), return_inverse=True)
-        # State 0 is a history of `<s>`; no phrase has such a word.
+        ids_V = np.append(self._ids(model.target_vocabulary), UNKNOWN_ID)
+        ids_W = ids_V[np.minimum(target_ids(model, phrases), len(ids_V) - 1)]
+        local_L, local_W = np.unique(np.append([UNKNOWN_ID, BEGIN_ID, END_ID, END_ID], ids_W), return_inverse=True)
+        # Before the first phrase, state 0 stands for `<s>`; no phrase has such a word.
         local_L[:2] = BEGIN_ID, UNKNOWN_ID
-        return local_L, np.maximum(local_W[len(special) :], 1)
+        return local_L, np.maximum(local_W[3:], UNKNOWN)
 
     @lru_cache(maxsize=2)  # noqa: B019
-    def numbers(self, vocabulary: Vocabulary) -> Ints32:
-        """The model's numbers of a vocabulary's words."""
+    def _ids(self, vocabulary: Vocabulary) -> Ints32:
         return self.joint.target.ids(vocabulary.words)
 
     def _affiliations(self, model: PhraseModel, phrases: PlacedPhrases) -> Ints:
-        """The source positions that the words of phrases belong to; all of a copied word's or a term's to its first."""
-        table, offsets_O1 = model.table, phrases.phrases.offsets_O1
-        known = phrases.pair_O >= 0
-        links_O = np.where(known, lengths_of(table.link_offsets_B1, np.maximum(phrases.pair_O, 0)), 0)
-        places = places_of(table.link_offsets_B1, phrases.pair_O[known])
+        """The source positions that words of phrases belong to; those of a copied word or a term to its first one."""
+        table, offsets_O1, known_O = model.table, phrases.phrases.offsets_O1, phrases.pair_O >= 0
+        links_O = np.where(known_O, lengths_of(table.link_offsets_B1, np.maximum(phrases.pair_O, 0)), 0)
+        places = places_of(table.link_offsets_B1, phrases.pair_O[known_O])
         links = Links(table.link_source_K[places], table.link_target_K[places], offsets_of(links_O))
         return affiliations(offsets_O1, links) + phrases.start_O[row_numbers(offsets_O1)]
-
-
-def _alone(source_nH: Floats, vectors_MLH: AnyArray, output_LH: Floats, words: tuple[Ints, Ints, Ints]) -> Floats:
-    """The scores of words, given by their windows, their outputs and the history inside their phrases.
-
-    Words before phrases, which are 0 in a history, have the last vector.
-    """
-    window_W, local_W, code_W = words
-    key_W = (window_W * len(output_LH) + local_W) << STATE_BITS | code_W
-    _, first, same_W = np.unique(key_W, return_index=True, return_inverse=True)
-    hidden_WH, code_W, bits = source_nH[window_W[first]], code_W[first], STATE_BITS // len(vectors_MLH)
-    for vectors_LH in vectors_MLH:
-        number_W = code_W & ((1 << bits) - 1)
-        hidden_WH += vectors_LH[np.where(number_W > 0, number_W, -1)]
-        code_W = code_W >> bits
-    output_WH = output_LH[local_W[first]]
-    return (np.einsum("wh,wh->w", np.tanh(hidden_WH), output_WH[:, :-1]) + output_WH[:, -1])[same_W]
 
 
 def joint_feature(run: Path) -> HistoryFeature:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from xlate.align.links import Links
-from xlate.array_types import AnyArray, AnyInts, Bools, Bytes, Floats, Ints, Ints32
-from xlate.arrays.ragged import offsets_of, places_in_rows, row_numbers
+from xlate.array_types import AnyArray, AnyInts, Floats, Ints, Ints32
+from xlate.arrays.ragged import row_numbers
 from xlate.config.stored import config_of_run
 from xlate.errors import refuse_if
 from xlate.models.kind import Kind
 from xlate.models.run_files import weights_of, weights_path
-from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, Vocabulary
 
 KIND = "joint"
-# Arrays of a weights file besides the parameters of the network: the words that it knows, and how frequent they are.
-SOURCE_WORDS, TARGET_WORDS, SHARES = "source_words", "target_words", "shares"
+# The arrays of a weights file besides the tensors of the network: the words that it knows, one per line.
+SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
 
 
 class Joint(Kind):
@@ -41,8 +41,8 @@ def check_joint(run: str | None) -> None:
         InputError: it is missing, unfinished, or of another model.
     """
     if run is not None:
-        name = config_of_run(run).model.name
-        refuse_if(config_of_run(run).model.kind != KIND, "not a run of a joint model", name, "model=joint", file=run)
+        model = config_of_run(run).model
+        refuse_if(model.kind != KIND, "not a run of a joint model", model.name, "model=joint", file=run)
         weights_path(Path(run))
 
 
@@ -53,89 +53,68 @@ def affiliations(offsets_S1: AnyInts, links: Links) -> Ints:
     nearest linked word, of two the one on the right; if no word of a sentence has a link, to position 0 (Devlin et al.
     2014, section 2).
     """
-    words, place_T, row_T = int(offsets_S1[-1]), np.arange(offsets_S1[-1]), row_numbers(offsets_S1)
+    place_T, row_T = np.arange(offsets_S1[-1]), row_numbers(offsets_S1)
     target_L = np.asarray(offsets_S1)[row_numbers(links.offsets_S1)] + links.target_L
-    source_L = np.append(links.source_L[np.lexsort((links.source_L, target_L))], 0).astype(np.int64)
-    count_T = np.bincount(target_L, minlength=words)
-    # Farther away than any word.
-    far, linked_T = 2 * words + 1, count_T > 0
-    before_T = np.maximum.accumulate(np.where(linked_T, place_T, -far))
-    before_T[before_T < np.asarray(offsets_S1)[row_T]] = -far
-    after_T = np.minimum.accumulate(np.where(linked_T, place_T, far)[::-1])[::-1].copy()
-    after_T[after_T >= np.asarray(offsets_S1)[row_T + 1]] = far
-    nearest_T = np.where(after_T - place_T <= place_T - before_T, after_T, before_T)
-    middle_T = np.cumsum(count_T) - count_T + (count_T - 1) // 2
-    return source_L[np.append(middle_T, len(source_L) - 1)[np.minimum(nearest_T, words)]]
+    order_L = np.lexsort((links.source_L, target_L))
+    linked_K, first_K, count_K = np.unique(target_L[order_L], return_index=True, return_counts=True)
+    if not len(linked_K):
+        return np.zeros_like(place_T)
+    source_K = links.source_L[order_L][first_K + (count_K - 1) // 2].astype(np.int64)
+    # Words of other sentences are farther away than all of the same one.
+    spread_T = place_T + row_T * len(row_T)
+    behind_T = np.searchsorted(linked_K, place_T)
+    sides = np.minimum(behind_T, len(linked_K) - 1), np.maximum(behind_T - 1, 0)
+    right_T, left_T = (np.abs(spread_T[linked_K[side_T]] - spread_T) for side_T in sides)
+    nearest_T = np.where(right_T <= left_T, *sides)
+    return np.where(row_T[linked_K[nearest_T]] == row_T, source_K[nearest_T], 0)
 
 
-def padded(text: EncodedText, before: int, after: int) -> tuple[Ints32, Ints]:
-    """The words of S sentences, each behind `before` `<s>` and followed by `after` `</s>`, and where it begins, (S,)."""
-    lengths_S = np.diff(text.offsets_S1)
-    begin_S = offsets_of(lengths_S + before + after)[:-1] + before
-    ids_P = np.full(len(text.ids_T) + len(text) * (before + after), BEGIN_ID, np.int32)
-    ids_P[np.repeat(begin_S, lengths_S) + places_in_rows(text.offsets_S1)] = text.ids_T
-    ids_P[(begin_S + lengths_S)[:, None] + np.arange(after)] = END_ID
-    return ids_P, begin_S
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JointModel:
-    """A learned model over V target words: M words of history, a window of W source words, H hidden units.
+    """A learned model over V target words: a history of M words, a window of W source words, H hidden units.
 
     Attributes:
         source, target: the words that it knows; all others are `<unk>`.
+        arrays: the tensors of `JointNetwork` by name.
         window: the number of source words on each side of the one that a word is affiliated with.
-        arrays: the parameters by name, as in `JointNetwork`, and the shares of the target words in the text.
     """
 
     source: Vocabulary
     target: Vocabulary
-    window: int
     arrays: Mapping[str, AnyArray]
+    window: int
 
     @cached_property
     def _layers_DH(self) -> AnyArray:
-        """The first layer's weights for each source position, and then for each word of the history, (W + M, D, H)."""
+        """The first layer's weights for each word of the window, and then of the history, (W + M, D, H)."""
         weight = self.arrays["hidden.weight"]
         return weight.T.reshape(-1, self.arrays["source.weight"].shape[1], len(weight))
 
     @cached_property
-    def _source(self) -> tuple[AnyArray, Bools]:
-        """What each source word adds to the first layer at each position, (V, W, H), and which words are computed."""
-        words = len(self.source)
-        return np.empty((words, 2 * self.window + 1, self._layers_DH.shape[2]), np.float32), np.zeros(words, np.bool_)
-
-    @cached_property
     def history_MVH(self) -> AnyArray:
-        """What the word at each distance, from 1 to M, adds to the first layer."""
-        return np.matmul(self.arrays["target.weight"], self._layers_DH[2 * self.window + 1 :])
-
-    @cached_property
-    def unknown_MH(self) -> AnyArray:
-        """The mean of that over the words of the text."""
-        return np.einsum("v,mvh->mh", self.arrays[SHARES], self.history_MVH)
+        """What the word at each distance, from 1 to M, adds to the first layer; `</s>` stands for their mean."""
+        vectors_MVH = np.matmul(self.arrays["target.weight"], self._layers_DH[2 * self.window + 1 :])
+        vectors_MVH[:, END_ID] = np.einsum("v,mvh->mh", np.exp(self.arrays["log_share_V"]), vectors_MVH)
+        return vectors_MVH
 
     def source_nH(self, ids_n: Ints32) -> Floats:
         """What the windows around n source words, and around the end, add to the first layer, (n + 1, H)."""
-        ids_P, _ = padded(EncodedText.from_ids([ids_n]), self.window, self.window + 1)
-        words, (vectors_VWH, known_V) = np.unique(ids_P), self._source
-        for word in words[~known_V[words]]:
-            vectors_VWH[word] = self.arrays["source.weight"][word] @ self._layers_DH[: vectors_VWH.shape[1]]
-            known_V[word] = True
-        positions_W = np.arange(vectors_VWH.shape[1])
-        windows_nW = ids_P[np.arange(len(ids_n) + 1)[:, None] + positions_W]
-        return vectors_VWH[windows_nW, positions_W].sum(axis=1, dtype=np.float64) + self.arrays["hidden.bias"]
+        words = [BEGIN_ID] * self.window + ids_n.tolist() + [END_ID] * (self.window + 1)
+        vectors_PWH = np.stack([self._window_WH(word) for word in words])
+        count, sums_nH = len(ids_n) + 1, self.arrays["hidden.bias"].astype(np.float64)
+        for place in range(vectors_PWH.shape[1]):
+            sums_nH = sums_nH + vectors_PWH[place : place + count, place]
+        return sums_nH
 
-
-def stored_words(vocabulary: Vocabulary) -> Bytes:
-    """The words of a vocabulary as an array of bytes."""
-    return np.frombuffer("\n".join(vocabulary.words).encode(), np.uint8)
+    @lru_cache(maxsize=10_000)  # noqa: B019
+    def _window_WH(self, word: int) -> AnyArray:
+        """What a source word adds at each place of a window."""
+        return self.arrays["source.weight"][word] @ self._layers_DH[: 2 * self.window + 1]
 
 
 def load_joint(run: Path) -> JointModel:
     """The model of a finished run; raises what `weights_of` raises."""
-    config, arrays = config_of_run(run), weights_of(run).extra
-    source, target = (
-        Vocabulary(arrays[side].tobytes().decode().split("\n")[3:]) for side in (SOURCE_WORDS, TARGET_WORDS)
-    )
-    return JointModel(source, target, config.model.window, arrays)
+    arrays = weights_of(run).extra
+    words = (arrays[side].tobytes().decode().split("\n")[3:] for side in (SOURCE_WORDS, TARGET_WORDS))
+    source, target = map(Vocabulary, words)
+    return JointModel(source, target, arrays, config_of_run(run).model.window)

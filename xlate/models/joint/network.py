@@ -22,14 +22,12 @@ class JointNetwork(nn.Module):
         words: numbers of source and target words.
         settings: the sizes of the layers.
         shares_V: of the target words in the text, with which their scores begin.
-        dropout: the share of inputs, and of hidden units, that a training step ignores.
     """
 
-    def __init__(
-        self, words: tuple[int, int], settings: JointModelConfig, shares_V: Tensor, dropout: float = 0.0
-    ) -> None:
+    log_share_V: Tensor
+
+    def __init__(self, words: tuple[int, int], settings: JointModelConfig, shares_V: Tensor) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
         inputs = 2 * settings.window + settings.order
         # Only the words of a batch have gradients.
         self.source, self.target = (nn.Embedding(count, settings.dimension, sparse=True) for count in words)
@@ -37,38 +35,37 @@ class JointNetwork(nn.Module):
         self.output, self.bias = (nn.Embedding(words[1], size, sparse=True) for size in (settings.hidden, 1))
         for layer in (self.source, self.target, self.output):
             nn.init.uniform_(layer.weight, -0.1, 0.1)
-        self.bias.weight.data = shares_V.log()[:, None].to(self.output.weight.dtype)
+        self.register_buffer("log_share_V", shares_V.log())
+        self.bias.weight.data = shares_V.log()[:, None]
 
     def hidden_BH(self, source_BW: Tensor, history_BM: Tensor) -> Tensor:
         """The hidden layer for windows of source words and histories, whose nearest word comes first."""
         embedded = self.source(source_BW).flatten(1), self.target(history_BM).flatten(1)
-        hidden_BH = self.hidden(self.dropout(torch.cat(embedded, dim=1)))
-        return cast(Tensor, self.dropout(torch.tanh(hidden_BH)))
+        return torch.tanh(cast(Tensor, self.hidden(torch.cat(embedded, dim=1))))
 
     def forward(self, source_BW: Tensor, history_BM: Tensor) -> Tensor:
         """The scores of all words, (B, V)."""
         return self.hidden_BH(source_BW, history_BM) @ self.output.weight.T + self.bias.weight[:, 0]
 
-    def contrast(self, source_BW: Tensor, history_BM: Tensor, word_B: Tensor, noise_K: Tensor, share_V: Tensor) -> Tensor:
+    def contrast(self, source_BW: Tensor, history_BM: Tensor, word_B: Tensor, noise_K: Tensor) -> Tensor:
         """The mean loss of right words against K noise words, drawn by their shares and common to the batch."""
         hidden_BH = self.hidden_BH(source_BW, history_BM)
         right_B = (hidden_BH * self.output(word_B)).sum(dim=1) + self.bias(word_B)[:, 0]
         noise_BK = hidden_BH @ self.output(noise_K).T + self.bias(noise_K)[:, 0]
-        expected_V = (len(noise_K) * share_V).log()
+        # ln of how many of the noise words are expected to be a word.
+        expected_V = self.log_share_V + math.log(len(noise_K))
         return noise_contrast(right_B - expected_V[word_B], noise_BK - expected_V[noise_K])
 
     @torch.no_grad()
     def measures(self, source_NW: Tensor, history_NM: Tensor, word_N: Tensor) -> tuple[float, float]:
         """The perplexity of words with all scores normalised, and the mean of |ln Z|."""
-        logs, norms, trains = 0.0, 0.0, self.training
-        self.eval()
+        logs, norms = 0.0, 0.0
         for rows in range(0, len(word_N), ROWS):
             part = slice(rows, rows + ROWS)
             scores_BV = self(source_NW[part], history_NM[part])
             norm_B = scores_BV.logsumexp(dim=1)
             logs += float((scores_BV.gather(1, word_N[part, None])[:, 0] - norm_B).sum())
             norms += float(norm_B.abs().sum())
-        self.train(trains)
         return math.exp(-logs / max(len(word_N), 1)), norms / max(len(word_N), 1)
 
 
