@@ -181,7 +181,9 @@ def _of_file(group: str, kind: type[Any]) -> dict[str, Choice]:
 # The name of each choice on the command line, and its schema with its defaults.
 CHOICES: dict[str, dict[str, Any]] = {
     "model": {"block": model_schema.BlockModelConfig},
-    "model/keys": {name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "joint", "lcs", "rerank")},
+    "model/keys": {
+        name: MODELS[name] for name in ("distortion", "phrase", "hierarchical", "context", "joint", "lcs", "rerank")
+    },
     "sparse": _of_file("sparse", model_schema.SparseConfig),
     "structure": _of_file("structure", model_schema.StructureConfig),
     "context": _of_file("context", model_schema.ContextUseConfig),

@@ -142,7 +142,8 @@ class ModelConfig(_ModelKeys):
 
     name: str = key("its name in tables")
     kind: str = key(
-        "orientation, distortion, phrase, hierarchical, grammar, context, joint, lcs or rerank; the other keys depend on it"
+        "orientation, distortion, phrase, hierarchical, grammar, context, joint, lcs or rerank; the other keys depend "
+        "on it"
     )
 
 

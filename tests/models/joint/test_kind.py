@@ -70,7 +70,9 @@ def test_scores_are_compared_with_what_noise_makes_of_them() -> None:
     word, noise = torch.tensor([1, 0, 4, 4]), torch.tensor([2, 2, 4])
     scores = network(source, history) - (3 * SHARE).log()
     expected = noise_contrast(scores[range(4), word], scores[:, noise])
-    assert float(network.contrast(source, history, word, noise).detach()) == pytest.approx(float(expected.detach()), abs=1e-12)
+    assert float(network.contrast(source, history, word, noise).detach()) == pytest.approx(
+        float(expected.detach()), abs=1e-12
+    )
 
 
 def test_before_training_words_are_as_frequent_as_in_the_text() -> None:

@@ -114,7 +114,9 @@ class WordEvents:
         center_N = source.offsets_S1[row_N] + np.insert(affiliations(target.offsets_S1, work.links), *ends_S)
         every = max(HELD_OUT, len(source) // MOST)
         held_N = work.copies[row_N] % every == every - 1
-        return cls(settings, tuple(vocabularies), source, target, row_N, center_N, np.arange(len(row_N)) - row_N, held_N)
+        return cls(
+            settings, tuple(vocabularies), source, target, row_N, center_N, np.arange(len(row_N)) - row_N, held_N
+        )
 
     def batch(self, rows_B: Ints, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
         """Windows, histories (the nearest word first) and words."""

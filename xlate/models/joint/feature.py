@@ -1,7 +1,8 @@
 """The joint model as a feature of the phrase decoder: the sum of the scores of all target words, and of the end.
 
-The first layer is a sum of vectors, one of the source words around the affiliated one and one for each of the M words of
-the history. Those of a sentence are collected once, so a word costs M + 1 additions, and one product with its output.
+The first layer is a sum of vectors, one of the source words around the affiliated one and one for each of the M words
+of the history. Those of a sentence are collected once, so a word costs M + 1 additions, and one product with its
+output.
 """
 
 from __future__ import annotations
