@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xlate.array_types import AnyInts, Bools, Floats, Ints
+from xlate.array_types import AnyInts, Bools, Ints
 from xlate.arrays.ragged import row_numbers
 from xlate.config.model_schema import JointModelConfig
 from xlate.config.schema import TrainConfig
@@ -50,7 +50,8 @@ class JointTraining(WorkRecipe):
         """
         config, loss = self.config, self.config.loss
         learning = NoiseLearning(config, WordEvents.of(self.work, config.model))
-        checkpoint, state = run.checkpoint(self.work.identity), {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
+        checkpoint = run.checkpoint(self.work.identity)
+        state: dict[str, Any] = {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
         if (file := checkpoint.load()) is not None:
             state = file.metadata[STATE]
             learning.resume(file.extra)
@@ -90,7 +91,7 @@ class WordEvents:
     """
 
     settings: JointModelConfig
-    vocabularies: tuple[Vocabulary, Vocabulary]
+    vocabularies: tuple[Vocabulary, ...]
     source: EncodedText
     target: EncodedText
     row_N: Ints
@@ -147,7 +148,7 @@ class NoiseLearning:
         self.rows, self.held = np.flatnonzero(~events.held_N), events.batch(np.flatnonzero(events.held_N), self.device)
         source, target = map(len, events.vocabularies)
         words_N = events.batch(self.rows, torch.device("cpu"))[2].numpy()
-        count_V: Floats = np.bincount(words_N, minlength=target) + 1.0
+        count_V = np.bincount(words_N, minlength=target) + 1.0
         self.share_V = count_V / count_V.sum()
         torch.manual_seed(config.seed)
         self.network = JointNetwork((source, target), config.model, torch.from_numpy(self.share_V).float())
@@ -162,9 +163,9 @@ class NoiseLearning:
         noise = np.random.default_rng(seed).choice(len(self.share_V), self.loss.noise, p=self.share_V)
         loss = self.network.contrast(*self.events.batch(rows_B, self.device), torch.from_numpy(noise).to(self.device))
         self.optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         # AdaGrad makes its sparse sums itself; without this PyTorch warns that it does not check them.
-        with torch.sparse.check_sparse_tensor_invariants(enable=False):
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):  # type: ignore[no-untyped-call]
             self.optimizer.step()
         value = float(loss.detach())
         refuse_if(

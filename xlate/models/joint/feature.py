@@ -52,7 +52,7 @@ def word_score(data: Any, state: int, window: int, output: int) -> float:
         for h in range(hidden):
             data[at + h] += data[vector + h]
         vectors, state = vectors + int(data[WORDS]) * hidden, state >> bits
-    score = data[output + hidden]
+    score: float = data[output + hidden]
     for h in range(hidden):
         # tanh(x) from a fraction for tanh(x / 2), with an error below 3e-8.
         half = 0.5 * min(max(data[at + h], -9.0), 9.0)
@@ -82,7 +82,7 @@ def move(state: int, option: int, _place: Any, data: Any, after: Any) -> float:
         data[known + KEY] = key
         data[known + SCORE], data[known + AFTER] = phrase_score(data, state, option)
     after[0] = int(data[known + AFTER])
-    return data[known + SCORE]
+    return float(data[known + SCORE])
 
 
 @loop
@@ -159,7 +159,8 @@ class JointScores:
         table, offsets_O1, known_O = model.table, phrases.phrases.offsets_O1, phrases.pair_O >= 0
         links_O = np.where(known_O, lengths_of(table.link_offsets_B1, np.maximum(phrases.pair_O, 0)), 0)
         places = places_of(table.link_offsets_B1, phrases.pair_O[known_O])
-        links = Links(table.link_source_K[places], table.link_target_K[places], offsets_of(links_O))
+        source_L, target_L = (side[places].astype(np.int32) for side in (table.link_source_K, table.link_target_K))
+        links = Links(source_L, target_L, offsets_of(links_O))
         return affiliations(offsets_O1, links) + phrases.start_O[row_numbers(offsets_O1)]
 
 

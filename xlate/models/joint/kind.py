@@ -88,12 +88,12 @@ class JointModel:
     def _layers_DH(self) -> AnyArray:
         """The first layer's weights for each word of the window, and then of the history, (W + M, D, H)."""
         weight = self.arrays["hidden.weight"]
-        return weight.T.reshape(-1, self.arrays["source.weight"].shape[1], len(weight))
+        return np.asarray(weight.T.reshape(-1, self.arrays["source.weight"].shape[1], len(weight)))
 
     @cached_property
     def history_MVH(self) -> AnyArray:
         """What the word at each distance, from 1 to M, adds to the first layer; `</s>` stands for their mean."""
-        vectors_MVH = np.matmul(self.arrays["target.weight"], self._layers_DH[2 * self.window + 1 :])
+        vectors_MVH: AnyArray = np.matmul(self.arrays["target.weight"], self._layers_DH[2 * self.window + 1 :])
         vectors_MVH[:, END_ID] = np.einsum("v,mvh->mh", np.exp(self.arrays["log_share_V"]), vectors_MVH)
         return vectors_MVH
 
@@ -109,7 +109,7 @@ class JointModel:
     @lru_cache(maxsize=10_000)  # noqa: B019
     def _window_WH(self, word: int) -> AnyArray:
         """What a source word adds at each place of a window."""
-        return self.arrays["source.weight"][word] @ self._layers_DH[: 2 * self.window + 1]
+        return np.asarray(self.arrays["source.weight"][word] @ self._layers_DH[: 2 * self.window + 1])
 
 
 def load_joint(run: Path) -> JointModel:
