@@ -73,7 +73,8 @@ from xlate.text.factors import FactorNames, read_factored
 from xlate.text.lines import read_lines
 from xlate.text.terms import read_terms
 from xlate.text.tokens import Truecaser
-from xlate.text.vocabulary import EncodedText, Vocabulary
+from xlate.text.vocabulary import EncodedText, TokenText, Vocabulary
+from xlate.work.corpus_parts import PartSide
 from xlate.work.directory import (
     load_copies,
     load_documents,
@@ -423,6 +424,8 @@ READERS = [
         folder / "lm"), look_at_lm),
     Reader("Windows.load", lambda folder: next(count_windows(EncodedText.from_ids([np.array([3, 4], np.int32)]), 2,
         Scratch())).save(folder), Windows.load),
+    Reader("PartSide.load", lambda folder: PartSide(TokenText.of([["a", "b"], ["b"]]), *np.ones((3, 2), np.int64)).save(
+        folder / "file"), of(PartSide.load)),
     Reader("PhraseTable.load", lambda folder: small_blocks().table.save(folder), PhraseTable.load),
     Reader("RuleTable.load", lambda folder: small_rules().save(folder), RuleTable.load),
     Reader("BlockSet.load", lambda folder: small_blocks().save(folder), BlockSet.load),
@@ -440,6 +443,7 @@ READERS = [
 
 # Readers that are not damaged by themselves, and why.
 EXCLUDED = {
+    "load_part": "what PartSide.load reads with",
     **dict.fromkeys(
         ("iterate_lines", "count_lines", "read_parallel", "read_references"), "reads what read_lines reads"
     ),

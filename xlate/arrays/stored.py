@@ -15,7 +15,9 @@ import contextlib
 import hashlib
 import json
 import os
+import struct
 import time
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -413,6 +415,29 @@ def check_seals(stored: StoredArrays, **kinds: str) -> None:
 def seal(body: Mapping[str, Any]) -> str:
     """The SHA-256 of a header that does not contain it yet."""
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def save_part(path: Path, arrays: Sequence[AnyArray]) -> None:
+    """Writes arrays into one file, with checksums, which holds a part of what a command makes."""
+    with atomic_write(path) as stream:
+        np.savez(stream, *arrays)
+
+
+def load_part(path: Path, count: int) -> list[AnyArray]:
+    """Reads so many arrays that `save_part` wrote.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as packed:
+            damaged = packed.testzip()
+        if damaged is None:
+            with np.load(path, allow_pickle=False) as held:
+                return [held[f"arr_{number}"] for number in range(count)]
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, struct.error, zipfile.BadZipFile) as error:
+        damaged = str(error)
+    raise InputError("a damaged part", damaged, "what was written", f"remove {path.parent}, and rerun", file=path)
 
 
 def remedy_for(folder: Path) -> str:

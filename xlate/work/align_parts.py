@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xlate.align.aligner import align_with, learn
 from xlate.align.direction import usable_pairs
 from xlate.align.links import Links, joined_links
 from xlate.arrays.scratch import Scratch
+from xlate.arrays.stored import load_part, save_part
 from xlate.cluster import ClusterConfig, uses_cluster
-from xlate.text.lines import atomic_write
 from xlate.text.vocabulary import TokenText
 from xlate.work.corpus_files import SIDES
 from xlate.work.directory import WorkDirectory
@@ -66,8 +64,7 @@ def align_part(path: str, name: str, made_from: Mapping[str, Any], side_by_side:
     def build(folder: Path) -> dict[str, Any]:
         source, target = (_part(work, side, made_from) for side in SIDES)
         links = align_with(work.path / MODEL / "model", source, target, side_by_side=side_by_side)
-        with atomic_write(folder / LINKS) as stream:
-            np.savez(stream, links.source_L, links.target_L, links.offsets_S1)
+        save_part(folder / LINKS, (links.source_L, links.target_L, links.offsets_S1))
         return {"links": len(links.source_L)}
 
     run_stage(work.path, name, made_from, build)
@@ -78,5 +75,4 @@ def _part(work: WorkDirectory, side: str, made_from: Mapping[str, Any]) -> Token
 
 
 def _read(folder: Path) -> Links:
-    with np.load(folder / LINKS, allow_pickle=False) as held:
-        return Links(*(held[name] for name in held.files))
+    return Links(*load_part(folder / LINKS, 3))

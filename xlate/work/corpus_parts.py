@@ -17,10 +17,10 @@ import numpy as np
 
 from xlate.align.copies import digests
 from xlate.array_types import Ints
+from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.text.factors import read_factored
 from xlate.text.lines import (
-    atomic_write,
     check_sides,
     drop_unusable,
     iterate_lines,
@@ -56,15 +56,13 @@ class PartSide:
     def save(self, path: Path) -> None:
         """Writes it into a file, with checksums."""
         words = np.frombuffer("".join(f"{word}\n" for word in self.tokens.words).encode(), np.uint8)
-        with atomic_write(path) as stream:
-            text = self.tokens.text.ids_T, self.tokens.text.offsets_S1
-            np.savez(stream, words, *text, self.count_V, self.line_S, self.digest_S)
+        text = self.tokens.text.ids_T, self.tokens.text.offsets_S1
+        save_part(path, (words, *text, self.count_V, self.line_S, self.digest_S))
 
     @classmethod
     def load(cls, path: Path) -> PartSide:
-        """Reads what `save` wrote."""
-        with np.load(path, allow_pickle=False) as held:
-            words, ids_T, offsets_S1, *columns = (held[name] for name in held.files)
+        """Reads what `save` wrote; raises what `load_part` raises."""
+        words, ids_T, offsets_S1, *columns = load_part(path, 6)
         tokens = TokenText(words.tobytes().decode().split("\n")[:-1], EncodedText(ids_T, offsets_S1))
         return cls(tokens, *columns)
 
