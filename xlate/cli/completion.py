@@ -12,7 +12,7 @@ from typing import Any
 from xlate.cli.arguments import HYDRA, NAMED_FILES, OURS, is_bare, read_words
 from xlate.cli.commands import COMMANDS as BODIES
 from xlate.config.choices import conf_folder, keys_within, rows_of_tables
-from xlate.config.page import GROUPS, choices_of, plainly
+from xlate.config.page import choices_of, groups_of, plainly
 from xlate.config.schema import COMMANDS
 from xlate.errors import InputError, check_choice
 from xlate.settings import MISSING, Range, limit_of
@@ -99,7 +99,7 @@ def _of_key(command: str, before: Sequence[str], last: str) -> list[str]:
     """Keys and groups that begin with the word, up to the next dot; after `=`, values of the key."""
     if "=" in last:
         return _of_value(command, before, last)
-    groups = [f"{group}=" for group in _groups(command) if group.startswith(last) and "/" not in group[len(last) :]]
+    groups = [f"{group}=" for group in groups_of(command) if group.startswith(last) and "/" not in group[len(last) :]]
     keys = set()
     for key in _values(command, before):
         if key.startswith(last):
@@ -113,7 +113,7 @@ def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
     key = last.partition("=")[0]
     if command == "train" and key in CHOSEN:
         return with_words(last, CHOSEN[key]())
-    if words := list(choices_of(key)) if key in _groups(command) else words_of_key(COMMANDS[command], key):
+    if words := list(choices_of(key)) if key in groups_of(command) else words_of_key(COMMANDS[command], key):
         return with_words(last, words) or with_paths(last)
     value = _values(command, before).get(key)
     if value in (None, MISSING) or isinstance(value, list | dict):
@@ -121,10 +121,6 @@ def _of_value(command: str, before: Sequence[str], last: str) -> list[str]:
     default = _starting(last, [f"{key}={plainly(value)}"])
     # A key whose default is not a path holds no paths.
     return default if default and "/" not in default[0].partition("=")[2] else with_paths(last) or default
-
-
-def _groups(command: str) -> list[str]:
-    return [group for group, of in GROUPS.items() if of.startswith(f"xlate {command}")]
 
 
 def _values(command: str, before: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from xlate.cli.arguments import Words, action_of
 from xlate.cli.commands import COMMANDS
 from xlate.config.choices import SCHEMAS, own_keys, rows_of_tables, schema_within, schemas_of
 from xlate.config.load import composed, words_of_hydra
-from xlate.config.page import GROUPS, Row, choices_of, first_sentence, plainly, rows, usage
+from xlate.config.page import Row, choices_of, first_sentence, groups_of, plainly, rows, usage
 from xlate.config.schema import COMMANDS as SCHEMAS_OF_COMMANDS
 from xlate.settings import keys_in
 
@@ -83,11 +83,9 @@ def _titled(title: str, entries: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _groups(command: str) -> Iterator[tuple[str, str]]:
-    for group, of in GROUPS.items():
-        name, _, condition = of.partition(",")[0].removeprefix("xlate ").partition(" ")
-        if name == command:
-            with_it = f" (with {condition})" if condition else ""
-            yield f"{group}{with_it}", ", ".join(choices_of(group))
+    for group, condition in groups_of(command).items():
+        with_it = f" (with {condition})" if condition else ""
+        yield f"{group}{with_it}", ", ".join(choices_of(group))
 
 
 def _tables(command: str) -> Iterator[tuple[str, str]]:

@@ -42,7 +42,7 @@ WITHOUT_NAME: dict[type[Any], str] = {
     train_settings.ContextListLossConfig: "xbleu of model=context",
 }
 BAR = "\\|"
-# The groups, and the command that has each.
+# The groups, and the commands that have each.
 GROUPS = {
     "model": "xlate train",
     "sparse": "xlate train",
@@ -52,7 +52,7 @@ GROUPS = {
     "loss/tune": "xlate train loss=xbleu",
     "source": "xlate train",
     "cluster": "xlate prepare, xlate train with -m, a tuner, loss=xbleu or model=hierarchical, and xlate translate",
-    "decoder": "xlate train, and xlate translate according to the run's model",
+    "decoder": "xlate train; its keys also when a run translates, according to its model",
     "data": "xlate prepare",
     "align": "xlate prepare",
     "lm": "xlate prepare",
@@ -69,6 +69,12 @@ class Row(NamedTuple):
     value: str
     range: str
     words: str
+
+
+def groups_of(command: str) -> dict[str, str]:
+    """The groups of a command, each with the choice that it goes with, if any."""
+    found = {group: re.search(rf"xlate {command}(?: (\S+=\S+))?(?=[ ,;]|$)", of) for group, of in GROUPS.items()}
+    return {group: match[1] or "" for group, match in found.items() if match}
 
 
 def choices_of(group: str) -> dict[str, str]:
