@@ -457,6 +457,7 @@ EXCLUDED = {
     "open_system": "finds the kind of a run, whose weights load_weights and whose model others read",
     "ClassTagger.read": "what open_tagger reads",
     "LinkedPairs.load": "what PhraseTable.load and RuleTable.load read with",
+    "load_joint": "reads the weights of a run by load_weights",
     "read_learned": "reads the weights of a checkpoint by load_weights",
     "open_grammar": "opens what read_joshua_system and read_cdec_system read",
     "read_output": "what RunDirectory.open and read_lines read",

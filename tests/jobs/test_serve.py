@@ -57,7 +57,9 @@ def running(server: Any) -> Iterator[Any]:
         yield server
     finally:
         # It runs for as long as something is open.
-        server.trigger.pull_trigger(lambda: close_all(server._map))
+        # After another wake-up it may have closed everything before this one is written.
+        with contextlib.suppress(OSError):
+            server.trigger.pull_trigger(lambda: close_all(server._map))
         thread.join()
         server.task_dispatcher.shutdown()
 

@@ -123,11 +123,13 @@ def train_rows() -> None:
     Raises:
         InputError: the first error of a run; the others are trained nevertheless.
     """
+    left, refused = (_begun[-1].rows if _begun else []), list[InputError]()
+    if not left:
+        return
     from xlate.config.stored import to_yaml
     from xlate.jobs.train.train import train_row
     from xlate.text.lines import write_file
 
-    left, refused = (_begun[-1].rows if _begun else []), list[InputError]()
     while left:
         sweep, folders = _begun[-1], {row.folder for row in left}
         now = [row for row in left if folders.isdisjoint(row.needs)] or left
