@@ -58,7 +58,7 @@ class JointNetwork(nn.Module):
 
     @torch.no_grad()
     def measures(self, source_NW: Tensor, history_NM: Tensor, word_N: Tensor) -> tuple[float, float]:
-        """The perplexity of words with all scores normalised, and the mean of |ln Z|."""
+        """The perplexity of words with all scores normalised, and the mean of the absolute value of ln Z."""
         logs, norms = 0.0, 0.0
         for rows in range(0, len(word_N), ROWS):
             part = slice(rows, rows + ROWS)
