@@ -80,8 +80,20 @@ def test_stopped_or_killed_anywhere_it_ends_with_the_same_bits(
         runs += 1
         left[0] = choose.randint(20, 150)
         ended = main(["train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT, "checkpoint_seconds=0.2"])
+        assert (tmp_path / "run" / "weights.safetensors").exists() == (ended == 0)
     assert runs > 1
     assert (tmp_path / "run" / "weights.safetensors").read_bytes() == (joint_run / "weights.safetensors").read_bytes()
+
+
+def test_a_text_from_which_no_pair_can_be_held_out_is_refused(
+    work: Path,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(joint, "HELD_OUT", 1 << 30)
+    assert main(["train", f"work={work}", f"run={tmp_path / 'run'}", *JOINT]) == 2
+    assert "too few sentence pairs" in capsys.readouterr().err
 
 
 def test_a_phrase_system_tunes_and_translates_with_it(

@@ -137,7 +137,7 @@ def run_tasks(
         tasks: the arguments of each task.
         words: what the tasks do, for the progress.
         stop: whether to stop.
-        errors: yields errors of tasks as their results, in place of raising the first of them.
+        errors: yield errors of tasks as their results instead of raising the first of them.
 
     Raises:
         InputError: a task raised it, or failed `RETRIES` + 1 times.

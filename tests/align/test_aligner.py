@@ -36,6 +36,10 @@ def test_finds_the_dictionary(method, rng):
     assert right > 0.6 * sum(map(len, source))
 
 
+def test_a_text_without_usable_pairs_has_no_links_with_a_sample_either():
+    assert len(align([[], ["a"]], [["b"], []], "ibm1", sample=1).source_L) == 0
+
+
 def test_forward_gives_each_target_word_one_source_word(rng):
     source, target = corpus(60, rng)
     source = [[*sentence, "extra"] for sentence in source]

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.test_end_to_end import run, work  # noqa: F401
+from xlate.cli import sweeps
 from xlate.cli.arguments import read_words
 from xlate.cli.main import main
 from xlate.cli.sweeps import ONE_AFTER_THE_OTHER
@@ -21,6 +22,7 @@ from xlate.cli.train import expand, in_sweep
 from xlate.cli.train import run as train_without_hydra
 from xlate.config.choices import folder_name
 from xlate.config.load import load
+from xlate.config.model_schema import ContextUseConfig, PhraseModelConfig
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run
 
@@ -438,3 +440,10 @@ def test_the_demo_corpus_is_not_made_unsaid(
     said = "no work=FOLDER is set: xlate first creates work/demo from its built-in corpus"
     assert (prepared, said in caplog.messages) == (["work/demo"] if made else [], made)
     assert len(trained) == 1
+
+
+def test_a_row_waits_for_every_run_that_it_uses(tmp_path: Path) -> None:
+    used = ContextUseConfig(run="c", distortion="d")
+    config = TrainConfig(model=PhraseModelConfig(joint="j", context=used), base="b")
+    assert sweeps._Row(config, tmp_path, []).needs == {Path(name) for name in "bcdj"}
+    assert sweeps._Row(TrainConfig(model=PhraseModelConfig()), tmp_path, []).needs == set()

@@ -118,7 +118,7 @@ def align(
     check_choice("unknown alignment method", method, METHODS)
     check_choice("unknown symmetrisation", symmetrization, SYMMETRIZATIONS)
     texts = TokenText.of(source), TokenText.of(target)
-    if save is None and sample is None:
+    if save is None and (sample is None or not len(usable_pairs(*(side.text for side in texts)))):
         return _links(Direction(method, seed, "forward"), texts, symmetrization, side_by_side)
     with tempfile.TemporaryDirectory() as scratch:
         save = save or Path(scratch) / "model"

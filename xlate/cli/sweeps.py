@@ -54,8 +54,10 @@ class _Row(NamedTuple):
     @property
     def needs(self) -> set[Path]:
         """The folders of runs that it starts from or uses."""
-        used = self.config.model.context
-        return {Path(run) for run in (self.config.base, used and used.run, used and used.distortion) if run}
+        model = self.config.model
+        used = model.context
+        runs = self.config.base, model.joint, used and used.run, used and used.distortion
+        return {Path(run) for run in runs if run}
 
 
 @dataclass

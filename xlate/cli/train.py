@@ -67,7 +67,7 @@ def trained(
         given: the overrides that it was composed with.
         running: Hydra's settings.
         listener: see `jobs.train.train.train`.
-        train: called in place of that function, which then checks the settings later.
+        train: called instead of that function; the settings are then checked later.
 
     Raises:
         InputError: see `jobs.train.train.train`.

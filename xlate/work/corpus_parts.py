@@ -20,12 +20,7 @@ from xlate.array_types import Ints
 from xlate.arrays.stored import load_part, save_part
 from xlate.progress import track
 from xlate.text.factors import read_factored
-from xlate.text.lines import (
-    check_sides,
-    drop_unusable,
-    iterate_lines,
-    write_lines,
-)
+from xlate.text.lines import check_sides, drop_unusable, iterate_lines, write_lines
 from xlate.text.tokens import Preprocessor, Truecaser, form_counts, untokenized_lines
 from xlate.text.vocabulary import EncodedText, TokenText
 from xlate.work.corpus_files import SIDES, CorpusFiles
@@ -188,7 +183,7 @@ def _training_lines(files: CorpusFiles, side: str, number: int) -> Iterable[str]
 
 
 def tokenise_part(work: str, name: str, made_from: Mapping[str, Any]) -> None:
-    """Tokenises a part, leaves out unusable pairs, and counts in which casing words come: a task."""
+    """Tokenises a part, leaves out unusable pairs, and counts how words are cased: a task."""
     part = Part(Path(work), made_from)
 
     def build(folder: Path) -> dict[str, Any]:

@@ -228,7 +228,7 @@ class _Corpus:
         make_parts(self.work, self.cluster, make, made_from, f"corpus: {step}")
 
     def _check_kept(self, parts: Sequence[Part], lines: int) -> int:
-        """The number of pairs that can be trained on; tells of the others."""
+        """The number of pairs that can be trained on; warns about the others."""
         dropped: Counter[str] = Counter()
         for part in parts:
             dropped.update(read_stage(self.work, part.name("tokens")).figures["dropped"])

@@ -131,7 +131,7 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 def make_parts(
     work: Path, cluster: ClusterConfig, make: Callable[..., None], parts: Mapping[str, Mapping[str, Any]], words: str
 ) -> None:
-    """Has stages made that do not depend on each other: in a cluster, or else in forked processes on this machine.
+    """Makes stages that do not depend on each other: in a cluster, or else in forked processes on this machine.
 
     Args:
         make: a function of a module that makes one by `run_stage`, given the work directory as text, the name of the

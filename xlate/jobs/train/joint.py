@@ -22,7 +22,7 @@ from xlate.models.joint.kind import SOURCE_WORDS, TARGET_WORDS, affiliations
 from xlate.models.joint.network import JointNetwork
 from xlate.models.kind import made_of
 from xlate.progress import tell, track
-from xlate.scoring.weights import save_weights
+from xlate.scoring.weights import WEIGHTS_FILE, save_weights
 from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
 from xlate.work.directory import WorkDirectory, word_counts
 
@@ -45,11 +45,18 @@ class JointTraining(WorkRecipe):
         """Trains all epochs, from where a checkpoint says, and writes the weights of the best one.
 
         Raises:
-            InputError: the loss became infinite.
+            InputError: too few sentence pairs, or the loss became infinite.
             Stopped: a signal asked for it; what was learned is saved.
         """
         config, loss = self.config, self.config.loss
-        learning = NoiseLearning(config, WordEvents.of(self.work, config.model))
+        events = WordEvents.of(self.work, config.model)
+        refuse_if(
+            not events.held_N.any(),
+            "too few sentence pairs to hold some out",
+            f"{len(events.source)} pairs",
+            f"more than {HELD_OUT}, of which one in {HELD_OUT} is held out",
+        )
+        learning, best_so_far = NoiseLearning(config, events), run.directory.checkpoint / WEIGHTS_FILE
         checkpoint = run.checkpoint(self.work.identity)
         state: dict[str, Any] = {"epoch": 0, "step": 0, "loss": 0.0, "history": []}
         if (file := checkpoint.load()) is not None:
@@ -68,12 +75,15 @@ class JointTraining(WorkRecipe):
                     raise Stopped
             perplexity, norm = learning.network.measures(*learning.held)
             if all(perplexity < earlier["perplexity"] for earlier in state["history"]):
-                save_weights(run.weights, {}, extra=learning.learned, metadata=made_of(config, self.work))
+                save_weights(best_so_far, {}, extra=learning.learned, metadata=made_of(config, self.work))
             figures = {"loss": state["loss"] / steps, "perplexity": perplexity, "abs_log_z": norm}
             for name, value in figures.items():
                 run.reporter.scalar(f"joint/{name}", value, (epoch + 1) * len(rows))
             state = {"epoch": epoch + 1, "step": 0, "loss": 0.0, "history": [*state["history"], figures]}
             checkpoint.save(state, learning.arrays)
+        # An unfinished run has no weights, so nothing can use it; a rerun may find them in place already.
+        if best_so_far.exists():
+            best_so_far.replace(run.weights)
         best = min(state["history"], key=lambda figures: figures["perplexity"])
         return {"work": config.work, **best, "history": state["history"]}
 
@@ -136,7 +146,7 @@ def words_at(text: EncodedText, row_B: Ints, place_BN: AnyInts) -> AnyInts:
 
 
 class NoiseLearning:
-    """Takes the steps of a training, which depend on nothing but the words and numbers given for each.
+    """Takes the steps of a training; each depends only on the weights, its words and its seed.
 
     Attributes:
         rows: of the words to learn from.

@@ -42,7 +42,7 @@ class HistoryFeature:
         data: all that `move` needs, as one array, from a model and O phrases of a sentence, (N,).
         move: see above.
         alone: an estimate of the value of each phrase when nothing is known about the others, (O,); None for 0.
-        by_name: whether `model.histories` finds it by its name; false for a feature that each model has its own of.
+        by_name: whether `model.histories` finds it by its name; false for a feature that is made for each model.
 
     Raises:
         InputError: another feature has the name.
