@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -12,7 +13,11 @@ from xlate.config.load import load
 from xlate.config.schema import PrepareConfig
 from xlate.errors import InputError
 from xlate.jobs.prepare import prepare
-from xlate.lm.model import perplexity
+from xlate.lm.kneser_ney import estimate
+from xlate.lm.model import NgramModel, perplexity, token_logprobs
+from xlate.phrases.mixture import mixed_lm
+from xlate.text.lines import write_lines
+from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 
 
@@ -45,8 +50,41 @@ def test_a_small_corpus_is_mixed_with_a_prepared_one(tmp_path: Path, caplog: pyt
     assert "the new text weighs 0.90" in caplog.text
 
 
+def test_a_language_model_is_a_mixture_of_one_per_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Three texts; nothing else is made again, and the n-grams are those of one model of all texts."""
+    target = tmp_path / "work" / "generated" / "train.tgt"
+    prepared(tmp_path / "work", 1, "stages=[]")
+    lines = target.read_text().splitlines()
+    texts = [lines[:3] + [""] + lines[5:40], lines[50:90]]
+    for name, text in zip("ab", texts, strict=True):
+        write_lines(tmp_path / name, text)
+    more = "lm.order=3", f"data.lm_text=[{tmp_path / 'a'},{tmp_path / 'b'}]"
+    plain, plan = prepared(tmp_path / "work", 1, *more), json.loads((tmp_path / "work" / "plan.json").read_text())
+    assert plan["lm"]["settings"] == {"order": 3}
+    before = sum(plain.stage("lm").figures.values())
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        work = prepared(tmp_path / "work", 1, *more, "lm.mixture=true")
+    assert [message.split()[0] for message in caplog.messages if message.endswith("unchanged")] == [
+        "corpus",
+        "align",
+        "phrases",
+    ]
+    assert work.plan["lm"]["settings"]["texts"] == [39, 40]
+    words, sides = work.target_vocabulary, [[*map(work.target_tokens, text)] for text in texts]
+    encoded = [work.encoded[1], *(EncodedText.encode(side, words) for side in sides)]
+    dev = EncodedText.encode([*map(work.target_tokens, work.references("dev")[0])], words)
+    wanted = NgramModel.from_arpa(mixed_lm([estimate(text, words, 3) for text in encoded], dev))
+    np.testing.assert_array_equal(token_logprobs(work.lm, dev), token_logprobs(wanted, dev))
+    assert sum(work.stage("lm").figures.values()) == before
+    assert any(message.startswith("language models weigh ") for message in caplog.messages)
+
+
 def test_what_cannot_be_mixed_is_refused(tmp_path: Path) -> None:
     base = prepared(tmp_path / "base", 1).path
     for keys in (["data.case=lower"], ["mix_weight=1"], ["data.dev_source=null", "data.dev_pairs=0"], [f"work={base}"]):
         with pytest.raises(InputError, match="mix"):
             prepared(tmp_path / "mixed", 1, f"mix={base}", *keys)
+    for keys in ([], ["data.lm_text=[a]", "data.dev_source=null", "data.dev_pairs=0"]):
+        with pytest.raises(InputError, match="language models that cannot be mixed"):
+            prepared(tmp_path / "mixed", 1, "lm.mixture=true", *keys)

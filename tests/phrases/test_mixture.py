@@ -7,14 +7,17 @@ import pytest
 
 from tests.lm.oracles import VOCABULARY, BackOff
 from tests.phrases.small_corpora import table_of
+from xlate.array_types import Floats
 from xlate.lm.arpa import ArpaModel, NgramTable
 from xlate.lm.kneser_ney import estimate
 from xlate.lm.model import NgramModel, token_logprobs
+from xlate.phrases import mixture
 from xlate.phrases.mixture import em_weights, mixed_lm, mixed_table
 from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, INVERSE_PHRASE
-from xlate.text.vocabulary import BEGIN_ID, END_ID, EncodedText, Vocabulary
+from xlate.text.vocabulary import BEGIN_ID, END_ID, UNKNOWN_ID, EncodedText, Vocabulary
 
 A, B = 3, 4
+DEV = EncodedText.from_ids([np.array([A, B])])
 
 
 def bigrams(unigrams: list[float], pairs: dict[tuple[int, int], float]) -> ArpaModel:
@@ -32,7 +35,7 @@ def bigrams(unigrams: list[float], pairs: dict[tuple[int, int], float]) -> ArpaM
 def test_two_language_models_by_hand() -> None:
     one = bigrams([0.1, 1.0, 0.4, 0.3, 0.2], {(A, B): 0.6})
     other = bigrams([0.2, 1.0, 0.2, 0.2, 0.4], {(B, END_ID): 0.5})
-    mixed = mixed_lm([one, other], np.array([0.25, 0.75]))
+    mixed = mixed_lm([one, other], DEV, np.array([0.25, 0.75]))
     ones, twos = mixed.tables
     np.testing.assert_allclose(10**ones.log10_K, [0.175, 1.0, 0.25, 0.225, 0.35])
     assert twos.words_Kn.tolist() == [[A, B], [B, END_ID]]
@@ -47,7 +50,7 @@ def test_mixed_language_models_by_the_definition(rng: np.random.Generator) -> No
     words = np.arange(3, len(VOCABULARY))
     texts = [EncodedText.from_ids(rng.choice(words, size=rng.integers(1, 6)) for _ in range(8)) for _ in range(2)]
     models, weights_I = [estimate(text, VOCABULARY, 3) for text in texts], np.array([0.3, 0.7])
-    mixed = mixed_lm(models, weights_I)
+    mixed = mixed_lm(models, texts[0], weights_I)
     parts, whole, automaton = [BackOff(model) for model in models], BackOff(mixed), NgramModel.from_arpa(mixed)
     assert set(whole.logprob) == set(parts[0].logprob) | set(parts[1].logprob)
     for *context, word in set(whole.logprob) - {(BEGIN_ID,)}:
@@ -65,6 +68,44 @@ def test_mixed_language_models_by_the_definition(rng: np.random.Generator) -> No
             scored.append(logprob)
     assert found.tolist() == scored
     assert found.sum() == pytest.approx(automaton.sentence_logprobs(texts[0]).sum())
+
+
+def test_a_mixture_makes_the_dev_set_likely_without_its_unknown_words() -> None:
+    """p(b | a) is 0.6 in one and 0.4 in the other, p(</s> | b) 0.4 and 0.5; `<unk>` has 0.1 and 0.2."""
+    one = bigrams([0.1, 1.0, 0.4, 0.3, 0.2], {(A, B): 0.6})
+    other = bigrams([0.2, 1.0, 0.2, 0.2, 0.4], {(B, END_ID): 0.5})
+    dev = EncodedText.from_ids([np.array([A, B]), np.array([UNKNOWN_ID])])
+    # a, b, the end after b, and the end after the unknown word.
+    weights_I = em_weights(np.array([[0.3, 0.6, 0.4, 0.4], [0.2, 0.4, 0.5, 0.2]]), np.ones(4))
+    mixed = mixed_lm([one, other], dev)
+    np.testing.assert_allclose(10 ** mixed.tables[1].log10_K[0], weights_I @ [0.6, 0.4])
+
+
+@pytest.fixture
+def probability_IN(rng: np.random.Generator) -> Floats:
+    return rng.uniform(0.001, 1.0, (2, 40)) ** 3
+
+
+def log_likelihood(weights_I: Floats, probability_IN: Floats) -> float:
+    """Of the events, and of one more per model that it alone knows."""
+    return float(np.log(weights_I @ probability_IN).sum() + np.log(weights_I).sum())
+
+
+def test_em_finds_the_best_weights_of_a_grid(probability_IN: Floats) -> None:
+    weights_I, step = em_weights(probability_IN, np.ones(40)), 0.001
+    grid = [(w, 1 - w) for w in np.arange(step, 1, step)]
+    best = max(grid, key=lambda pair: log_likelihood(np.array(pair), probability_IN))
+    assert weights_I[0] == pytest.approx(best[0], abs=step)
+    assert 0.1 < best[0] < 0.9
+
+
+def test_no_step_of_em_makes_the_text_less_likely(probability_IN: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
+    likelihoods = []
+    for steps in range(30):
+        monkeypatch.setattr(mixture, "ITERATIONS", steps)
+        likelihoods.append(log_likelihood(em_weights(probability_IN, np.ones(40)), probability_IN))
+    assert (np.diff(likelihoods) >= -1e-12).all()
+    assert likelihoods[-1] > likelihoods[0] + 0.01
 
 
 def test_weights_by_em() -> None:

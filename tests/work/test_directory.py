@@ -15,6 +15,7 @@ from xlate.work import directory
 from xlate.work.directory import WorkDirectory
 
 VOCABULARY = Vocabulary("abcd")
+REST = {"phrases": {"max_length": 3, "min_count": 1, "on": []}, "blocks": {"settings": {}, "on": []}, "memory_mb": 1}
 
 
 @pytest.mark.parametrize("memory_mb", [None, 0])
@@ -28,7 +29,9 @@ def test_the_language_model_counts_further_text(
     whole = EncodedText.encode([*target, ["b", "a"], [], ["c", "b", "x"]], VOCABULARY)
     with Scratch(memory_mb, tmp_path) as scratch:
         text = EncodedText.encode(target, VOCABULARY)
-        arpa = WorkDirectory(tmp_path).estimated_lm(text, 3, VOCABULARY, scratch)
+        work = WorkDirectory(tmp_path)
+        work.write_plan({"lm": {"settings": {}, "on": []}, **REST})
+        arpa = work.estimated_lm(text, 3, VOCABULARY, scratch)
         for one, other in zip(arpa.tables, estimate(whole, VOCABULARY, 3).tables, strict=True):
             np.testing.assert_array_equal(one.words_Kn, other.words_Kn)
             np.testing.assert_array_equal(one.log10_K, other.log10_K)

@@ -17,10 +17,9 @@ from xlate.array_types import Floats, Ints
 from xlate.arrays.scratch import Scratch
 from xlate.lm.arpa import ArpaModel
 from xlate.lm.kneser_ney import Windows
-from xlate.lm.model import NgramModel, token_logprobs
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import TableRows
-from xlate.phrases.mixture import em_weights, mixed_lm, mixed_table
+from xlate.phrases.mixture import mixed_lm, mixed_table
 from xlate.phrases.runs import Run, Runs
 from xlate.phrases.table import PhraseTable
 from xlate.text.vocabulary import EncodedText
@@ -67,16 +66,7 @@ class MixedDirectory(WorkDirectory):
             self.base.estimated_lm(before, order, words, scratch),
             self.estimated_lm(new, order, scratch=scratch),
         ]
-        dev = EncodedText.encode(self._dev[1], words)
-        known_IN = np.exp([token_logprobs(NgramModel.from_arpa(model), dev) for model in models])
-        weights_I = em_weights(known_IN, np.ones(len(known_IN[0]))) if self.weights_I is None else self.weights_I
-        perplexities = (np.exp(-np.log(one @ known_IN).mean()) for one in (*np.eye(2), weights_I))
-        log.info(
-            "language model: the new text weighs %.2f; dev perplexity %.1f general, %.1f new, %.1f mixed",
-            weights_I[1],
-            *perplexities,
-        )
-        return mixed_lm(models, weights_I)
+        return mixed_lm(models, EncodedText.encode(self._dev[1], words), self.weights_I)
 
     def whole_table(self, max_length: int, min_count: int, runs: Runs, last: Run | None = None) -> PhraseTable:
         """The phrase table of all pairs with the mixture of the scores of both texts."""

@@ -15,10 +15,11 @@ from xlate.arrays.scratch import Scratch
 from xlate.arrays.stored import arrays_of, save_arrays
 from xlate.cluster import uses_cluster
 from xlate.config.schema import PrepareConfig
-from xlate.errors import InputError
+from xlate.errors import InputError, refuse_if
 from xlate.jobs.mixture import MixedDirectory
 from xlate.machine import megabytes
 from xlate.text.folders import awaited, check_is_folder
+from xlate.text.lines import count_lines
 from xlate.work import align_parts
 from xlate.work.corpus_files import check_dev_set, resolve_files, write_demo_corpus
 from xlate.work.corpus_stage import make_corpus
@@ -67,10 +68,10 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
         aligned["sample"] = sample
     links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder, identity_of(aligned)))
     shutil.rmtree(path / align_parts.PARTS, ignore_errors=True)
-    settings = config.phrases
+    settings, texts = config.phrases, {"texts": [*map(count_lines, files.lm_text)]} if config.lm.mixture else {}
     extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity], **mixed}
     plan: dict[str, dict[str, Any]] = {
-        "lm": {"settings": dict(vars(config.lm)), "on": [corpus.identity], "version": 2, **mixed},
+        "lm": {"settings": {"order": config.lm.order, **texts}, "on": [corpus.identity], "version": 2, **mixed},
         "phrases": extracted,
         "blocks": {"settings": dict(vars(settings)), "on": [identity_of(extracted)], "version": 2},
     }
@@ -94,9 +95,16 @@ def _kinds(settings: AlignConfig) -> dict[str, str]:
 
 def _directory(config: PrepareConfig) -> WorkDirectory:
     path, weight, links = Path(config.work), config.mix_weight, config.align.links
+    dev = config.data.dev_source or config.data.dev_pairs
+    refuse_if(
+        config.lm.mixture and not (config.data.lm_text and dev),
+        "language models that cannot be mixed",
+        f"lm.mixture=true, data.lm_text={config.data.lm_text}, dev set: {dev}",
+        "further text, and a dev set",
+    )
     if config.mix is None:
         return WorkDirectory(path)
-    base, dev = WorkDirectory(Path(config.mix)).check(), config.data.dev_source or config.data.dev_pairs
+    base = WorkDirectory(Path(config.mix)).check()
     if base.path.resolve() == path.resolve() or links or not dev:
         raise InputError(
             "texts that cannot be mixed",

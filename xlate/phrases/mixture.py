@@ -9,6 +9,7 @@ without the source phrase f takes nothing away. p(f | e) likewise.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,9 +18,11 @@ import numpy as np
 from xlate.array_types import AnyInts, Floats, Ints32
 from xlate.kernels.memory import HashTable, build_table, find_all, pair_keys
 from xlate.lm.arpa import ArpaModel, NgramTable
-from xlate.lm.model import NgramModel
+from xlate.lm.model import NgramModel, token_logprobs
 from xlate.phrases.table import DIRECT_PHRASE, INVERSE_PHRASE, PhraseTable
+from xlate.text.vocabulary import END_ID, UNKNOWN_ID, EncodedText
 
+log = logging.getLogger(__name__)
 ITERATIONS = 100
 # Below any probability of an event or of the n-grams that a context does not list.
 TINY = 1e-30
@@ -42,9 +45,22 @@ def em_weights(probability_IN: Floats, count_N: AnyInts | Floats) -> Floats:
     return weights_I
 
 
-def mixed_lm(models: Sequence[ArpaModel], weights_I: Floats) -> ArpaModel:
-    """The mixture of models of one order over one vocabulary."""
+def mixed_lm(models: Sequence[ArpaModel], dev: EncodedText, weights_I: Floats | None = None) -> ArpaModel:
+    """The mixture of models of one order over one vocabulary, in memory.
+
+    Args:
+        dev: a text; its unknown words are omitted.
+        weights_I: of the models; None: those that make `dev` most likely.
+    """
     automata = [NgramModel.from_arpa(model) for model in models]
+    # A model that has seen unknown words gives them a high probability, but no translation contains them.
+    known_N = np.insert(dev.ids_T, dev.offsets_S1[1:], END_ID) != UNKNOWN_ID
+    probability_IN = np.exp([token_logprobs(model, dev)[known_N] for model in automata])
+    if weights_I is None:
+        weights_I = em_weights(probability_IN, np.ones(len(probability_IN[0])))
+    *each, mixed = np.exp(-np.log([*probability_IN, weights_I @ probability_IN]).mean(axis=1)).tolist()
+    weights, perplexities = (", ".join(f"{x:.{n}f}" for x in xs) for xs, n in ((weights_I, 2), (each, 1)))
+    log.info("language models weigh %s; dev perplexity %s, mixed %.1f", weights, perplexities, mixed)
     tables: list[NgramTable] = []
     rows: list[HashTable] = []
     for n, parts in enumerate(zip(*(model.tables for model in models), strict=True)):

@@ -7,7 +7,7 @@ become tokens, and words become lines again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -360,21 +360,31 @@ class WorkDirectory:
         scratch: Scratch | None = None,
         counted: Sequence[Windows] = (),
     ) -> ArpaModel:
-        """The language model of target sentences and, if it was prepared, of further text.
+        """The language model of target sentences and, if it was prepared, of further text; perhaps a mixture of both.
 
         Windows that were `counted` in other sentences are added. The default order is that of the language model of the
         whole text, and the default vocabulary that of the text.
         """
         from xlate.lm.kneser_ney import estimate
+        from xlate.phrases.mixture import mixed_lm
 
         words, extra = vocabulary or self.target_vocabulary, self.path / "corpus" / "lm.target.gz"
-        if extra.exists():
-            more = map(split_tokens, iterate_lines(plain_file(extra)))
-            batches = iter(lambda: list(islice(more, LINES)), [])
-            texts = chain([target], (EncodedText.encode(lines, words) for lines in batches))
+        settings = self.plan["lm"]["settings"]
+        order = order or settings["order"]
+        more = map(split_tokens, iterate_lines(plain_file(extra))) if extra.exists() else iter(())
+
+        def texts(lines: Iterator[list[str]]) -> Iterator[EncodedText]:
+            return (EncodedText.encode(batch, words) for batch in iter(lambda: list(islice(lines, LINES)), []))
+
+        def model(texts: Iterable[EncodedText], counted: Sequence[Windows] = ()) -> ArpaModel:
             ids_T, lengths_S = (scratch or Scratch()).stored((text.ids_T, np.diff(text.offsets_S1)) for text in texts)
-            target = EncodedText(ids_T, offsets_of(lengths_S))
-        return estimate(target, words, order or self.plan["lm"]["settings"]["order"], scratch, counted)
+            return estimate(EncodedText(ids_T, offsets_of(lengths_S)), words, order, scratch, counted)
+
+        if "texts" not in settings:
+            return model(chain([target], texts(more)), counted)
+        models = [model([target], counted), *(model(texts(islice(more, lines))) for lines in settings["texts"])]
+        dev = [*map(self.target_tokens, self.references("dev")[0])]
+        return mixed_lm(models, EncodedText.encode(dev, words))
 
     def factor(self, side: str, name: str, split: str = "train", reference: int = 0) -> EncodedText:
         """A factor of `train`, `dev` or `test`: a number of `factor_vocabulary` per token.

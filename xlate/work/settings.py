@@ -110,6 +110,11 @@ class LmConfig:
     """The n-gram language model of the target language."""
 
     order: int = key("the longest n-grams, in words", 3, ORDER)
+    mixture: bool = key(
+        "a mixture of one model per text: the training text and each file of data.lm_text, with the weights that make "
+        "the dev set most likely; false: one model of all texts together",
+        False,
+    )
 
 
 @dataclass
