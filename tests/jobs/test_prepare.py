@@ -13,10 +13,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.jobs.test_mixture import prepared
 from xlate.align.aligner import align
+from xlate.align.lexical import lexical_table
+from xlate.errors import InputError
+from xlate.phrases.extract import extract_phrases
+from xlate.phrases.table import score_phrases
 from xlate.work import align_parts, corpus_parts, text_stages
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -75,6 +80,25 @@ def test_every_cluster_makes_the_same_stages(
         work = prepared(tmp_path / "there", 1, f"memory={memory}", *cluster).path
     assert sums(work) == expected
     assert not list(work.glob("*-parts"))
+
+
+def test_a_mixture_is_not_smoothed(tmp_path: Path) -> None:
+    base = prepared(tmp_path / "base", 1, "stages=[]").path
+    with pytest.raises(InputError, match="texts that cannot be mixed") as error:
+        prepared(tmp_path / "mixed", 2, f"mix={base}", "phrases.smoothing=kneser_ney")
+    assert "phrases.smoothing=kneser_ney" in str(error.value)
+
+
+def test_smoothing_changes_only_phrases(tmp_path: Path) -> None:
+    work = prepared(tmp_path / "plain", 1, "phrases.min_count=2")
+    smoothed = prepared(tmp_path / "smoothed", 1, "phrases.min_count=2", "phrases.smoothing=kneser_ney")
+    assert work.identities("corpus", "align", "lm") == smoothed.identities("corpus", "align", "lm")
+    assert work.identities("phrases") != smoothed.identities("phrases")
+    assert work.plan["blocks"]["settings"] == smoothed.plan["blocks"]["settings"]
+    lexical, counts = lexical_table(*work.encoded, work.links), extract_phrases(*work.encoded, work.links)
+    table = score_phrases(counts, lexical, smoothing="kneser_ney").select(counts.count_B >= 2)
+    assert np.array_equal(smoothed.table.scores_B4, table.scores_B4)
+    assert not np.array_equal(work.table.scores_B4, table.scores_B4)
 
 
 # A task for a few sentence pairs.

@@ -14,7 +14,7 @@ from xlate.errors import InputError
 from xlate.formats.moses_table import read_phrase_table
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.runs import Runs
-from xlate.phrases.table import PhraseTable, score_phrases, select_phrases
+from xlate.phrases.table import PhraseTable, phrase_shares, score_phrases, select_phrases
 from xlate.text.lines import read_lines
 from xlate.text.vocabulary import EncodedText, Vocabulary
 
@@ -33,13 +33,14 @@ def random_table(rng, sentences=80, decimals=None):
     return score_phrases(counts, lexical), counts, lexical
 
 
-def test_memory_is_bounded_and_changes_nothing(tmp_path, rng):
+@pytest.mark.parametrize("smoothing", ["none", "kneser_ney"])
+def test_memory_is_bounded_and_changes_nothing(tmp_path, rng, smoothing):
     source, target = (EncodedText.from_ids([rng.integers(3, 60, size=8) for _ in range(4000)]) for _ in range(2))
     links = Links.from_pairs({(int(i), j) for j, i in enumerate(rng.integers(8, size=8))} for _ in range(4000))
     lexical = lexical_table(source, target, links)
-    whole = score_phrases(extract_phrases(source, target, links), lexical)
+    whole = score_phrases(extract_phrases(source, target, links), lexical, smoothing=smoothing)
     with Runs(1, tmp_path) as runs:
-        table = score_phrases(extract_phrases(source, target, links, runs=runs), lexical, runs)
+        table = score_phrases(extract_phrases(source, target, links, runs=runs), lexical, runs, smoothing)
         assert len(list(tmp_path.glob("scratch-*/*"))) > 50
         assert_same(table, whole)
         for name in ("source_count_P", "target_count_Q"):
@@ -93,6 +94,46 @@ def test_scores_by_the_definition(rng):
         assert table.links(b) == pair_links(counts, b)
     assert len(counts) > 200
     assert (counts.shape_B != counts.inverse_shape_B).any()
+
+
+def test_smoothed_by_hand():
+    # N(f, e) = 1, 2, 4; without a pair that was counted three times, the discounts are 1/2, 1 and 3/2.
+    rows = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
+    counts = np.array([1, 2, 4]), rows, (np.array([3, 4]), np.array([5, 2]))
+    direct_B, inverse_B = phrase_shares(*counts, "kneser_ney")(slice(None))
+    np.testing.assert_allclose(direct_B, [0.5 / 3 + 0.5 * 2 / 3, 1 / 3 + 0.5 * 1 / 3, 2.5 / 4 + 1.5 / 4 * 2 / 3])
+    np.testing.assert_allclose(inverse_B, [0.5 / 5 + 2 / 5 * 2 / 3, 1 / 2 + 1 / 2 * 2 / 3, 2.5 / 5 + 2 / 5 * 1 / 3])
+
+
+def naive_smoothed(joint):
+    """p(e|f) of all f and e, also of pairs that were never seen (Foster, Kuhn & Johnson 2006, section 3.2)."""
+    n = [sum(count == k for count in joint.values()) for k in range(5)]
+    y = n[1] / (n[1] + 2 * n[2])
+    discounts = {k: k - (k + 1) * y * n[k + 1] / n[k] for k in (1, 2, 3)}
+    sources, targets = ({pair[side] for pair in joint} for side in (0, 1))
+    found = {}
+    for f in sources:
+        seen = {e: count for (g, e), count in joint.items() if g == f}
+        off = {e: discounts[min(count, 3)] for e, count in seen.items()}
+        for e in targets:
+            share = sum(d == e for _, d in joint) / len(joint)
+            kept = seen[e] - off[e] if e in seen else 0
+            found[f, e] = (kept + sum(off.values()) * share) / sum(seen.values())
+    return found
+
+
+def test_smoothed_by_the_definition(rng, caplog):
+    _, counts, lexical = random_table(rng)
+    table = score_phrases(counts, lexical, smoothing="kneser_ney")
+    pairs = zip(counts.source_B.tolist(), counts.target_B.tolist(), strict=True)
+    joint = dict(zip(pairs, counts.count_B.tolist(), strict=True))
+    direct = naive_smoothed(joint)
+    inverse = naive_smoothed({(e, f): count for (f, e), count in joint.items()})
+    # All e together, seen with f or not, have probability 1.
+    np.testing.assert_allclose(sum(direct.values()), len(table.source_phrases))
+    np.testing.assert_allclose(table.scores_B4[:, 2], [direct[pair] for pair in joint], rtol=1e-12)
+    np.testing.assert_allclose(table.scores_B4[:, 0], [inverse[e, f] for f, e in joint], rtol=1e-12)
+    assert "too few counts" not in caplog.text
 
 
 def test_missing_lexical_entry_is_refused(rng):

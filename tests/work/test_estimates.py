@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.jobs.test_mixture import prepared as prepared_demo
 from tests.test_end_to_end import work  # noqa: F401
 from xlate.align.lexical import lexical_table
 from xlate.errors import InputError
@@ -102,6 +103,16 @@ def test_scores_are_those_of_the_other_folds(without: WithoutFold, direct: tuple
     # The links inside a block are the most frequent ones of the whole text, which now and then are others.
     alike = np.isclose(ours[:, DIRECT_LEXICAL], theirs[:, DIRECT_LEXICAL], rtol=1e-4)
     assert alike.mean() > 0.98
+
+
+def test_smoothed_scores_are_those_of_the_other_folds(tmp_path: Path) -> None:
+    small = prepared_demo(tmp_path, 1, "phrases.smoothing=kneser_ney")
+    without = estimates_of(small, Folds.of_events(small, FOLDS))[1]
+    counts, lexical = extract_phrases(*without.text), lexical_table(*without.text)
+    table = score_phrases(counts, lexical, smoothing=small.smoothing)
+    row_B = TableRows(small.blocks.table).of(table).pair_B
+    ours = without.blocks.table.scores_B4[row_B, DIRECT_PHRASE]
+    np.testing.assert_allclose(ours, table.scores_B4[:, DIRECT_PHRASE], rtol=1e-6)
 
 
 def test_the_language_model_is_that_of_the_other_folds(without: WithoutFold, folds: Folds) -> None:

@@ -68,12 +68,16 @@ def _prepared(config: PrepareConfig, work: WorkDirectory) -> WorkDirectory:
         aligned["sample"] = sample
     links = run_stage(path, "align", aligned, lambda folder: _align(config, work, folder, identity_of(aligned)))
     shutil.rmtree(path / align_parts.PARTS, ignore_errors=True)
-    settings, texts = config.phrases, {"texts": [*map(count_lines, files.lm_text)]} if config.lm.mixture else {}
-    extracted = {"max_length": settings.max_length, "min_count": settings.min_count, "on": [links.identity], **mixed}
+    counted = dict(vars(config.phrases))
+    # So that stages that were made without smoothing need not be made again.
+    smoothed = {} if (smoothing := counted.pop("smoothing")) == "none" else {"smoothing": smoothing}
+    limits = {name: counted[name] for name in ("max_length", "min_count")}
+    extracted = {**limits, **smoothed, "on": [links.identity], **mixed}
+    texts = {"texts": [*map(count_lines, files.lm_text)]} if config.lm.mixture else {}
     plan: dict[str, dict[str, Any]] = {
         "lm": {"settings": {"order": config.lm.order, **texts}, "on": [corpus.identity], "version": 2, **mixed},
         "phrases": extracted,
-        "blocks": {"settings": dict(vars(settings)), "on": [identity_of(extracted)], "version": 2},
+        "blocks": {"settings": counted, "on": [identity_of(extracted)], "version": 2},
     }
     work.write_plan({**plan, "memory_mb": megabytes(config.memory)})
     # Only here are both texts of a mixture known.
@@ -104,12 +108,12 @@ def _directory(config: PrepareConfig) -> WorkDirectory:
     )
     if config.mix is None:
         return WorkDirectory(path)
-    base = WorkDirectory(Path(config.mix)).check()
-    if base.path.resolve() == path.resolve() or links or not dev:
+    base, smoothing = WorkDirectory(Path(config.mix)).check(), config.phrases.smoothing
+    if base.path.resolve() == path.resolve() or links or not dev or smoothing != "none":
         raise InputError(
             "texts that cannot be mixed",
-            f"mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}",
-            "another folder for work, an aligner, and a dev set",
+            f"phrases.smoothing={smoothing}, mix={config.mix} work={config.work}, align.links={links}, dev set: {dev}",
+            "another folder for work, an aligner, a dev set, and phrases.smoothing=none",
         )
     return MixedDirectory(path, base, None if weight is None else np.array([1 - weight, weight]))
 

@@ -108,7 +108,7 @@ def estimate(
     # The table has a row for every word; the collected rows are those seen in the text.
     backoff_C = np.zeros(len(seen_K))
     for n, grams in enumerate(orders, 2):
-        discounts = _discounts(grams.count_K, n)
+        discounts = discounts_of(grams.count_K, f"{n}-grams")
         lower_K, log10_K = scratch.stored(_interpolate(grams, discounts, lower_K, backoff_C, scratch))
         if n == 2:
             tables[0].backoff_K[seen_K] = backoff_C
@@ -251,8 +251,12 @@ def _longer(
     return _Ngrams(words_Kn, count_K, *more)
 
 
-def _discounts(counts_K: Ints, order: int) -> Floats:
-    """D_0 = 0, D_1, D_2, D_3 from the numbers of n-grams with adjusted count 1 to 4 (Chen & Goodman, Eq. 26)."""
+def discounts_of(counts_K: Ints, words: str) -> Floats:
+    """D_0 = 0, D_1, D_2, D_3 from how many have each of the counts 1 to 4 (Chen & Goodman, Eq. 26).
+
+    Args:
+        words: what is counted, for the warning that 0.5, 1 and 1.5 are used because the counts define no discounts.
+    """
     frequency = np.zeros(6)
     for piece in pieces(len(counts_K)):
         frequency += np.bincount(np.minimum(counts_K[piece], 5), minlength=6)
@@ -262,13 +266,13 @@ def _discounts(counts_K: Ints, order: int) -> Floats:
         discounts = np.array([k - (k + 1) * y * t[k] / t[k - 1] for k in (1, 2, 3)])
         if (discounts > 0).all() and (discounts <= [1, 2, 3]).all():
             return np.concatenate(([0.0], discounts))
-    log.warning("%d-grams: too few counts for Kneser-Ney discounts; using %s", order, FALLBACK_DISCOUNTS)
+    log.warning("%s: too few counts for Kneser-Ney discounts; using %s", words, FALLBACK_DISCOUNTS)
     return np.array([0.0, *FALLBACK_DISCOUNTS])
 
 
 def _unigrams(counts_K: Ints, begins_K: Bools, size: int) -> tuple[Floats, float]:
     # `<s>` alone is never predicted, so it does not count among unigrams.
-    discounts = _discounts(counts_K[~begins_K], 1)
+    discounts = discounts_of(counts_K[~begins_K], "1-grams")
     counted_K = np.where(begins_K, 0, counts_K)
     off_K = discounts[np.minimum(counted_K, 3)]
     total = counted_K.sum()

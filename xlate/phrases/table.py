@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from xlate.kernels.counting.alignment import NO_GAP, InnerLinks, lexical_weights
 from xlate.kernels.counting.matching import PhraseFinder
 from xlate.kernels.memory import HashTable, build_table, intern_rows, pair_keys, take_rows
 from xlate.kernels.pairs import PhrasePairs
+from xlate.lm.kneser_ney import discounts_of
 from xlate.phrases.extract import PhraseCounts
 from xlate.phrases.runs import Runs
 from xlate.text.vocabulary import BEGIN_ID, EncodedText
@@ -155,18 +156,20 @@ class PhraseTable(LinkedPairs):
         )
 
 
-def score_phrases(counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None = None) -> PhraseTable:
-    """Relative frequencies and lexical weights of counted phrase pairs, as Moses's `score` without smoothing.
+def score_phrases(
+    counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None = None, smoothing: str = "none"
+) -> PhraseTable:
+    """Phrase probabilities (see `phrase_shares`) and lexical weights of counted phrase pairs, as Moses's `score`.
 
-    p(f|e) = N(f, e) / N(e), p(e|f) = N(f, e) / N(f). lex(e|f) is, over the words of e, the product of the mean of
-    p(e_i|f_j) over the linked f_j, or of p(e_i|NULL) (Koehn et al. 2003, section 4.4), lex(f|e) the converse. With
-    `runs`, they are computed for some pairs at a time, and mapped from its files.
+    lex(e|f) is, over the words of e, the product of the mean of p(e_i|f_j) over the linked f_j, or of p(e_i|NULL)
+    (Koehn et al. 2003, section 4.4), lex(f|e) the converse. With `runs`, they are computed for some pairs at a time,
+    and mapped from its files.
 
     Raises:
         InputError: the lexical table lacks a word pair that is linked inside a phrase pair.
     """
     words = word_probabilities(lexical), word_probabilities(lexical, inverse=True)
-    columns = (runs or Runs()).stored(_scored(counts, words))
+    columns = (runs or Runs()).stored(_scored(counts, words, smoothing))
     count_B, scores_B4, link_offsets_B1, link_source_K, link_target_K = columns
     return PhraseTable(
         source_phrases=counts.source_phrases,
@@ -183,9 +186,13 @@ def score_phrases(counts: PhraseCounts, lexical: LexicalTable, runs: Runs | None
     )
 
 
-def _scored(counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]]) -> Iterator[tuple[AnyArray, ...]]:
+def _scored(
+    counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]], smoothing: str
+) -> Iterator[tuple[AnyArray, ...]]:
     """The counts, scores, offsets of links and links of some pairs at a time."""
     whole, end = phrase_pairs(counts), 0
+    rows, totals = (counts.source_B, counts.target_B), (counts.source_count_P, counts.target_count_Q)
+    shares = phrase_shares(counts.count_B, rows, totals, smoothing)
     lengths_X = np.diff(counts.link_offsets_X1)
     for first in range(0, max(1, len(counts)), PIECE):
         part = slice(first, first + PIECE)
@@ -195,11 +202,45 @@ def _scored(counts: PhraseCounts, words: Sequence[tuple[HashTable, Floats]]) -> 
         turned = InnerLinks(
             counts.inverse_shape_B[part], counts.link_offsets_X1, counts.link_target_K, counts.link_source_K
         )
-        shares = count_B / counts.source_count_P[pairs.source_B], count_B / counts.target_count_Q[pairs.target_B]
-        scores_B4 = four_scores(pairs, (links, turned), shares, words, NO_GAP)
+        scores_B4 = four_scores(pairs, (links, turned), shares(part), words, NO_GAP)
         places, ends_B1 = places_of(counts.link_offsets_X1, shape_B), end + offsets_of(lengths_X[shape_B])
         yield count_B, scores_B4, ends_B1[min(first, 1) :], counts.link_source_K[places], counts.link_target_K[places]
         end = ends_B1[-1]
+
+
+def phrase_shares(
+    count_B: Ints, rows: tuple[Ints32, Ints32], totals: tuple[Ints, Ints], smoothing: str
+) -> Callable[[slice], tuple[Floats, Floats]]:
+    """p(e|f) and p(f|e) of any range of the pairs: relative frequencies, smoothed or not.
+
+    With `kneser_ney`, p(e|f) = (N(f, e) - D) / N(f) + α(f) p_b(e) (Foster, Kuhn & Johnson 2006, section 3.2). D is one
+    of three discounts, by N(f, e); α(f) is the sum of the discounts of f's pairs over N(f); and p_b(e) is the share of
+    e in all distinct pairs. p(f|e) is the converse.
+
+    Args:
+        count_B: N(f, e); pairs with a count of 0 only get a share of what the discounts leave.
+        rows: the source and target phrase of each pair; totals: N(f) and N(e) of the phrases.
+        smoothing: `none` or `kneser_ney` (modified Kneser-Ney).
+    """
+    discounts = np.zeros(4) if smoothing == "none" else discounts_of(count_B, "phrase pairs")
+    left, types = ([np.zeros(len(total_P)) for total_P in totals] for _ in range(2))
+    for piece in pieces(len(count_B)) if discounts.any() else ():
+        off_B, seen_B = discounts[np.minimum(count_B[piece], 3)], count_B[piece] > 0
+        for row_B, left_P, types_P in zip(rows, left, types, strict=True):
+            np.add.at(left_P, row_B[piece], off_B)
+            np.add.at(types_P, row_B[piece], seen_B)
+    distinct = max(1, types[0].sum())
+
+    def shares(part: slice) -> tuple[Floats, Floats]:
+        kept_B = count_B[part] - discounts[np.minimum(count_B[part], 3)]
+        at = [row_B[part] for row_B in rows]
+        direct, inverse = (
+            (kept_B + left[f][at[f]] * (types[e][at[e]] / distinct)) / np.maximum(totals[f][at[f]], 1)
+            for f, e in ((0, 1), (1, 0))
+        )
+        return direct, inverse
+
+    return shares
 
 
 def phrase_pairs(phrases: PhraseTable | PhraseCounts) -> PhrasePairs:

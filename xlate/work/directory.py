@@ -231,6 +231,11 @@ class WorkDirectory:
             check_fields(plan[name], {"on": list, **fields}, path, remedy)
         return plan
 
+    @property
+    def smoothing(self) -> str:
+        """How the relative frequencies of phrases are smoothed; see `phrase_shares`."""
+        return str(self.plan["phrases"].get("smoothing", "none"))
+
     def stage(self, name: str) -> Stage:
         """A stage; a planned one is made now if it is not there yet.
 
@@ -349,7 +354,7 @@ class WorkDirectory:
         from xlate.phrases.table import score_phrases
 
         lexical = lexical_table(*self.encoded, self.links)
-        table = score_phrases(merge_phrases(last, max_length, runs), lexical, runs)
+        table = score_phrases(merge_phrases(last, max_length, runs), lexical, runs, self.smoothing)
         return table.select(np.asarray(table.count_B) >= min_count) if min_count > 1 else table
 
     def estimated_lm(

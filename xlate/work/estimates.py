@@ -27,7 +27,7 @@ from xlate.lm.model import NgramModel
 from xlate.phrases.blocks import BlockSet, counts_of
 from xlate.phrases.extract import extract_phrases
 from xlate.phrases.matching import Matches, TableRows, collect_events
-from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights
+from xlate.phrases.table import DIRECT_LEXICAL, DIRECT_PHRASE, direct_lexical_weights, phrase_shares
 from xlate.text.vocabulary import EncodedText
 from xlate.work.directory import WorkDirectory
 from xlate.work.stages import Stage, identity_of, run_stage
@@ -188,8 +188,10 @@ class WithoutFold(Estimates):
     def _scores(self, elsewhere_B: Ints) -> Floats32:
         """p(T|S) and lex(T|S) of the other folds, (B, 2)."""
         table = self.work.blocks.table
-        total_P = np.bincount(table.source_B, elsewhere_B, minlength=len(table.source_phrases))
-        share_B = elsewhere_B / np.maximum(total_P[table.source_B], 1)
+        rows = table.source_B, table.target_B
+        sizes = len(table.source_phrases), len(table.target_phrases)
+        totals = [np.bincount(row_B, elsewhere_B, size) for row_B, size in zip(rows, sizes, strict=True)]
+        share_B, _ = phrase_shares(elsewhere_B, rows, (totals[0], totals[1]), self.work.smoothing)(slice(None))
         lexical_B = direct_lexical_weights(table, lexical_table(*self.text))
         # A link inside a block that occurs nowhere else has no probability.
         return np.stack([share_B, np.nan_to_num(lexical_B, nan=LEAST_LEXICAL)], axis=1).astype(np.float32)

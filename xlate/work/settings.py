@@ -123,6 +123,7 @@ class PhrasesConfig:
 
     max_length: int = key("the longest phrase, in words", 7, PHRASE_LENGTH)
     min_count: int = key("leave out pairs seen fewer times", 1, COUNT)
+    smoothing: str = key("how relative frequencies of phrases are smoothed", "none", ("none", "kneser_ney"))
     heldout_every: int = key(
         "keep every N-th sentence out of the counts, for validation; 0: none", 50, Range(0, but=(1,))
     )

@@ -230,7 +230,9 @@ class PhraseFolds:
         kept = np.flatnonzero(self.fold_I != fold)
         source, target, links = self.work.pairs(kept)
         longest = self.work.plan["phrases"]["max_length"]
-        table = score_phrases(extract_phrases(source, target, links, longest), lexical_table(source, target, links))
+        lexical = lexical_table(source, target, links)
+        counts = extract_phrases(source, target, links, longest)
+        table = score_phrases(counts, lexical, smoothing=self.work.smoothing)
         # Pairs that the whole text's table lacks were filtered out there.
         table = table.select(self.rows.of(table).pair_B >= 0)
         reordering = reordering_model(table, source, target, links, self.reordering, longest)
