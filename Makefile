@@ -22,10 +22,10 @@ demo: $(READY)  ## the whole path on the built-in corpus: prepare, train, transl
 	$(BIN)/xlate demo
 
 test: $(READY)  ## the fast tests, in minutes on 2 cores
-	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=10
 
 test-all: $(READY)  ## all tests, with the real corpora named by XLATE_DATA when they are there
-	$(BIN)/python -m pytest -n 2 --durations=20
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check xlate tests benchmarks

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
-from tests.made_once import made_once
+from tests.made_once import shared_folder
 
 # Machines are noisy and kernels compile in a first example: no deadline. Every run draws the same examples.
 settings.register_profile("xlate", deadline=None, derandomize=True)
 settings.load_profile("xlate")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Pages run behind the end-to-end tests: their commands do not wait for loops that a worker is just compiling."""
+    items.sort(key=lambda item: item.path.relative_to(Path(__file__).parent).parts[0].replace("docs", "test~"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -67,23 +76,32 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_apart(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cache_folder: Path
-) -> None:
-    """Of two workers on the whole suite each begins with another model, so that no loop is compiled by both.
+def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One worker compiles a loop. The others wait for it, and then find it on disk.
 
-    Compiling takes minutes in a fresh clone; what one worker compiled the other finds on disk.
+    Compiling takes minutes in a fresh clone. A loop only waits for loops that it calls, so no two workers wait for
+    each other.
     """
-    worker, collected = os.environ.get("PYTEST_XDIST_WORKER"), {item.path.name for item in request.session.items}
-    if worker not in ("gw0", "gw1") or not {"test_phrase_system_end_to_end.py", "test_decoder.py"} <= collected:
-        return
-    from tests import test_end_to_end, test_phrase_system_end_to_end
+    compile_loop, held = Dispatcher.compile, set[str]()
+    folder = shared_folder(tmp_path_factory) / "loops"
+    folder.mkdir(exist_ok=True)
 
-    work = made_once(tmp_path_factory, "small", test_end_to_end.prepare_small)
-    if worker == "gw0":
-        made_once(tmp_path_factory, "phrase", lambda folder: test_phrase_system_end_to_end.train_phrases(work, folder))
-    else:
-        made_once(tmp_path_factory, "one", lambda folder: test_end_to_end.train_quickly(work, folder))
+    def compile_or_wait(self: Dispatcher, signature: Any) -> Any:
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+        if not name.startswith("xlate") or name in held:
+            return compile_loop(self, signature)
+        with global_compiler_lock, (folder / name).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            held.add(name)
+            try:
+                return compile_loop(self, signature)
+            finally:
+                held.discard(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            patch.setattr(Dispatcher, "compile", compile_or_wait)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from xlate.cli.main import main
 from xlate.config.schema import TrainConfig
 from xlate.config.stored import read_config
 from xlate.models.context.classifiers import context_model, context_stores
+from xlate.models.context.runs import PREDICTED_BY
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.phrase.model import SentencePhrases
 from xlate.scoring.weights import load_weights, save_weights
@@ -55,6 +57,7 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     predicting: Path,
     phrase_run: Path,  # noqa: F811
     tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     use = ["context=feature", f"model.context.run={context_run}", "model.context.best=5"]
     weights = load_weights(predicting / "weights.safetensors").sets["phrase"]
@@ -65,12 +68,12 @@ def test_a_phrase_system_tunes_and_translates_with_predictions(
     assert "Context0=" in (tmp_path / "nbest").read_text()
     assert lines != translated(phrase_run, tmp_path)
     assert lines == translated(predicting, tmp_path, "processes=2")
-    weights_file = context_run / "weights.safetensors"
-    kept = weights_file.read_bytes()
-    held_weights = load_weights(weights_file)
-    save_weights(weights_file, held_weights.sets, extra=held_weights.extra, metadata={**held_weights.metadata, "x": 1})
-    assert main(["translate", f"run={predicting}", f"input={tmp_path / 'in.txt'}"]) == 2
-    weights_file.write_bytes(kept)
+    # As if the classifier had other weights now.
+    file = load_weights(shutil.copytree(predicting, tmp_path / "other") / "weights.safetensors")
+    other = {**file.metadata, PREDICTED_BY: "other"}
+    save_weights(tmp_path / "other" / "weights.safetensors", file.sets, extra=file.extra, metadata=other)
+    assert main(["translate", f"run={tmp_path / 'other'}", f"input={tmp_path / 'in.txt'}"]) == 2
+    assert "not the one that this run was tuned with" in capsys.readouterr().err
     # Tuned on from a run without predictions, and from one with them.
     on = ["loss=mert", "loss.tune.restarts=1", "loss.tune.start=base"]
     figures = trained(work, tmp_path / "from", *PHRASE, *use, *on, f"base={phrase_run}")
@@ -124,6 +127,9 @@ def test_what_cannot_be_is_refused(
     distances = [*CONTEXT, "model.predicts=distortion", "model.target=[]", "model.reach=1000"]
     assert main(["train", f"work={work}", f"run={tmp_path / 'far'}", *distances]) == 2
     assert "model.reach=1000, which needs" in capsys.readouterr().err
+    for late, word in (("model.words=[suffix0]", "suffix0"), ("model.factors=[pos]", "pos")):
+        assert main(["train", f"work={work}", f"run={tmp_path / 'late'}", *CONTEXT, late]) == 2
+        assert word in capsys.readouterr().err
     assert "model.marks" in refused(*CONTEXT, "model.marks=ring")
     assert "two penalties" in refused(*CONTEXT, "loss.l1=0.1", "loss.l2=0.1")
     assert main(["translate", f"run={context_run}", f"input={context_run / 'config.yaml'}"]) == 2

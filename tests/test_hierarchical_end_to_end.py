@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +20,6 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import config_of_run, read_config
 from xlate.jobs.train.online import OnlineTraining
 from xlate.jobs.train.tuning import NbestLists, TuningText
-from xlate.learning.online_learner import OnlineLearner
 from xlate.models.hierarchical.decoder import HierarchicalDecoder, TunedRules
 from xlate.models.hierarchical.model import UNKNOWN
 from xlate.models.kind import open_system
@@ -53,7 +50,7 @@ def rules_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # 
 
 
 def tune_rules(work: Path, folder: Path) -> None:  # noqa: F811
-    figures = trained(work, folder, *RULES, *FEW, "measure_test=true")
+    figures = trained(work, folder, *RULES, *FEW, "measure_test=true", "samples=1")
     assert figures["test_bleu"] > 20
     assert figures["tune_BLEU"] > figures["history"][0]["bleu"]
     events = b"".join(path.read_bytes() for path in folder.glob("events.out.tfevents.*"))
@@ -218,39 +215,12 @@ def test_training_goes_on_from_learned_structure_features(work: Path, online_run
 
 
 def test_any_number_of_processes_gives_the_same_bits(work: Path, rules_run: Path, tmp_path: Path) -> None:  # noqa: F811
-    for ways in ("source.batch=8", "source.shards=3"):
-        bits = []
-        for processes in (1, 2):
-            folder = tmp_path / f"{ways[7:12]}{processes}"
-            given = [*RULES, *ONLINE, "source.iterations=1", f"base={rules_run}", ways]
-            trained(work, folder, *given, f"source.processes={processes}")
-            bits.append((folder / "weights.safetensors").read_bytes())
-        assert bits[0] == bits[1]
-
-
-def test_stopped_by_a_signal_it_goes_on_to_the_same_bits(
-    work: Path,  # noqa: F811
-    rules_run: Path,
-    online_run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    given = [f"work={work}", *RULES, *ONLINE, f"base={rules_run}"]
-    learn, learned = OnlineLearner.learn, 0
-
-    def signalled(self: OnlineLearner, *arguments: object) -> object:
-        nonlocal learned
-        learned += 1
-        if learned == 45:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return learn(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(OnlineLearner, "learn", signalled)
-    assert main(["train", f"run={tmp_path / 'run'}", *given]) == 128 + signal.SIGTERM
-    monkeypatch.undo()
-    assert main(["train", f"run={tmp_path / 'run'}", *given]) == 0
-    parts = [folder / "weights.safetensors" for folder in (online_run, tmp_path / "run")]
-    assert parts[0].read_bytes() == parts[1].read_bytes()
+    """With shards, too: `test_sentences_of_the_training_text_are_decoded_without_their_folds`."""
+    given = [*RULES, *ONLINE, "source.iterations=1", f"base={rules_run}", "source.batch=8"]
+    for processes in ("1", "2"):
+        trained(work, tmp_path / processes, *given, f"source.processes={processes}")
+    one, two = (tmp_path / name / "weights.safetensors" for name in ("1", "2"))
+    assert one.read_bytes() == two.read_bytes()
 
 
 def test_lists_have_facts_as_units_which_weigh_what_was_charged(work: Path, online_run: Path) -> None:  # noqa: F811

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import as_prepared
 from tests.phrases.small_corpora import encoded
 from tests.test_end_to_end import run, work  # noqa: F401
 from xlate import machine
@@ -143,10 +144,13 @@ def test_without_a_home_runs_are_translated_with_and_reported(work: Path, run: P
     (tmp_path / "tmp").mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     environment = {**kept, "PYTHONPATH": str(package), "TMPDIR": str(tmp_path / "tmp")}
-    held = [frozen(folder) for folder in (package, tmp_path / "home", run, work)]
+    own = as_prepared(work, tmp_path / "work"), shutil.copytree(run, tmp_path / "run")
+    config = own[1] / "config.yaml"
+    config.write_text(config.read_text().replace(str(work), str(own[0])))
+    held = [frozen(folder) for folder in (package, tmp_path / "home", *own)]
     try:
         for home in (tmp_path / "home", Path("/nowhere/at/all")):
-            for command in (["translate", f"run={run}"], ["report", str(run), f"out={tmp_path / 'out'}"]):
+            for command in (["translate", f"run={own[1]}"], ["report", str(own[1]), f"out={tmp_path / 'out'}"]):
                 done = subprocess.run(
                     [sys.executable, "-m", "xlate.cli.main", *command],
                     env={**environment, "HOME": str(home)},

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once
 from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
-from tests.test_distortion_end_to_end import distortion_run as distance_run  # noqa: F401
+from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_hierarchical_end_to_end import rules_run  # noqa: F401
 from tests.test_lcs_end_to_end import lcs_run  # noqa: F401
+from tests.test_online_end_to_end import jumps_run  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run, trained, translated  # noqa: F401
 from tests.test_sparse_end_to_end import own_work, sparse_run  # noqa: F401
 from xlate.cli.main import main
@@ -26,13 +26,7 @@ from xlate.models.pack_format import MARK, Pack, extract, read_pack, write_archi
 from xlate.models.run_files import RUNS
 
 BOTH = ["model.context.run=translations", "model.context.distortion=distances"]
-SYSTEMS = ["run", "distortion_run", "sparse_run", "rules_run", "predicting", "lcs_run"]
-
-
-@pytest.fixture(scope="module")
-def distortion_run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    given = ["model=distortion", "loss.floats.epochs=2"]
-    return made_once(tmp_path_factory, "jumps", lambda folder: trained(work, folder, *given))
+SYSTEMS = ["run", "jumps_run", "sparse_run", "rules_run", "predicting", "lcs_run"]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -66,13 +60,13 @@ def test_a_packed_run_translates_alone(
 def test_all_runs_that_a_run_names_travel_with_it(
     work: Path,  # noqa: F811
     context_run: Path,  # noqa: F811
-    distance_run: Path,  # noqa: F811
+    distortion_run: Path,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     alone: bool,
 ) -> None:
     old = tmp_path / "old"
-    for folder, name in ((work, "work"), (context_run, "translations"), (distance_run, "distances")):
+    for folder, name in ((work, "work"), (context_run, "translations"), (distortion_run, "distances")):
         shutil.copytree(folder, old / name)
         for file in (old / name).rglob("config.yaml"):
             file.write_text(file.read_text().replace(f"work: {work}", "work: work"))
@@ -116,6 +110,30 @@ def test_a_folder_in_place_of_an_archive_and_equal_bytes(
     assert main(["pack", *given, f"out={tmp_path / 'long'}"]) == 2
     assert "seen:     lines of 100000 words or more; the decoder translates 400 at a time" in capsys.readouterr().err
     assert not (tmp_path / "long").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("pack run={work} out={new}", "not a run directory"),
+        ("pack run={run} out={run}", "out="),
+        ("pack run={run} out={run}/config.yaml", "config.yaml"),
+        ("pack run={run} out={work}", "something other than a packed run"),
+        ("pack run={run} out={new} input=/dev/null", "no sentences to check"),
+        ("pack run={run} out={new} work=nowhere", "nowhere"),
+    ],
+)
+def test_what_cannot_be_packed_is_refused(
+    work: Path,  # noqa: F811
+    run: Path,  # noqa: F811
+    tmp_path: Path,
+    given: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(given.format(work=work, run=run, new=tmp_path / "new").split()) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_another_score_than_where_it_was_packed_is_an_error(

@@ -31,7 +31,8 @@ QUICKER = {"mert": ["loss.tune.restarts=2"]}
 
 
 def trained(work: Path, folder: Path, *overrides: str) -> dict:  # noqa: F811
-    assert main(["train", f"work={work}", f"run={folder}", *overrides]) == 0
+    """The figures of a training without pictures, which take as long as it does, unless it names some."""
+    assert main(["train", f"work={work}", f"run={folder}", "samples=0", *overrides]) == 0
     return json.loads((folder / "summary.json").read_text())
 
 
@@ -72,10 +73,8 @@ def imported(moses: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("loss", "metric"),
     [
         ("mert", "bleu"),
-        ("softmax_margin", "bleu"),
         ("mert", "bleu:1,chrf:1"),
         ("pro", "chrf"),
-        ("expected_bleu", "chrf"),
         ("ramp", "bleu:1,ter:1"),
     ],
 )

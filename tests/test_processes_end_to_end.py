@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.made_once import as_prepared
 from tests.test_end_to_end import CORPUS, run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import PHRASE, phrase_run  # noqa: F401
 from tests.test_sparse_end_to_end import SPARSE
@@ -75,19 +75,6 @@ def test_a_killed_process_of_translation_ends_it(phrase_run: Path) -> None:  # n
         ended_in_words(process)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["tuning", "lists"])
-def test_a_killed_process_of_training_ends_it(work: Path, tmp_path: Path, what: str) -> None:  # noqa: F811
-    shutil.copytree(work, tmp_path / "work")
-    settings = {
-        "tuning": [*PHRASE, "loss=mira", "loss.tune.processes=2"],
-        "lists": [*SPARSE, "sparse=local", "loss.lists.processes=2", "loss.tune.rounds=1"],
-    }[what]
-    with begun("train", f"work={tmp_path / 'work'}", f"run={tmp_path / 'run'}", *settings) as process:
-        kill_a_child(process)
-        ended_in_words(process)
-
-
 def test_a_run_is_trained_by_one_process_and_read_by_any(
     work: Path,  # noqa: F811
     phrase_run: Path,  # noqa: F811
@@ -109,7 +96,8 @@ def test_a_run_is_trained_by_one_process_and_read_by_any(
     assert not list(phrase_run.parent.glob(".*"))
 
 
-def test_a_work_directory_is_prepared_by_one_process_at_a_time(work: Path) -> None:  # noqa: F811
+def test_a_work_directory_is_prepared_by_one_process_at_a_time(work: Path, tmp_path: Path) -> None:  # noqa: F811
+    work = as_prepared(work, tmp_path / "own" / "work")
     with holding(work) as holder, begun("prepare", f"work={work}", *CORPUS) as process:
         assert process.stderr is not None
         assert f"waiting for process {holder.pid} on" in process.stderr.readline().decode()
@@ -123,7 +111,7 @@ def test_a_work_directory_is_prepared_by_one_process_at_a_time(work: Path) -> No
 @pytest.mark.slow
 def test_runs_that_share_a_work_directory_are_trained_side_by_side(work: Path, tmp_path: Path) -> None:  # noqa: F811
     """None is refused: they wait while one makes the model or decodes a fold, and each ends with the same lists."""
-    shutil.copytree(work, tmp_path / "work")
+    as_prepared(work, tmp_path / "work")
     settings = [*SPARSE, "sparse=local", "loss.lists.epochs=2", "loss.tune.rounds=1"]
     both = [begun("train", f"work={tmp_path / 'work'}", f"run={tmp_path / name}", *settings) for name in ("a", "b")]
     for process in both:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.align.parted_copies import parted_copies
+from tests.made_once import as_prepared
 from tests.models.phrase.definition import sparse_ids
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH, trained, translated
@@ -50,9 +51,7 @@ SPARSE = ["model=phrase", "decoder=phrase", "loss=xbleu", *PROCESSES, *FEW, *SEA
 
 @pytest.fixture(scope="module")
 def own_work(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    folder = tmp_path_factory.mktemp("sparse") / "work"
-    shutil.copytree(work, folder)
-    return folder
+    return as_prepared(work, tmp_path_factory.mktemp("sparse") / "work")
 
 
 @pytest.fixture(scope="module")
@@ -234,12 +233,6 @@ def test_local_features_are_exported_inside_the_tables(
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["sparse=none"], "no sparse features"),
-        (["sparse=local", "model=block"], "the decoder belongs to another model"),
-        (["sparse=local", "model.sparse.reordering=[first]"], "template"),
-        (["sparse=local", "loss.lists.objective=mse"], "no such loss"),
-        (["sparse=full", "model.reordering=wbe"], "hierarchical"),
-        (["sparse=local", "model.reordering=none"], "hierarchical"),
         (["sparse=local", "cluster=dask"], "needs a scheduler"),
         (["sparse=local", "cluster=dask", "cluster.workers=2"], "cluster.workers"),
         (["sparse=all", "loss.lists.candidates=other"], "candidates=other"),

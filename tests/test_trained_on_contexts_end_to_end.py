@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.made_once import as_prepared
 from tests.test_context_end_to_end import context_run, predicting  # noqa: F401
 from tests.test_distortion_end_to_end import distortion_run  # noqa: F401
 from tests.test_end_to_end import work  # noqa: F401
@@ -38,9 +38,7 @@ WEIGHTS = "weights.safetensors"
 @pytest.fixture(scope="module")
 def own(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     """A work directory that lists are written into."""
-    folder = tmp_path_factory.mktemp("lists") / "work"
-    shutil.copytree(work, folder)
-    return folder
+    return as_prepared(work, tmp_path_factory.mktemp("lists") / "work")
 
 
 @pytest.fixture(scope="module")

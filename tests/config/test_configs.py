@@ -125,6 +125,7 @@ def test_a_model_brings_its_decoder_and_loss(given_keys: list[str], decoder: str
     ("given_keys", "key", "near"),
     [
         (["decoder.pop_limit=3"], "decoder.pop_limit", "decoder."),
+        (["model=phrase", "source.k=5"], "source.k", ""),
         (["model=phrase", "decoder.beam=3"], "decoder.beam", "decoder."),
         (["model=phrase", "loss=mert", "loss.tune.C=1"], "loss.tune.C", "loss.tune"),
         (["model=phrase", "model.threshold=1"], "model.threshold", "decoder.threshold?"),

@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 from waitress.wasyncore import close_all
 
+from tests.made_once import as_prepared
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 from xlate.cli.main import main
@@ -147,6 +148,7 @@ CHUNKS = b'c\r\n{"text": ""}\r\n0\r\n\r\n'
         (ASK + b"Content-Length: %s\r\n\r\n" % (b"9" * 5000), 400),
         (ASK + b"Content-Length: 9999999999\r\n\r\n", 413),
         (b"PUT" + ASK.removeprefix(b"POST") + b"\r\n", 405),
+        (ASK.replace(b"/translate", b"/translations") + b"\r\n", 404),
         (b"\xff\x00 nonsense\r\n\r\n", 400),
     ],
 )
@@ -321,6 +323,21 @@ def test_a_glossary_may_be_served(tmp_path: Path, phrase_run: Path) -> None:  # 
         opened(f"run={phrase_run}", f"glossary={tmp_path / 'terms'}")
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["other={run}"], "both runs are the same"),
+        (["other=nowhere"], "nowhere"),
+        (["host=no.such.host.invalid"], "address"),
+        (["allow=[http://x]"], "allow must name hosts"),
+        (["allow=['']"], "allow must name hosts"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(phrase_run: Path, given: list[str], message: str) -> None:  # noqa: F811
+    with pytest.raises(InputError, match=message):
+        opened(f"run={phrase_run}", *(one.format(run=phrase_run) for one in given))
+
+
 def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: Path) -> None:  # noqa: F811
     for one in (phrase_run, run):
         shutil.copytree(one, tmp_path / one.name)
@@ -329,7 +346,7 @@ def test_the_work_directory_may_be_named(tmp_path: Path, phrase_run: Path, run: 
     phrase, block = (f"{key}={tmp_path / one.name}" for key, one in (("run", phrase_run), ("other", run)))
     with pytest.raises(InputError, match=r"was not found[\s\S]*work=FOLDER"):
         opened(phrase)
-    shutil.copytree(config_of_run(phrase_run).work, tmp_path / "work")
+    as_prepared(Path(config_of_run(phrase_run).work), tmp_path / "work")
     with running(opened(phrase, block, f"work={tmp_path / 'work'}")) as server:
         os.rename(tmp_path / "work", tmp_path / "away")
         answer = asked(server, {"text": LINES[0], "explain": True})[1]

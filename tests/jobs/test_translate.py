@@ -8,20 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.test_end_to_end import run, work  # noqa: F401
+from tests.test_phrase_system_end_to_end import phrase_run  # noqa: F401
 from xlate.cli.main import main
 from xlate.jobs import translation_parts
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SENTENCE = "nirka no holdo va bolko ast ."
-FEW = ["loss.tune.rounds=1", "loss.tune.nbest=5", "loss.tune.epochs=2", "decoder.pop_limit=30"]
 
 
 @pytest.fixture(scope="module")
-def runs(work: Path, run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:  # noqa: F811
+def runs(run: Path, phrase_run: Path) -> dict[str, Path]:  # noqa: F811
     """A run over blocks and one over phrases."""
-    folder = tmp_path_factory.mktemp("models") / "phrase"
-    assert main(["train", f"work={work}", f"run={folder}", "model=phrase", "decoder=phrase", "loss=mira", *FEW]) == 0
-    return {"block": run, "phrase": folder}
+    return {"block": run, "phrase": phrase_run}
 
 
 def translated(run: Path, folder: Path, lines: list[str], *more: str) -> list[str]:  # noqa: F811

@@ -205,10 +205,12 @@ def test_it_is_the_naive_twin(tmp_path: Path, k: int, m: int, batch: int, hope: 
 @pytest.mark.parametrize(
     ("name", "given"),
     [("mira", {}), ("tillmann_zhang", {"batch": 4}), ("mira", {"select": "best", "heldout_every": 3}),
-     ("mira", {"shards": 2}), ("pro", {}), ("pro", {"shards": 2}), ("tillmann_zhang", {"m": 1})],
+     ("mira", {"shards": 2}), ("pro", {}), ("pro", {"shards": 2}), ("tillmann_zhang", {"m": 1}),
+     ("mira", {"kind": GrowingToy})],
 )  # fmt: skip
 def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: str, given: dict[str, Any]) -> None:
-    expected = whole(online(tmp_path / "whole", UPDATES[name](), **given))
+    kind, given = given.get("kind", Toy), {key: value for key, value in given.items() if key != "kind"}
+    expected = whole(online(tmp_path / "whole", UPDATES[name](), kind(), **given))
     choose, runs = random.Random(1), 0
     while True:
         left = choose.randint(1, 9)
@@ -218,7 +220,7 @@ def test_stopped_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, name: 
             left -= 1
             return left < 0
 
-        made = online(tmp_path, UPDATES[name](), seconds=choose.choice([0.0, 20.0]), **given)
+        made = online(tmp_path, UPDATES[name](), kind(), seconds=choose.choice([0.0, 20.0]), **given)
         runs += 1
         with contextlib.suppress(Stopped):
             found = whole(made, stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import tarfile
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from xlate.models.pack_format import (
     extract,
     is_pack,
     read_pack,
+    seal,
     unpacked,
     write_archive,
     write_pack,
@@ -144,6 +146,24 @@ def test_names_that_lead_outside(tmp_path: Path, name: str) -> None:
     raw = Pack("1", [], {name: (1, "0")}).to_bytes()
     with pytest.raises(InputError, match="damaged"):
         Pack.from_bytes(raw, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "xlate-pack-9"}, "not a packed run"),
+        ({"sha256": None}, "SHA-256"),
+        ({"xlate": "9"}, "SHA-256"),
+        ({"sentences": [{"source": "a", "output": "b"}], "sha256": seal}, "damaged"),
+    ],
+)
+def test_a_changed_mark(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    held = {**json.loads(Pack("1", [], {}).to_bytes()), **change}
+    if held["sha256"] is seal:
+        held["sha256"] = seal({key: value for key, value in held.items() if key != "sha256"})
+    for raw in (json.dumps(held), "{}", "{"):
+        with pytest.raises(InputError, match=message if raw != "{}" and raw != "{" else "not a packed run"):
+            Pack.from_bytes(raw.encode(), tmp_path)
 
 
 def test_a_damaged_folder(tmp_path: Path) -> None:

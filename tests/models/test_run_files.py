@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from xlate.config.schema import TrainConfig
 from xlate.config.stored import to_yaml
 from xlate.errors import InputError
 from xlate.models.kind import event_kind, kind_of
+from xlate.models.pack_format import write_pack
 from xlate.models.phrase.kind import open_phrase_model
 from xlate.models.run_files import PLACES, located, made_with, named_runs, weights_of
 from xlate.scoring.weights import Weights, WeightsFile, save_weights
@@ -23,7 +26,12 @@ from xlate.work.stages import identity_of
 
 @pytest.fixture
 def config() -> TrainConfig:
-    return load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=w", "model.reordering=hier"])
+    return configured("w")
+
+
+@cache
+def composed() -> TrainConfig:
+    return load(TrainConfig, "train", ["model=phrase", "model.reordering=hier", "work=w"])
 
 
 def write(run: Path, config: TrainConfig, metadata: dict | None = None) -> None:
@@ -97,8 +105,7 @@ IDENTITY = identity_of(BLOCKS)
 
 
 def configured(work: str, **keys: object) -> TrainConfig:
-    config = load(TrainConfig, "train", ["model=phrase", "decoder=phrase", "work=w"])
-    return replace(config, work=work, **keys)  # type: ignore[arg-type]
+    return replace(deepcopy(composed()), work=work, **keys)  # type: ignore[arg-type]
 
 
 def prepared(folder: Path, on: str = "a") -> Path:
@@ -204,6 +211,16 @@ def test_a_packed_run_knows_its_places_and_no_others(tmp_path: Path, monkeypatch
     assert found.model.context == ClassifierConfig(str(run / "not packed" / "c"), str(run / "d"))
     with pytest.raises(InputError, match="packed"):
         located(run, configured("work"), IDENTITY, work="work")
+
+
+@pytest.mark.parametrize("held", [None, "[]", "{}"])
+def test_a_packed_run_without_its_places_is_refused(tmp_path: Path, held: str | None) -> None:
+    run = run_folder(tmp_path / "packed")
+    write_pack(run, "1", [])
+    if held is not None:
+        (run / PLACES).write_text(held)
+    with pytest.raises(InputError, match=PLACES):
+        located(run, configured("work"), IDENTITY)
 
 
 @pytest.mark.parametrize("place", ["../../x/work/s", "/tmp", "link", "link/work", 7, None])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import as_prepared
 from tests.test_end_to_end import run, work  # noqa: F401
 from tests.test_phrase_system_end_to_end import FEW, SEARCH
 from xlate.cli.main import main
@@ -43,7 +44,7 @@ def imported_by_workers() -> Iterator[None]:
 def here(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     """A folder with a work directory and a run whose lists were made by its own process."""
     folder = tmp_path_factory.mktemp("here")
-    shutil.copytree(work, folder / "work")
+    as_prepared(work, folder / "work")
     return trained(folder)
 
 
@@ -199,7 +200,7 @@ def tuned_sums(folder: Path) -> dict[str, str]:
 @pytest.fixture
 def place(work: Path, tmp_path: Path) -> Path:  # noqa: F811
     """A folder with a work directory."""
-    shutil.copytree(work, tmp_path / "work")
+    as_prepared(work, tmp_path / "work")
     return tmp_path
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.made_once import as_prepared, made_once
 from tests.test_end_to_end import QUICK, prepare_small, train_quickly
 from xlate.cli.main import main
 from xlate.jobs.train.recipe import not_too_long, steps_an_epoch, warn_if_unmoved
@@ -31,6 +32,9 @@ WRONG = [
     (["loss.check_bound=true", "loss.l1=0.1"], "does not allow penalties"),
     (["loss.floats.data=nbest"], "no run to decode n-best lists with"),
     (["base=nowhere"], "this training does not start from a run"),
+    # of classifiers
+    (["model=context", "loss=mira"], "mira"),
+    (["model=context", "source=online"], "online"),
     # of the global model
     (["loss=global"], "needs a run of the local model"),
     (["loss=global", "base={run}", "loss.globally.split=odd"], "no odd set to train on"),
@@ -66,20 +70,20 @@ WRONG = [
 ]  # fmt: skip
 
 
+def small_work(factory: pytest.TempPathFactory) -> Path:
+    return made_once(factory, "small", prepare_small)
+
+
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A work directory that nothing else was trained on, so that whatever is made shows."""
-    folder = tmp_path_factory.mktemp("settings") / "work"
-    prepare_small(folder)
-    return folder
+    return as_prepared(small_work(tmp_path_factory), tmp_path_factory.mktemp("settings") / "work")
 
 
 @pytest.fixture(scope="module")
-def run(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on it."""
-    folder = tmp_path_factory.mktemp("settings") / "run"
-    train_quickly(work, folder)
-    return folder
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the same text."""
+    return made_once(tmp_path_factory, "one", lambda folder: train_quickly(small_work(tmp_path_factory), folder))
 
 
 def files(folder: Path) -> set[Path]:
