@@ -27,9 +27,9 @@ from xlate.errors import InputError, refuse_if
 from xlate.formats.nbest_file import JSONL, NbestFile, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
 from xlate.formats.records import KEYS, collapsed, ranked_records
-from xlate.jobs.given_lists import held_references
-from xlate.jobs.ranking import Ranker
 from xlate.metrics.objective import Objective
+from xlate.models.rerank.lists import held_references
+from xlate.models.rerank.ranker import Ranker
 from xlate.report.run_directory import Listener, RunDirectory
 from xlate.scoring.feature_weights import rescored
 from xlate.text.lines import write_file, write_lines

@@ -25,7 +25,7 @@ def write_texts(nbest: Path, out: Path, source: str | None = None, references: s
     from xlate.candidates.nbest import read_references
     from xlate.errors import InputError
     from xlate.formats.nbest_file import NbestFile, nbest_arrays
-    from xlate.jobs.given_lists import SentenceLines, source_lines
+    from xlate.models.rerank.lists import SentenceLines, source_lines
 
     lists = list(NbestFile(nbest).lists())
     sentence_I = nbest_arrays(lists, nbest).sentence_I

@@ -16,13 +16,13 @@ from xlate.features.context import TARGET_KINDS
 from xlate.features.phrase_sparse import ORIENTATIONS, PLAIN, REORDERING
 from xlate.formats.nbest_file import AGREEMENT, RANKS, nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
-from xlate.jobs.document_features import NEIGHBOURS, TERMS
-from xlate.jobs.given_lists import text_features
-from xlate.jobs.ranking import MBR, POSITION, TOTAL
 from xlate.jobs.sparse_features import PARTS, meaning
 from xlate.models.context.predicted import CONTEXT_NAME, DISPLACEMENT_NAME
 from xlate.models.hierarchical.model import RULE_FEATURES, STRUCTURE
 from xlate.models.phrase.model import FIVE_WAY, PHRASE_FEATURES, SPARSE_PLAIN, SPARSE_REORDERING
+from xlate.models.rerank.documents import NEIGHBOURS, TERMS
+from xlate.models.rerank.lists import text_features
+from xlate.models.rerank.ranker import MBR, POSITION, TOTAL
 from xlate.models.unit_model import columns_of
 
 PAGE = (DOCS / "features.md").read_text(encoding="utf-8")

@@ -10,8 +10,9 @@ import pytest
 from xlate.config.load import load
 from xlate.config.schema import TrainConfig
 from xlate.formats.nbest_file import NbestFile
-from xlate.jobs.given_lists import preference_pairs
-from xlate.jobs.ranking import POSITION, TOTAL, RankedLists, begin
+from xlate.jobs.ranking import RankedLists, begin
+from xlate.models.rerank.lists import preference_pairs
+from xlate.models.rerank.ranker import POSITION, TOTAL
 
 LINES = [
     "0 ||| a b ||| LM= 1 X= 3 ||| -1",

@@ -38,7 +38,7 @@ def check(config: NbestConfig) -> dict[str, Any]:
         InputError: the list cannot be used. All errors are printed; the first one is raised.
     """
     from xlate.formats.nbest_check import check_nbest
-    from xlate.jobs.given_lists import given_list
+    from xlate.models.rerank.lists import given_list
     from xlate.scoring.feature_weights import load_feature_weights
 
     if config.merge:
@@ -92,8 +92,8 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
     import numpy as np
 
     from xlate.formats.records import write_lists
-    from xlate.jobs.given_lists import given_list, held_references
     from xlate.jobs.ranking import check_alone, reranked, scored_lists
+    from xlate.models.rerank.lists import given_list, held_references
     from xlate.scoring.feature_weights import rescored
 
     check_alone(config)
@@ -125,7 +125,7 @@ def rescore(config: NbestConfig) -> dict[str, Any]:
 def pairs(config: NbestConfig) -> dict[str, Any]:
     """Writes pairs of a better and a worse hypothesis to `out`, as JSON lines for preference trainers."""
     from xlate.candidates.nbest_gains import gain_objective, gain_statistics
-    from xlate.jobs.given_lists import SentenceLines, given_list, preference_pairs, source_lines
+    from xlate.models.rerank.lists import SentenceLines, given_list, preference_pairs, source_lines
     from xlate.text.lines import write_lines
 
     out = _needed(config.out, "out", "FILE")
@@ -151,9 +151,9 @@ def pairs(config: NbestConfig) -> dict[str, Any]:
 
 def score(config: NbestConfig) -> dict[str, Any]:
     """Writes each hypothesis's log probability under a language model to `out`, a column for `add_scores`."""
-    from xlate.jobs.given_lists import given_list
     from xlate.lm.arpa import read_arpa
     from xlate.lm.model import NgramModel
+    from xlate.models.rerank.lists import given_list
     from xlate.text.lines import write_lines
     from xlate.text.vocabulary import EncodedText, WordNumbers
 
@@ -179,7 +179,7 @@ ACTIONS: dict[str, Callable[[NbestConfig], dict[str, Any]]] = {
 
 def _write_text(out: str, texts: Mapping[int, str], config: NbestConfig) -> None:
     """Writes the text chosen from each list; line N is for sentence N of the references or else of the source."""
-    from xlate.jobs.given_lists import sentence_lines
+    from xlate.models.rerank.lists import sentence_lines
     from xlate.text.lines import count_lines, write_lines
     from xlate.text.opening import plain_file
 
@@ -194,7 +194,7 @@ def _read(
     """The list, and the references of each sentence: of the files, otherwise those held in the records."""
     from xlate.candidates.nbest import present, read_references
     from xlate.formats.nbest_file import nbest_arrays
-    from xlate.jobs.given_lists import given_list, held_references
+    from xlate.models.rerank.lists import given_list, held_references
 
     held: list[list[str]] = []
 

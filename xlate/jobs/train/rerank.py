@@ -19,19 +19,7 @@ from xlate.candidates.nbest import NbestArrays
 from xlate.config.schema import TrainConfig
 from xlate.errors import InputError, refuse_if
 from xlate.features.index import family_of
-from xlate.jobs.given_lists import given_list
-from xlate.jobs.ranking import (
-    FIRST,
-    KNOWN,
-    ORACLE,
-    RERANKED,
-    SET,
-    RankedLists,
-    Reported,
-    begin,
-    ranking_objective,
-    reported,
-)
+from xlate.jobs.ranking import FIRST, ORACLE, RERANKED, RankedLists, Reported, begin, ranking_objective, reported
 from xlate.jobs.train.lists import gone_through
 from xlate.jobs.train.recipe import Recipe, refuse_base, rounded, warn_if_all_zero
 from xlate.jobs.train.tuning import optimiser
@@ -39,6 +27,8 @@ from xlate.kernels.learning.scores import sparse_scores
 from xlate.learning.list_learner import ListLearner, lists_identity, loss_of_lists
 from xlate.learning.run import Run
 from xlate.metrics.bleu import ORDER
+from xlate.models.rerank.lists import given_list
+from xlate.models.rerank.ranker import KNOWN, SET
 from xlate.models.run_files import made_with
 from xlate.report.run_directory import Reporter
 from xlate.report.tables import Column, Table

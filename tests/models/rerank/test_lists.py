@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xlate.errors import InputError
-from xlate.jobs.given_lists import sentence_lines
+from xlate.models.rerank.lists import sentence_lines
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from xlate.config.model_schema import RerankConfig
 from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import by_sentence
 from xlate.formats.records import JsonStyle
-from xlate.jobs.document_features import NEIGHBOURS, TERMS, document_floats
+from xlate.models.rerank.documents import NEIGHBOURS, TERMS, document_floats
 
 LISTS = [
     {"id": "a", "doc": "d", "src": "das Haus", "hypotheses": ["the house", "the home"]},

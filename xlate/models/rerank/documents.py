@@ -13,8 +13,8 @@ from xlate.candidates.nbest import NbestArrays
 from xlate.candidates.nbest_gains import chrf_statistics
 from xlate.config.model_schema import RerankConfig
 from xlate.errors import refuse_if
-from xlate.jobs.given_lists import Lexicon, linked
 from xlate.metrics.statistics import chrf_scores
+from xlate.models.rerank.lists import Lexicon, linked
 from xlate.search.oracle import best_of_each
 
 # The names of lists have no blanks.

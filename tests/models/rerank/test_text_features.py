@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from xlate.config.model_schema import RerankConfig
 from xlate.formats.nbest_file import nbest_arrays
 from xlate.formats.nbest_list import Hypothesis
-from xlate.jobs.given_lists import text_features
+from xlate.models.rerank.lists import text_features
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "<s>", "é"]), max_size=6)
 LISTS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=1, max_size=3)
